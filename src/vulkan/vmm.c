@@ -139,8 +139,8 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > a->size || r->size > a->size - offset)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the %s needs %" PRIu64 " bytes from offset %" PRIu64 " of the VMM "
-                          "allocation on, but that has %" PRIu64,
+                          "the %s needs %" PRIu64 " bytes from offset %" PRIu64
+                          " on in the VMM allocation, which has %" PRIu64,
                           what, r->size, offset, a->size);
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
