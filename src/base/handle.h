@@ -127,10 +127,10 @@ typedef struct culvi_duplicate {
 
 bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts,
                        culvi_duplicate *out, int *os_error);
-/* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep
- * a file descriptor that they accept; of those that they refuse some close it, and the number may
- * be somebody else's by then, so it is closed only while it is still the duplicate. NT handles they
- * never keep. */
+/* Call it after a driver was given a duplicate: closes the duplicate if the driver left it to us.
+ * Drivers keep a file descriptor that they accept. Some drivers close one that they refuse, and by
+ * then the number may be somebody else's, so it is closed only while it is still the duplicate.
+ * Drivers never keep NT handles. */
 void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original,
                             bool accepted);
 void culvi_handle_close(const culv_handle *handle);
@@ -140,11 +140,11 @@ void culvi_handle_keep_private(const culv_handle *handle);
 /* "OPAQUE_FD"; "unknown" for a value that is not a type. */
 const char *culvi_handle_type_name(culv_handle_type type);
 bool culvi_handle_type_known(culv_handle_type type);
-/* Of a type that this system has and this version serves; else what was asked of it
- * ("culv_memory_desc.handle.type") is refused. */
+/* Refuses a type that this system lacks or this version does not serve. `field` is where the type
+ * came in ("culv_memory_desc.handle.type"). */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type);
-/* The same, and of a type that serves `use`: what serves it on no system is refused as such. */
+/* The same, but first refuses a type that serves `use` on no system. */
 culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,
                                    culv_handle_type type, culvi_handle_use use);
 /* The same for each bit (1 << culv_handle_type) of a descriptor's handle_types. */
@@ -156,14 +156,14 @@ culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
                                const char *source, const culv_handle *handle,
                                culvi_handle_facts *facts);
-/* After a driver's `call` has failed that would have made a handle, or needed one, of or for
- * `what`: says so when the process has none left, for drivers answer it in various ways. CULV_OK:
- * it has. */
+/* Call it after a driver's `call` failed that would have made or needed a handle for `what`.
+ * Reports when the process has no handle left, since drivers answer that in various ways. CULV_OK:
+ * it has some left. */
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
                                     const char *what);
 /* For messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
-/* culvi_handle_lend(), and its failure as an error. */
+/* culvi_handle_lend() that records its failure as an error. */
 culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,
                                   const culv_handle *handle, const culvi_handle_facts *facts,
                                   culvi_duplicate *out);

@@ -25,7 +25,7 @@ typedef struct culvi_voice {
 } culvi_voice;
 
 void culvi_label_set(char label[64], const char *text);
-/* A silent log becomes one to stderr when CULVERT_LOG asks for it. */
+/* Sends a silent log to stderr when CULVERT_LOG asks for it. */
 void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label);
 
 void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...)

@@ -89,7 +89,8 @@ extern const char *const culvi_soft_library;
 uint64_t culvi_page_size(void);
 
 /* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever
- * starts such a program chooses its environment, its arguments and its directory. */
+ * starts such a program chooses its environment, its arguments and its directory, so it trusts none
+ * of them. */
 bool culvi_privileged(void);
 /* NULL: unset, empty, or the program is privileged. */
 const char *culvi_environment(const char *name);

@@ -17,7 +17,7 @@ typedef struct culvi_host_semaphore {
     int (*wait)(void *context, uint64_t value);
     /* called before a wait is put into the stream */
     bool (*reached)(void *context, uint64_t value);
-    void (*release)(void *context); /* destroys it, once no host function will call it any more */
+    void (*release)(void *context); /* destroys it once no host function will call it */
     const void *holder;             /* culvi_deferred::holder: what the calls need */
 } culvi_host_semaphore;
 

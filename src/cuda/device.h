@@ -35,7 +35,7 @@ struct culv_device {
     CUdevice ordinal;
     CUcontext context;
     bool retained;       /* the primary context, to be released */
-    uint64_t context_id; /* tells a context from the next one behind the same handle */
+    uint64_t context_id; /* distinguishes a context from the next one behind the same handle */
     atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
     culv_device_caps caps;
     /* Guards what follows, and the graph of memories and buffers; never taken in the frame path */

@@ -64,7 +64,7 @@ const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_u
  * with other nodes. */
 const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const culv_luid *luid,
                                                uint32_t node_mask, bool *linked);
-/* Names every device of the probe and what keeps others from being seen. */
+/* Names every device of the probe, and what hides others. */
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The format table: one row a format, in the order of VkFormat's numbers. Included by format.c,
- * which has the macros; no guard.
+/* The format table: one row for each format, in the order of VkFormat's numbers. Included by
+ * format.c, which has the macros; no guard.
  *
  *   PLAIN       (format, kind, array format, channels, normalized array format, order, DXGI_FORMAT,
  *   GL format)
@@ -8,7 +8,7 @@
  *   SPLIT       (format, 32-bit channels, order)
  *   ASPECT      (format, kind, array format, normalized array format, aspects, order, DXGI_FORMAT,
  *   GL format)
- *   DEDICATED   the same, right in dedicated allocations alone
+ *   DEDICATED   the same, right only in dedicated allocations
  *   BLOCKS      (format, array format, channels, bytes a block of 4 x 4, order, DXGI_FORMAT, GL
  *   format)
  *   SRGB_BLOCKS (format, array format, CUDA's array format of the same that are sRGB, and as above)

@@ -8,8 +8,7 @@
 #include "vulkan/vk_check.h"
 
 #ifdef _WIN32
-/* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a
- * void *. */
+/* As in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a void *. */
 typedef struct VkMemoryGetWin32HandleInfoKHR VkMemoryGetWin32HandleInfoKHR;
 typedef struct VkSemaphoreGetWin32HandleInfoKHR VkSemaphoreGetWin32HandleInfoKHR;
 typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(

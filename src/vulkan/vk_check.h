@@ -125,7 +125,7 @@ typedef struct culvi_vk_answer {
     VkExternalMemoryProperties external;
     VkImageFormatProperties most;
     bool exists;       /* such an image can be created but not exported */
-    uint32_t culprits; /* usages without each of which it could be exported */
+    uint32_t culprits; /* usages; without any one of them it could be exported */
     culvi_vk_needs needs;
 } culvi_vk_answer;
 
