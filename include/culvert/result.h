@@ -62,7 +62,7 @@ typedef enum culv_result {
     X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                    \
     X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                     \
     X(DRIVER_INIT, "the CUDA driver would not start")                                              \
-    X(DRIVER_REFUSED, "the driver refused for a cause that it alone knows")                        \
+    X(DRIVER_REFUSED, "the driver refused, and Culvert cannot tell why")                           \
     X(SOFT_MISSING, "the software twin was asked for and is not installed")                        \
     X(EXTENSION_MISSING, "a Vulkan extension was not enabled on the device")                       \
     X(LAYER_MISSING, "the software twin's Vulkan layer was not enabled on the instance")           \
@@ -86,25 +86,25 @@ typedef enum culv_result {
     X(LEVEL, "the image has no such mip level")                                                    \
     X(MEMORY_TYPE, "no memory type has the properties asked for")                                  \
     X(DOUBLE_SIGNAL,                                                                               \
-      "a binary semaphore is signaled that nobody has waited for since its last signal")           \
+      "a binary semaphore is signaled again, and nobody has waited for it since its last signal")  \
     X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")      \
     X(SAME_SIDE, "a binary semaphore is waited for on the side that signaled it")                  \
-    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                  \
+    X(OWNED, "the object belongs to another object of Culvert's, which destroys it")               \
     X(RUNTIME, "the CUDA runtime API cannot serve that device")                                    \
-    X(PEER, "a device does not reach the other one's memory, or not reliably")                     \
+    X(PEER, "a device cannot reach the other one's memory, or not reliably")                       \
     X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")         \
-    X(RING_ORDER, "a ring's frame is released that was not acquired, or acquired twice")           \
+    X(RING_ORDER, "a ring's frame is released without being acquired, or is acquired twice")       \
     X(RING_SIDE,                                                                                   \
       "a ring's side is used by a second thread at the same time, or is not of the kind called")   \
     X(RING_FULL, "the consumer is late: every frame of the ring waits for it")                     \
     X(RING_EMPTY, "the producer is late: no frame is ready")                                       \
     X(RING_LATE, "work that was submitted for a frame has not ended in time")                      \
     X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                        \
-    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signaled")                 \
+    X(TIMELINE_CHANGED, "a timeline's counter has a value that its owner did not signal")          \
     X(NO_FORCE, "the host cannot signal in place of the side that is late")                        \
     X(VMM, "the device has no virtual memory management, or not of this kind")                     \
     X(LOCATION, "memory cannot be allocated at that place")                                        \
-    X(ADDRESS, "no address range is free that is large enough, or not where it must be")           \
+    X(ADDRESS, "no free address range is large enough, or none is free where it must be")          \
     X(MAPPED, "memory is mapped there")                                                            \
     X(NOT_MAPPED, "no memory is mapped there, or only a part of a mapping is meant")               \
     X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")    \

@@ -15,7 +15,7 @@ CULV_EXTERN_C_BEGIN
 
 /* What CUDA_TEXTURE_DESC lacks of a VkSamplerCreateInfo. Each line is (name, bit, what differs). */
 #define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
-    X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken and magFilter is another")          \
+    X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken, and magFilter differs")            \
     X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                               \
     X(MIRROR_CLAMP, 2, "CUDA does not mirror once; clamping to the edge was taken")                \
     X(COMPARE, 3, "CUDA's texture objects compare no depth; the kernel reads the depth itself")    \
@@ -29,7 +29,7 @@ CULV_EXTERN_C_BEGIN
     X(CUBE_SEAMS, 10, "the flag of VK_EXT_non_seamless_cube_map was taken as no_seamless_cube")    \
     X(FLAGS, 11, "a flag or an extension in the pNext chain is not one that this version knows")   \
     X(UNNORMALIZED_BORDER, 12,                                                                     \
-      "CUDA clamps unnormalized coordinates to the edge alone; that was taken")
+      "CUDA clamps unnormalized coordinates only to the edge; that was taken")
 
 /** Bits for each difference: CULV_VK_SAMPLER_COMPARE and so on. */
 typedef enum culv_vk_sampler_difference {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Structs that begin with their size: descriptors, and what is written out. */
+/* Structs that begin with their size: descriptors, and structs that are written out. */
 #ifndef CULVI_BASE_DESC_H_
 #define CULVI_BASE_DESC_H_
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Handles: their types, what is asked of them wherever one comes in, duplicates. posix_handle.c and
- * win32_handle.c are its half by system. */
+/* Handles: their types, the checks wherever one comes in, duplicates. posix_handle.c and
+ * win32_handle.c hold the part of each system. */
 #ifndef CULVI_BASE_HANDLE_H_
 #define CULVI_BASE_HANDLE_H_
 
@@ -32,7 +32,7 @@ enum { CULVI_SYSTEM = CULVI_SYSTEM_WINDOWS };
 enum { CULVI_SYSTEM = CULVI_SYSTEM_POSIX };
 #endif
 
-/* What a handle is asked for: the columns of numbers. */
+/* What a handle is used for: selects a column of numbers. */
 typedef enum culvi_handle_use {
     CULVI_USE_MEMORY,
     CULVI_USE_BINARY,
@@ -47,7 +47,7 @@ typedef enum culvi_handle_use {
 } culvi_handle_use;
 
 typedef struct culvi_handle_row {
-    const char *name; /* "OPAQUE_FD"; NULL: no type */
+    const char *name; /* "OPAQUE_FD"; NULL: not a type */
     const char *words;
     culvi_handle_kind kind;
     culvi_handle_closer closer;
@@ -57,7 +57,7 @@ typedef struct culvi_handle_row {
     uint32_t number[CULVI_USES];
 } culvi_handle_row;
 
-/* Of what is no type, a row without a name and with numbers 0. */
+/* For a value that is not a type: a row without a name, all numbers 0. */
 const culvi_handle_row *culvi_handle_row_of(culv_handle_type type);
 /* What another API calls it; 0: nothing. */
 static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_use use)
@@ -85,85 +85,85 @@ enum {
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
-/* Of those, the ones that serve `use`. */
+/* Those of them that serve `use`. */
 uint32_t culvi_handle_types_of(culvi_handle_use use);
-/* The one that a program takes unless it has a cause for another. */
+/* The type that a program takes unless it has a reason for another one. */
 #ifdef _WIN32
 enum { CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_WIN32 };
 #else
 enum { CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_FD };
 #endif
 
-/* What the system tells of a handle, asked once. */
+/* What the system reports about a handle; asked once. */
 typedef struct culvi_handle_facts {
-    bool reopens; /* a duplicate is to be a description of its own (culvi_handle_duplicate()) */
-    /* The allocation behind it has at most so many bytes; UINT64_MAX: nothing is known */
+    bool reopens; /* a duplicate needs a description of its own (culvi_handle_duplicate()) */
+    /* The allocation behind it has at most this many bytes; UINT64_MAX: unknown */
     uint64_t size_limit;
 } culvi_handle_facts;
 
-/* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot
- * be what it is said to be. `source` is the call that makes such handles, for the words. */
+/* For a handle of one of these types. If it cannot be what the caller says, `problem` gets the
+ * reason and `text` the message. `source` is the call that makes such handles, for the message. */
 bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
                           culv_reason *problem, char *text, size_t size);
-/* Such calls of Vulkan's on this system. */
+/* Vulkan's calls that make such handles on this system. */
 extern const char *const culvi_handle_memory_source, *const culvi_handle_semaphore_source;
-/* Whether the system lets this process have one handle more; else *os_error says why not. */
+/* Whether this process can get one more handle; if not, *os_error says why. */
 bool culvi_handle_left(int *os_error);
-extern const char *const culvi_handle_left_advice; /* what to do then */
+extern const char *const culvi_handle_left_advice; /* what to do if it cannot */
 
-/* A duplicate that the caller may have. facts may be NULL: it is asked again. *out is written on
- * success. */
+/* A duplicate for the caller to own. When `facts` is NULL, the system is asked again. *out is
+ * written only on success. */
 bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts,
                             culv_handle *out, int *os_error);
 extern const char *const culvi_handle_duplicate_call; /* the system's function */
 
-/* A duplicate that the driver may have, and lose. */
+/* A duplicate for the driver, which may close it. */
 typedef struct culvi_duplicate {
     culv_handle handle;
-    /* Another fd of the open file description, which is not the original's; -1: it is */
+    /* Another fd of the open file description that the duplicate has and the original does not; -1:
+     * the original shares it */
     int witness;
 } culvi_duplicate;
 
 bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts,
                        culvi_duplicate *out, int *os_error);
-/* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep
- * a file descriptor that they accept; of those that they refuse some close it, and the number may
- * be somebody else's by then, so it is closed only while it is still the duplicate. NT handles they
- * never keep. */
+/* Call it after a driver was given a duplicate: closes the duplicate if the driver left it to us.
+ * Drivers keep a file descriptor that they accept. Some drivers close one that they refuse, and by
+ * then the number may be somebody else's, so it is closed only while it is still the duplicate.
+ * Drivers never keep NT handles. */
 void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original,
                             bool accepted);
 void culvi_handle_close(const culv_handle *handle);
-/* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that
- * out. */
+/* Sets close-on-exec on a file descriptor that a driver made: Mesa 22 and 25 leave that out. */
 void culvi_handle_keep_private(const culv_handle *handle);
 
-/* "OPAQUE_FD"; "unknown" for what is no type. */
+/* "OPAQUE_FD"; "unknown" for a value that is not a type. */
 const char *culvi_handle_type_name(culv_handle_type type);
 bool culvi_handle_type_known(culv_handle_type type);
-/* Of a type that this system has and this version serves; else what was asked of it
- * ("culv_memory_desc.handle.type") is refused. */
+/* Refuses a type that this system lacks or this version does not serve. `field` is where the type
+ * came in ("culv_memory_desc.handle.type"). */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type);
-/* The same, and of a type that serves `use`: what serves it on no system is refused as such. */
+/* The same, but first refuses a type that serves `use` on no system. */
 culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,
                                    culv_handle_type type, culvi_handle_use use);
-/* The same of each bit (1 << culv_handle_type) of a descriptor's handle_types. */
+/* The same for each bit (1 << culv_handle_type) of a descriptor's handle_types. */
 culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
                                      uint32_t types, culvi_handle_use use);
-/* Refuses a handle that cannot be what it is said to be; `field` is where it came in
- * ("culv_memory_desc.handle"), `source` the call that makes such handles. *facts is written on
+/* Refuses a handle that cannot be what the caller says. `field` is where it came in
+ * ("culv_memory_desc.handle"), `source` the call that makes such handles. *facts is written only on
  * success. */
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
                                const char *source, const culv_handle *handle,
                                culvi_handle_facts *facts);
-/* After a driver's `call` has failed that would have made a handle, or needed one, of or for
- * `what`: says so when the process has none left, for drivers answer it in various ways. CULV_OK:
- * it has. */
+/* Call it after a driver's `call` failed that would have made or needed a handle for `what`.
+ * Reports when the process has no handle left, since drivers answer that in various ways. CULV_OK:
+ * it has some left. */
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
                                     const char *what);
 /* For messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
-/* culvi_handle_lend(), and its failure as an error. */
+/* culvi_handle_lend() that records its failure as an error. */
 culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,
                                   const culv_handle *handle, const culvi_handle_facts *facts,
                                   culvi_duplicate *out);

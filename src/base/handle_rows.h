@@ -12,7 +12,7 @@
  * closer     who closes what a driver has imported: DRIVER (it keeps the number), OWNER, or NOBODY
  *            (it holds nothing)
  * state      BUILT, or LATER: no code of this version serves it
- * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER as the memory is, ALWAYS, or NEVER (cuda.h,
+ * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER (as the memory is), ALWAYS or NEVER (cuda.h,
  *            cuImportExternalMemory)
  *
  * The rest are the numbers that other APIs have for it, 0 where they take none:
@@ -26,7 +26,7 @@
  * gl                       GL_HANDLE_TYPE_..._EXT (GL_EXT_memory_object_fd,
  *                          GL_EXT_memory_object_win32, GL_EXT_semaphore_win32)
  *
- * cuda/handle_numbers.c and vulkan/common.c hold them against cuda.h and vulkan_core.h. Included
+ * cuda/handle_numbers.c and vulkan/common.c check them against cuda.h and vulkan_core.h. Included
  * several times; no guard. */
 // clang-format off
 CULVI_HANDLE(OPAQUE_FD, "a file descriptor", FD, POSIX, DRIVER, BUILT, EITHER,

@@ -18,14 +18,14 @@
 #    define CULVI_PRINTF(f, a)
 #endif
 
-/* Whose message it is: where it is logged, and what it is labelled with. Either may be missing. */
+/* Where a message is logged, and which label it carries. Either may be missing. */
 typedef struct culvi_voice {
     culv_log log;
     char label[64];
 } culvi_voice;
 
 void culvi_label_set(char label[64], const char *text);
-/* A silent log becomes one to stderr when CULVERT_LOG asks for it. */
+/* Sends a silent log to stderr when CULVERT_LOG asks for it. */
 void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label);
 
 void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...)
@@ -42,8 +42,8 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
 
 /* "culv_x_y: name is NULL" */
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);
-/* The first lines of a public function: it returns that error where a pointer is NULL. The first
- * NULL is named, so the one whose voice it is stands in a line above. */
+/* The first lines of a public function: it returns that error if a pointer is NULL. The error names
+ * the first NULL. The pointer that provides `voice` is checked in a line above. */
 #define CULVI_REQUIRE(voice, pointer)                                                              \
     do {                                                                                           \
         if ((pointer) == NULL) return culvi_fail_null((voice), __func__, #pointer);                \

@@ -43,33 +43,33 @@ void culvi_mutex_unlock(culvi_mutex *mutex);
 bool culvi_condition_init(culvi_condition *condition);
 void culvi_condition_destroy(culvi_condition *condition);
 void culvi_condition_wake_all(culvi_condition *condition);
-/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX:
- * without end. No cancellation point. */
+/* With the mutex held: waits until it is woken (perhaps spuriously) or culvi_now() is `until`;
+ * UINT64_MAX: waits forever. Not a cancellation point. */
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
-/* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It
- * stays where it is until it was waited for. */
+/* Starts a thread of Culvert's own. No signal is delivered to it. False: the system cannot start
+ * one. The struct must stay in place until the thread was waited for. */
 bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user);
 void culvi_worker_join(culvi_worker *worker);
-/* False in a child process, which fork() gives one thread alone: nobody ends that could be waited
- * for, and what the thread held stays held. */
+/* False in a child process. fork() gives it only one thread, so the other one cannot be waited for,
+ * and what that thread held stays held. */
 bool culvi_worker_exists(const culvi_worker *worker);
-/* Between the two the calling thread is not cancelled (pthread_cancel), since what it holds would
- * stay held. */
+/* Between the two calls the calling thread is not cancelled (pthread_cancel), because what it holds
+ * would stay held. */
 int culvi_cancel_disable(void);
 void culvi_cancel_restore(int before);
 /* Monotonic nanoseconds. */
 uint64_t culvi_now(void);
 void culvi_sleep_ms(unsigned ms);
 
-/* What each thread has of its own. */
+/* Data of each thread. */
 typedef struct culvi_thread {
     culv_error error;
-    unsigned attempts; /* under way: their failures are no errors yet */
+    unsigned attempts; /* attempts under way; their failures are not errors yet */
     /* What CUDA's own log said last on this thread (cuLogsRegisterCallback) */
     char driver_log[512];
 } culvi_thread;
 
-/* Never NULL: where a thread's own block cannot be had, one is shared. */
+/* Never NULL: a shared block takes the place of a thread's own one that cannot be allocated. */
 culvi_thread *culvi_thread_state(void);
 
 void *culvi_module_open(const char *path, char *why, size_t why_size);
@@ -77,8 +77,8 @@ void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
 /* Whether there is a file at that path, loadable or not. */
 bool culvi_module_exists(const char *path);
-/* The absolute directory of the library (or program) that this code is in, without a trailing
- * slash; false when it is unknown, or not to be trusted. */
+/* The absolute directory of the library (or program) that contains this code, without a trailing
+ * slash. False when it is unknown or cannot be trusted. */
 bool culvi_module_self_dir(char *out, size_t size);
 
 /* Names of the two CUDA drivers' libraries. */
@@ -89,7 +89,8 @@ extern const char *const culvi_soft_library;
 uint64_t culvi_page_size(void);
 
 /* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever
- * starts such a program chooses its environment, its arguments and its directory. */
+ * starts such a program chooses its environment, its arguments and its directory, so it trusts none
+ * of them. */
 bool culvi_privileged(void);
 /* NULL: unset, empty, or the program is privileged. */
 const char *culvi_environment(const char *name);

@@ -6,7 +6,7 @@
 #include "base/message.h"
 #include "culvert/base.h"
 
-/* A bounded text that is appended to; what does not fit is cut. */
+/* A bounded text to append to; what does not fit is cut off. */
 typedef struct culvi_text {
     char *data;
     size_t size;

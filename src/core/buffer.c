@@ -32,8 +32,8 @@ static culv_result register_pages(culv_device *device, culv_memory *memory)
         "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size,
         memory->host,
         r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-            ? "; "
-              "CUDA has them already, from cuMemHostRegister, cuMemHostAlloc or another buffer: unregister them first, or take others"
+            ? "; CUDA has pinned them already (cuMemHostRegister, cuMemHostAlloc or another "
+              "buffer): unregister them first, or use other memory"
             : "");
 }
 
@@ -64,15 +64,15 @@ culv_result culvi_memory_map(culv_memory *memory)
         memory->base = 0;
     }
     if (r != CUDA_SUCCESS && memory->own)
-        result =
-            culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
-                            "%" PRIu64 " bytes of device memory could not be had", memory->size);
+        result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
+                                 "%" PRIu64 " bytes of device memory could not be allocated",
+                                 memory->size);
     else if (r != CUDA_SUCCESS)
         result = culvi_fail_cuda(
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-            "the import of %" PRIu64 " bytes could not be mapped; "
-            "if the allocation is smaller than that, state its own size (%s) when importing",
+            "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller, "
+            "pass its own size (%s) when importing",
             memory->size, memory->words->size);
     culvi_leave(device, &scope);
     return result;
@@ -88,9 +88,9 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     const char *label = d.label != NULL ? d.label : memory->label;
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
         return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the range of %" PRIu64 " bytes at offset %" PRIu64
-                          " leaves the allocation, which has %" PRIu64
-                          " bytes; the offset is where the buffer was bound (%s)",
+                          "the range of %" PRIu64 " bytes at offset %" PRIu64 " leaves the "
+                          "allocation, which has %" PRIu64 " bytes; pass the offset at which the "
+                          "buffer was bound (%s)",
                           d.size, d.offset, memory->size, memory->words->buffer_offset);
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);

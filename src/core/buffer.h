@@ -9,13 +9,13 @@ struct culv_buffer {
     culv_memory *memory;
     uint64_t size;
     CUdeviceptr pointer;
-    bool owned;                    /* by an object of Culvert's, which unmaps it */
+    bool owned;                    /* owned by an object of Culvert's, which unmaps it */
     struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
     culvi_deferred deferred;
 };
 
-/* Gives up what an object of Culvert's owns. */
+/* Releases what an object of Culvert's owns. */
 void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use);
 
 #endif

@@ -32,9 +32,8 @@ static culv_result check_call(const culv_device *device, CUdeviceptr pointer, ui
     uint64_t page = culvi_page_size();
     if (pointer % page != 0 || size % page != 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %s is %#" PRIx64
-                          ", which is no multiple of the host's page size, %" PRIu64
-                          "; export the pages that the range lies in",
+                          "%s: %s is %#" PRIx64 ", which is not a multiple of the host's page "
+                          "size, %" PRIu64 "; export the pages that the range lies in",
                           function, pointer % page != 0 ? "pointer" : "size",
                           pointer % page != 0 ? (uint64_t)pointer : size, page);
     if (size > UINT64_MAX - pointer)
@@ -56,19 +55,18 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
     void *values[] = {&type, &managed, &ordinal};
     CUresult r = CULVI_CU(device, cuPointerGetAttributes, (3, attributes, values, pointer));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "what memory %#" PRIx64 " is could not be asked", (uint64_t)pointer);
+        return culvi_fail_cuda(
+            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
     if (type == 0)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: pointer is %#" PRIx64 ", which is no memory of CUDA's", function,
+                          "%s: pointer is %#" PRIx64 ", which is not CUDA memory", function,
                           (uint64_t)pointer);
     if (managed)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: pointer is %#" PRIx64
-            ", managed memory, which moves and goes to no graphics API and no other process; "
-            "allocate by cuMemAlloc or cuMemCreate",
+            "%s: pointer is %#" PRIx64 ", managed memory, which moves and cannot be shared with a "
+            "graphics API or another process; allocate with cuMemAlloc or cuMemCreate",
             function, (uint64_t)pointer);
     if (type == CU_MEMORYTYPE_DEVICE && ordinal != (int)device->ordinal)
         return culvi_fail(
@@ -79,8 +77,8 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
      * decides. */
     if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' makes no dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); "
-                          "export VMM memory as a POSIX file descriptor instead",
+                          "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is "
+                          "0); export VMM memory as a POSIX file descriptor instead",
                           device->caps.name);
     if (device->cuda->cuMemGetHandleForAddressRange == NULL)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -100,8 +98,9 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
         return culvi_fail_native(
             &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_NATIVE_CUDA,
             r, "cuMemGetHandleForAddressRange",
-            "'%s' makes no dma-buf of such memory%s (CUDA_ERROR_NOT_SUPPORTED)", device->caps.name,
-            flags != 0 ? " that is reached over PCI Express; try without CULV_DMA_BUF_PCIE" : "");
+            "'%s' cannot make a dma-buf of such memory%s (CUDA_ERROR_NOT_SUPPORTED)",
+            device->caps.name,
+            flags != 0 ? " for access over PCI Express; try without CULV_DMA_BUF_PCIE" : "");
     if (!culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {
         culv_result left =
             culvi_handle_check_left(&device->voice, NULL, "cuMemGetHandleForAddressRange", "range");
@@ -109,8 +108,9 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
     }
     return culvi_fail_cuda(
         device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
-        "%" PRIu64 " bytes at %#" PRIx64 " could not be exported as a dma-buf; "
-        "the range must be wholly mapped and lie in memory of equal properties, and memory that was imported from a graphics API (a culv_buffer) has none",
+        "%" PRIu64 " bytes at %#" PRIx64 " could not be exported as a dma-buf; all of the range "
+        "must be mapped, and its memory must have the same properties throughout; memory that was "
+        "imported from a graphics API (a culv_buffer) has no dma-buf",
         size, (uint64_t)pointer);
 }
 

@@ -37,8 +37,8 @@ static culv_result check_point(const culv_semaphore_point *point, direction way,
     if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
             &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the semaphore is binary, which has one wait a signal, and a graph may be launched many times; "
-            "use a timeline",
+            "%s: the semaphore is binary: each of its signals allows one wait, but a graph may be "
+            "launched many times; use a timeline",
             call);
     if (semaphore->relay != NULL)
         return culvi_fail(
@@ -57,7 +57,7 @@ static culv_result fill(const culv_semaphore_point *points, uint32_t count, dire
     if (result != CULV_OK) return result;
     if (count == 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: a node of 0 semaphores; it has 1 to %d", call,
+                          "%s: count is 0; a node has 1 to %d semaphores", call,
                           CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
@@ -127,7 +127,8 @@ static culv_result fail_set(const culv_device *device, const char *label, CUresu
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_CUDA, (int64_t)r,
         call,
         "the node does not take the values of %" PRIu32 " semaphores (CUDA_ERROR_INVALID_VALUE); "
-        "it is to be of the graph that the executable was made of, of this kind, and of as many semaphores",
+        "pass a node of the graph that the executable was made from, of the same kind and with "
+        "the same number of semaphores",
         count);
 }
 
@@ -196,7 +197,7 @@ static culv_result get_nodes(culv_device *device, CUgraph graph, CUgraphNode **n
     if (r == CUDA_SUCCESS) return CULV_OK;
     culvi_free(*nodes);
     return culvi_fail_cuda(device, NULL, r, "cuGraphGetNodes", CULV_REASON_DRIVER_REFUSED,
-                           "the graph's nodes could not be asked for");
+                           "the graph's nodes could not be listed");
 }
 
 /* One that there is no room for is counted alone. */

@@ -24,22 +24,21 @@ enum { CULVI_PLANES = 3 }; /* at most */
 
 struct culv_image {
     culv_memory *memory;
-    /* One, or one of each plane; NULL from the first that there is not */
+    /* One array, or one for each plane; NULL from the first missing one on */
     CUmipmappedArray arrays[CULVI_PLANES];
     const culvi_format *row;
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     bool owned;
-    /* Its one array is of its own, not of a mipmapped array, which it has not
-     * (core/staging_image.c) */
+    /* It has one array and no mipmapped array (core/staging_image.c) */
     bool packed;
     struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
-    /* Grows by the head under the device's lock; never shrinks before the end */
+    /* Grows at the head, under the device's lock; entries are removed only at the end */
     _Atomic(culvi_texture *) textures;
     culvi_deferred deferred;
     uint32_t slots;
-    /* Of each, or of each plane of a format of several, which has one level */
+    /* For each level, or for each plane of a format with several planes, which has one level */
     culvi_level levels[];
 };
 
@@ -48,20 +47,20 @@ static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level,
     return image->row->planes > 1 ? plane : level;
 }
 
-/* What CUDA is told of it, or of a plane of several. */
+/* What CUDA is told about the image, or about one of its planes. */
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
-/* The array of a slot. In the device's context; the caller holds the lock. */
+/* The array of a slot. Call it in the device's context; the caller holds the lock. */
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
-/* All arrays of an image. After an error those that were made are still there, until
+/* Makes all arrays of an image. After an error the arrays that were made stay until
  * culvi_image_release_arrays(), which may wait. The caller holds the lock. */
 culv_result culvi_image_make_arrays(culv_image *image);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */
 bool culvi_image_release_arrays(culv_device *device, culv_image *image, bool last_try);
-/* Gives up what was made on the image. False: the driver refused for now. The caller holds the
+/* Releases what was made on the image. False: the driver refused for now. The caller holds the
  * lock. */
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try);
 uint32_t culvi_level_size(uint32_t size, uint32_t level);
-/* Refuses an image whose format no CUDA array has (core/staging.h). */
+/* Refuses an image with a format that no CUDA array has (core/staging.h). */
 culv_result culvi_image_check_arrays(const culv_image *image);
 /* Whether a call names an image, a level or plane of it, and an output. */
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,
@@ -70,7 +69,7 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
 /* Levels of a whole chain down to one texel. */
 uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);
 
-/* Gives up what an object of Culvert's owns. */
+/* Releases what an object of Culvert's owns. */
 void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream last_use);
 
 #endif

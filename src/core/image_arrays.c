@@ -65,7 +65,8 @@ static culv_result fail(const culv_image *image, uint32_t plane, CUresult r, con
     if (mapped_levels(image) != d->mip_levels)
         culvi_text_add(
             &text,
-            " (mapped as the %u of a whole chain, by which NVIDIA's driver spaces the layers)",
+            " (mapped with the %u levels of a whole chain, since NVIDIA's driver spaces the "
+            "layers for those)",
             mapped_levels(image));
     if (!memory->own)
         culvi_text_add(&text, ", at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",

@@ -52,10 +52,10 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
     const char *rule = NULL;
     if ((uint32_t)d->type > CULV_IMAGE_CUBE)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.type is %u, which is no culv_image_type",
+                          "culv_image_desc.type is %u, which is not a culv_image_type",
                           (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
-        rule = "no side is 0";
+        rule = "no side may be 0";
     else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
              d->array_layers > MAX_LAYERS)
         rule = "no CUDA array has more than 131,072 texels a side, 16,384 slices or 2,048 layers";
@@ -79,7 +79,7 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
     if (d->mip_levels > most)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " texels have %" PRIu32 " levels at most",
+                          " texels have at most %" PRIu32 " levels",
                           d->mip_levels, d->width, d->height, d->depth, most);
     return CULV_OK;
 }
@@ -98,12 +98,12 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     if (row->planes > 1 && d->video_encode_decode != 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain formats, which CUDA has no video arrays of; "
-            "leave it 0",
+            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain "
+            "formats, and CUDA has no video arrays of those; leave it 0",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.texels is %u, which is no culv_texels",
+                          "culv_image_desc.texels is %u, which is not a culv_texels",
                           (unsigned)d->texels);
     if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
         return culvi_fail(
@@ -127,8 +127,8 @@ static culv_result check_chroma(const culvi_voice *voice, const culvi_format *ro
         return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "%s is a Y'CbCr format: such images are 2D, of one layer and level, of a width that is a multiple of %" PRIu32
-        " and a height that is one of %" PRIu32,
+        "%s is a Y'CbCr format: such images are 2D, with one layer and one level, a width that is "
+        "a multiple of %" PRIu32 " and a height that is a multiple of %" PRIu32,
         row->name, across, down);
 }
 
@@ -140,15 +140,15 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
     if (memory->dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the import is dedicated, but an image of format %s is bound plane by plane (in Vulkan DISJOINT), and no dedicated allocation is for such an image",
+            "the import is dedicated, but an image of format %s is bound plane by plane (in "
+            "Vulkan DISJOINT), and a dedicated allocation cannot hold such an image",
             row->name);
     if (offset != 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "offset is %" PRIu64
-            ", but of a format of several planes (%s) plane_offsets tell where each was bound; "
-            "leave offset 0",
-            offset, row->name);
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "offset is %" PRIu64
+                          ", but the format %s has several planes, and plane_offsets say "
+                          "where each was bound; leave offset 0",
+                          offset, row->name);
     for (uint32_t i = 0; i < row->planes; i++) {
         uint64_t at = plane_offsets[i];
         if (at >= memory->size || size[i] > memory->size - at)
@@ -161,10 +161,10 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
             uint64_t other = plane_offsets[k];
             if (at >= other + size[k] || other >= at + size[i]) continue;
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "planes %" PRIu32 " and %" PRIu32
-                              " of the %s image lie over each other: plane_offsets are %" PRIu64
-                              " and %" PRIu64 ", and the planes have %" PRIu64 " and %" PRIu64
-                              " bytes or more; pass where each plane was bound (%s)",
+                              "planes %" PRIu32 " and %" PRIu32 " of the %s image overlap: "
+                              "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have "
+                              "at least %" PRIu64 " and %" PRIu64 " bytes; pass where each plane "
+                              "was bound (%s)",
                               k, i, row->name, other, at, size[k], size[i],
                               memory->words->plane_offset);
         }
@@ -192,7 +192,7 @@ culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label
                 "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0", i,
                 plane_offsets[i],
                 planes > 1 ? "two planes"
-                           : "no planes that are bound by themselves (offset is its own)");
+                           : "no planes that are bound separately (set offset instead)");
     return CULV_OK;
 }
 
@@ -208,9 +208,9 @@ static culv_result check_place(const culv_memory *memory, const culvi_format *ro
     if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
     return culvi_fail(
         &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-        "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
-        " on, but the allocation has %" PRIu64 " bytes; "
-        "is the extent, the format or the offset that the image was bound at (%s) another one?",
+        "the image's texels need %" PRIu64 " bytes from offset %" PRIu64 " on, but the allocation "
+        "has %" PRIu64 " bytes; check the extent, the format and the offset at which the image "
+        "was bound (%s)",
         least, d->offset, memory->size, memory->words->image_offset);
 }
 
@@ -230,13 +230,15 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
     if (result != CULV_OK) return result;
     if (memory->dedicated && d->offset != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but the image is said to lie at offset %" PRIu64
-                          "; a dedicated allocation holds its one resource at offset 0",
+                          "the import is dedicated, but offset is %" PRIu64 "; a dedicated "
+                          "allocation holds its one resource at offset 0",
                           d->offset);
     if (row->dedicated && !memory->own && !memory->dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads wrong bytes without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
+            "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong "
+            "bytes from other memory without an error (measured on an H200): make it a dedicated "
+            "allocation (%s) and import it with dedicated set",
             row->name, memory->words->dedicated);
     if (!memory->own) result = check_place(memory, row, d, label);
     return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label)

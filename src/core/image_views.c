@@ -96,7 +96,8 @@ static culv_result check_whole(const culv_image *image, const char *call)
     if (image->row->planes == 1) return CULV_OK;
     return culvi_fail(
         &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s: an image of format %s is an array for each plane (culv_image_get_plane_array()), and none of all",
+        "%s: an image of format %s has an array for each plane (culv_image_get_plane_array()) and "
+        "none for the whole image",
         call, image->row->name);
 }
 

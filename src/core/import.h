@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What imports of memory and of semaphores share. */
+/* What imports of memory and imports of semaphores have in common. */
 #ifndef CULVI_CORE_IMPORT_H_
 #define CULVI_CORE_IMPORT_H_
 
@@ -16,7 +16,7 @@ typedef struct culvi_import {
     const culv_handle *handle;
     culvi_handle_facts facts; /* of the handle, by culvi_import_check() */
     const char *label;
-    uint64_t *count; /* of the device's, counted up by a success */
+    uint64_t *count; /* a counter of the device's; a success increments it */
     bool take;       /* close the caller's handle after a success */
     bool exported;   /* by culvi_import_trust() */
     bool lent;       /* the driver does not keep file descriptors of this kind */
@@ -26,15 +26,15 @@ typedef struct culvi_import {
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import,
                                const culv_uuid *exporter);
-/* In place of the check, of a handle that Culvert has exported a moment ago, of this very GPU's,
- * for this import alone. It is not examined where the system could tell nothing of it, and given
- * away without a duplicate where drivers never close it. File descriptors are duplicated still: of
- * those that they refuse some drivers close one and leave another (docs/nvidia-measured.md), and
- * the number alone does not tell whose it is by then. */
+/* Takes the place of the check for a handle that Culvert has just exported from this same GPU, only
+ * for this import. The handle is not examined where the system could report nothing about it. It is
+ * not duplicated where drivers never close it. File descriptors are still duplicated: a driver
+ * closes some of those that it refuses and leaves others (docs/nvidia-measured.md), and by then the
+ * number does not show whose it is. */
 culv_result culvi_import_trust(const culv_device *device, culvi_import *import);
-/* What is known of such a handle without asking; NULL: ask. */
+/* What is known about such a handle without asking the system; NULL: ask it. */
 const culvi_handle_facts *culvi_import_known_facts(const culv_device *device);
-/* On success the device has one reference more, the object's. */
+/* On success the device has one more reference, the object's. */
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object);
 
 #endif

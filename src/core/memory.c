@@ -145,7 +145,7 @@ static void describe(const void *object, culvi_text *text)
 {
     const culv_memory *memory = object;
     culvi_text_add(
-        text, "it must be an %s of a %s of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
+        text, "it must be an %s of a %s of this same GPU, of %" PRIu64 " bytes, allocated %s%s",
         culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
         memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
         culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT

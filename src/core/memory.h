@@ -13,53 +13,54 @@ struct culv_memory {
     char label[64];
     CUexternalMemory external;
     uint64_t size;
-    /* CUDA's own, for a fallback: no import; `base` is allocated, arrays are created */
+    /* CUDA's own memory, for a fallback: not an import; `base` is allocated, arrays are created */
     bool own;
-    /* Or pages of the host's, of which `base` is CUDA's address: no import; NULL: neither */
+    /* Or pages of the host: not an import; `base` is CUDA's address of them. NULL: neither */
     void *host;
-    void *block;     /* those pages are Culvert's, and go last */
-    bool registered; /* guarded by the device's lock: CUDA knows of those pages */
+    void *block;     /* those pages belong to Culvert and are freed last */
+    bool registered; /* CUDA knows those pages; guarded by the device's lock */
     bool dedicated;
-    /* What it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
+    /* What it was imported from; CUDA maps no arrays on a dma-buf (cuda.h) */
     culv_handle_type handle_type;
     /* Guarded by the device's lock. */
     uint32_t refs;            /* the caller's handle, each buffer, each image */
-    uint32_t buffers;         /* mapped ranges alive, deferred ones included */
-    uint32_t holders;         /* as refs, without what was given up and is deferred */
+    uint32_t buffers;         /* live mapped ranges, including deferred ones */
+    uint32_t holders;         /* like refs, without what was given up and is deferred */
     CUdeviceptr base;         /* the one mapping of all of it; 0 when not mapped */
     culv_memory *mapped_next; /* culv_device::mapped */
     bool waiting;             /* on the deferred list after a refused release */
-    /* An acquired import can be found while it has holders. */
+    /* An acquired import can be found while somebody holds it. */
     struct culv_memory *shared_next;
     uint64_t shared_owner; /* culvi_graphics::id; 0: it was not acquired */
     uint64_t shared_key;   /* the native memory */
     culvi_deferred deferred;
 };
 
-/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()); its
- * words. The handle is gone, whatever the result. */
+/* Imports a handle that an API has just exported, only for this call (culvi_import_trust()).
+ * `words` are that API's. The handle is gone, whatever the result. */
 culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
                                          const culv_memory_desc *d, culv_memory **out);
-/* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
+/* CUDA's own memory; the first mapping allocates it. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
-/* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it
- * in the end, or NULL. NULL: out of host memory (recorded), and `block` is still the caller's. */
+/* Whole pages of the host, `size` bytes; the first mapping registers them. `block` is freed with
+ * culvi_free() at the end, or is NULL. Returns NULL when out of host memory (recorded); `block` is
+ * still the caller's then. */
 culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
                                const char *label);
-/* Maps, allocates or registers all of it, once. The caller holds the lock. */
+/* Maps, allocates or registers the whole memory, once. The caller holds the lock. */
 culv_result culvi_memory_map(culv_memory *memory);
 /* Whether an import of the device's is mapped at this address. Takes the lock. */
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
 
-/* An acquired import, with one reference more, or NULL; and making one that can be found. The
- * caller holds the lock. */
+/* Finds an acquired import and adds a reference, or returns NULL; makes an import that can be
+ * found. The caller holds the lock. */
 culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
 void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key);
-/* One holder less. The caller holds the lock. */
+/* Removes one holder. The caller holds the lock. */
 void culvi_memory_drop_holder(culv_memory *memory);
 
-/* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds
- * the lock. */
+/* Releases at the driver what nobody needs any longer, or leaves it to a later call. The caller
+ * holds the lock. */
 void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try);
 
 #endif

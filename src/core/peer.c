@@ -36,7 +36,7 @@ static uint32_t word(uint32_t i, uint32_t seed)
 static culv_result fail(const probe *p, const culv_device *device, CUresult r, const char *call)
 {
     return culvi_fail_cuda(device, p->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "whether copies between '%s' and '%s' are right could not be verified",
+                           "the copies between '%s' and '%s' could not be verified",
                            p->near.device->caps.name, p->far.device->caps.name);
 }
 
@@ -233,9 +233,9 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
     }
     snprintf(
         peer->why, sizeof peer->why,
-        "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32
-        " of %d words): an IOMMU or a virtual machine stands between the GPUs (culvert-info tells). "
-        "Take HOST, or turn the IOMMU off",
+        "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32 " of %d words): an "
+        "IOMMU or a virtual machine stands between the GPUs (culvert-info reports it). Use HOST, "
+        "or turn the IOMMU off",
         device->caps.name, peer->device->caps.name, wrong,
         2 * (int)(PROBE_BYTES / sizeof(uint32_t)));
     return refuse(device, peer, label);
@@ -246,7 +246,7 @@ culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const
 {
     if (device->cuda->cuMemcpyPeerAsync == NULL || device->cuda->cuMemcpy3DPeerAsync == NULL)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                          "the CUDA driver has no copies between devices (cuMemcpyPeerAsync)");
+                          "the CUDA driver lacks copies between devices (cuMemcpyPeerAsync)");
     culvi_peer *peer = find(device, uuid, label);
     if (peer == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     if (peer->verdict == CULVI_PEER_WRONG) return refuse(device, peer, label);

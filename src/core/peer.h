@@ -5,7 +5,7 @@
 
 #include "cuda/device.h"
 
-/* Another GPU of the same driver, as a device's list has it. Guarded by that device's lock. */
+/* Another GPU of the same driver, as an entry of a device's list. Guarded by that device's lock. */
 struct culvi_peer {
     struct culvi_peer *next;
     culv_uuid uuid;
@@ -18,10 +18,10 @@ struct culvi_peer {
 /* Opens the GPU with this UUID. The caller holds the lock. */
 culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const char *label,
                                culvi_peer **out);
-/* Verifies copies by data, once a pair (R37). The caller holds the lock. */
+/* Verifies copies by their data, once for each pair (R37). The caller holds the lock. */
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label);
-/* Returns the other GPU's device when this was its last user, or NULL: to be closed without the
- * lock, since that may wait. The caller holds the lock. */
+/* Returns the other GPU's device if this was its last user, else NULL. Close it without the lock,
+ * since closing may wait. The caller holds the lock. */
 culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer);
 
 #endif

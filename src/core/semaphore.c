@@ -31,7 +31,7 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     const culv_semaphore *semaphore = object;
-    culvi_text_add(text, "it must be exported from a %s of type %s of this very GPU",
+    culvi_text_add(text, "it must be exported from a %s of type %s of this same GPU",
                    semaphore->words->semaphore,
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
 }
@@ -48,13 +48,13 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
                           (int)CULV_SEMAPHORE_BINARY);
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_semaphore_desc.%s is for binary semaphores; "
-                          "a timeline's values are always held against each other",
+                          "culv_semaphore_desc.%s is for binary semaphores; a timeline's values "
+                          "are always checked",
                           desc->untracked ? "untracked" : "signal_pending");
     if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
+            "culv_semaphore_desc.value is for timelines; for a binary semaphore set signal_pending");
     return culvi_import_check(device, import, &desc->exporter);
 }
 
@@ -234,8 +234,9 @@ culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore)
         return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-        "the other API signaled a binary semaphore that %s had signaled already, and no wait for it was told of since; "
-        "was a culv_semaphore_mark_waited() left out? If not, the semaphore's state is undefined now",
+        "the other API signaled a binary semaphore that %s had signaled already, and no wait for "
+        "it was reported since; was a culv_semaphore_mark_waited() left out? If not, the "
+        "semaphore's state is undefined now",
         state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "it");
 }
 

@@ -23,9 +23,9 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
     if (value > last) return CULV_OK;
     return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
                       CULV_REASON_TIMELINE_BACKWARDS,
-                      "value %" PRIu64 " does not exceed %" PRIu64
-                      ", which was signaled or promised before; "
-                      "a timeline only grows, and the driver would step it back without a word",
+                      "value %" PRIu64 " does not exceed %" PRIu64 ", which was signaled or "
+                      "promised before; a timeline only grows, and the driver would set it back "
+                      "without an error",
                       value, last);
 }
 
@@ -36,7 +36,8 @@ static culv_result refuse_state(const culv_semaphore *semaphore, direction way, 
         return culvi_fail(
             voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
             "the binary semaphore is signaled already (by %s) and nobody has waited for it since; "
-            "submit the wait and tell of it by culv_semaphore_mark_waited(), or use one semaphore for each direction",
+            "submit the wait and report it with culv_semaphore_mark_waited(), or use one "
+            "semaphore for each direction",
             state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "the other API");
     if (state == CULVI_SIGNALED_BY_CUDA)
         return culvi_fail(
@@ -45,8 +46,8 @@ static culv_result refuse_state(const culv_semaphore *semaphore, direction way, 
             "between CUDA streams use an event");
     return culvi_fail(
         voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
-        "nobody has signaled the binary semaphore since its last wait; "
-        "submit the other API's signal first and tell of it by culv_semaphore_mark_signaled()");
+        "nobody has signaled the binary semaphore since its last wait; submit the other API's "
+        "signal first and report it with culv_semaphore_mark_signaled()");
 }
 
 /* Holds one point against what is known, and marks a binary semaphore. */
@@ -243,8 +244,8 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
     if (points == NULL) return culvi_fail_null(NULL, call, "points");
     if (count > CULV_SEMAPHORE_BATCH_MAX)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: a batch of %" PRIu32 "; it has at most %d", call, count,
-                          CULV_SEMAPHORE_BATCH_MAX);
+                          "%s: count is %" PRIu32 "; a batch has at most %d semaphores", call,
+                          count, CULV_SEMAPHORE_BATCH_MAX);
     for (uint32_t i = 0; i < count; i++) {
         const culv_semaphore *semaphore = points[i].semaphore;
         if (semaphore == NULL)

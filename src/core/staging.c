@@ -50,8 +50,9 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
     else if (r != CUDA_SUCCESS)
         culvi_log(
             &device->voice, CULV_LOG_WARNING,
-            "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour of the driver's own and hold up the calling thread; "
-            "pages of the host's would not (in Vulkan enable VK_EXT_external_memory_host)",
+            "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour "
+            "inside the driver and block the calling thread; with host pages they would not (in "
+            "Vulkan enable VK_EXT_external_memory_host)",
             label != NULL ? label : "", (int)r);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

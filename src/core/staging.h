@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that is not shared: CUDA's own, and what it is copied to and from. */
+/* Memory that is not shared: CUDA's own, and the memory that it is copied to and from. */
 #ifndef CULVI_CORE_STAGING_H_
 #define CULVI_CORE_STAGING_H_
 
@@ -7,7 +7,7 @@
 #include "core/image.h"
 #include "culvert/fallback.h"
 
-/* One level of one plane of an image, as copies see it: rows of blocks without padding. */
+/* One level of one plane of an image as copies see it: rows of blocks without padding. */
 typedef struct culvi_part {
     uint32_t level, plane;
     uint32_t slot;          /* of culv_image::levels */
@@ -31,8 +31,8 @@ static inline uint64_t culvi_part_size(const culvi_part *part)
     return part->row_bytes * part->rows * culvi_part_slices(part);
 }
 
-/* Host-visible memory of the graphics API's: how to free it after CUDA has let go of it. All zero:
- * none. */
+/* Host-visible memory of the graphics API, and how to free it once CUDA does not use it any longer.
+ * All zero: none. */
 typedef struct culvi_mapping {
     void (*release)(const struct culvi_mapping *self);
     void (*free_memory)(void); /* the API's function */
@@ -41,48 +41,51 @@ typedef struct culvi_mapping {
     const void *holder; /* culvi_deferred::holder: the API's device must still be there */
 } culvi_mapping;
 
-/* Of a buffer or an image that is not shared. Immutable once made, until it is released. */
+/* Data of a buffer or an image that is not shared. It does not change until it is released. */
 typedef struct culvi_staging {
     culv_sharing path;
     culv_buffer *peer_buffer; /* PEER: one of the two, shared on its own GPU; owned */
     culv_image *peer_image;
-    void *block; /* HOST: pages of Culvert's, NULL where the memory is the graphics API's */
-    void *host;  /* HOST: where the copies go, of `size` bytes */
+    void *block; /* HOST: Culvert's own pages; NULL when the memory is the graphics API's */
+    void *host;  /* HOST: where the copies go; it has `size` bytes */
     uint64_t size;
     culvi_mapping native; /* HOST, where there is no block */
-    bool registered;      /* at CUDA: the copies are asynchronous */
-    bool counted;         /* among the device's allocations */
-    bool linear;          /* an image without arrays: its device memory lies as the host's does */
-    uint32_t num_parts;   /* images */
+    bool registered;      /* with CUDA; the copies are asynchronous */
+    bool counted;         /* counted among the device's allocations */
+    /* an image without arrays; its device memory has the same layout as the host's */
+    bool linear;
+    uint32_t num_parts; /* images */
     culvi_part parts[];
 } culvi_staging;
 
-/* Room for an image's parts, all of them filled in; a buffer has none (row NULL) and *size in.
- * NULL: out of host memory (recorded). *size becomes that of the block of all parts. */
+/* Allocates a staging and fills in an image's parts; *size becomes the size of the block of all
+ * parts. A buffer has no parts: `row` is NULL, and *size is its size. NULL: out of host memory
+ * (recorded). */
 culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc,
                                  uint64_t *size);
-/* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says
- * so. */
+/* Registers staging->host with CUDA. If CUDA does not take it, copies take a detour, and the log
+ * says so. */
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);
-/* Of one that has no buffer or image yet. */
+/* Frees a staging that has no buffer or image yet. */
 void culvi_staging_discard(culv_device *device, culvi_staging *staging);
 /* Frees CUDA's own memory first, which waits for the copies, then the rest and the staging itself.
- * False: the driver refused for now. In the device's context; the caller holds the lock. */
+ * False: the driver refused for now. Call it in the device's context; the caller holds the lock. */
 bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging,
                            bool last_try);
 
-/* An image without arrays: as culv_image_map(), for formats that CUDA has not. `memory` is CUDA's
- * own, as big as the block of all parts. On success the image has the staging. */
+/* Makes an image without arrays, like culv_image_map(), for formats that CUDA lacks. `memory` is
+ * CUDA's own and as large as the block of all parts. On success the image owns the staging. */
 culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row,
                                     const culv_image_desc *desc, culvi_staging *staging,
                                     culv_image **out);
-/* Packed 4:2:2 in CUDA's own memory is one array, which is no mipmapped one: drivers refuse those
- * of video formats (measured). In the device's context; the caller holds the lock. */
+/* Packed 4:2:2 in CUDA's own memory is one plain array, since drivers refuse mipmapped arrays of
+ * video formats (measured). Call it in the device's context; the caller holds the lock. */
 CUresult culvi_image_create_packed(culv_image *image);
-/* True of others. False: the driver refused for now. */
+/* Does nothing and returns true for other images. False: the driver refused for now. */
 bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool last_try);
-/* Gives a mapped image its staging; all its arrays are known then, and copies ask for none. */
+/* Gives a mapped image its staging. It makes all arrays known, so that copies need not ask for
+ * any. */
 culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging);
 
 #endif

@@ -190,8 +190,8 @@ culv_result culvi_image_check_arrays(const culv_image *image)
     if (image->staging == NULL || !image->staging->linear) return CULV_OK;
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED,
                       CULV_REASON_FORMAT,
-                      "no CUDA array has the format %s, so the image, on the HOST path, has none; "
-                      "its texels are in linear memory, culv_image_get_linear_layout()",
+                      "no CUDA array has the format %s, so the image (HOST sharing) has no array; "
+                      "its texels are in linear memory: call culv_image_get_linear_layout()",
                       image->row->name);
 }
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* What a graphics API calls its things, for messages: the core names none by itself. */
+/* What a graphics API calls its objects, for messages: the core itself names none of them. */
 #ifndef CULVI_CORE_WORDS_H_
 #define CULVI_CORE_WORDS_H_
 
 #include "culvert/result.h"
 
-/* One table an API. No field is NULL. */
+/* One table for each API. No field is NULL. */
 typedef struct culvi_words {
     culv_native_api api;         /* of native error codes */
     const char *name;            /* "Vulkan" */
     const char *physical_device; /* "VkPhysicalDevice" */
     const char *memory;          /* "VkDeviceMemory" */
     const char *semaphore;       /* "VkSemaphore" */
-    /* These stand in brackets, behind the words that say what it is. */
+    /* Messages put these in brackets after the words that say what is meant. */
     const char *size;          /* of a whole allocation: "VkMemoryAllocateInfo::allocationSize" */
     const char *dedicated;     /* memory for one resource: "VkMemoryDedicatedAllocateInfo" */
     const char *buffer_offset; /* where a buffer is bound: "memoryOffset of vkBindBufferMemory" */
     const char *image_offset;
     const char *plane_offset;
     const char *map_rows; /* a call that maps an image by its rows: "culv_vk_image_map_pitched()" */
-    /* Native calls of the host's on a timeline. */
+    /* Native calls that the host makes on a timeline. */
     const char *read_call; /* "vkGetSemaphoreCounterValue" */
     const char *wait_call;
     const char *signal_call;
@@ -33,7 +33,7 @@ typedef struct culvi_words {
     const char *semaphore_destroy;
 } culvi_words;
 
-/* For a handle that came from no attachment. */
+/* For a handle that did not come from an attachment. */
 extern const culvi_words culvi_plain_words;
 
 #endif

@@ -161,8 +161,8 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_NATIVE_CUDA,
             code, call,
-            "the CUDA context of '%s' was reset or destroyed, and all that was made in it is gone: destroy it and open the device anew. "
-            "(%s: %s answered %s, %d, %s)",
+            "the CUDA context of '%s' was reset or destroyed, and everything that was made in it "
+            "is gone: destroy it and open the device again. (%s: %s answered %s, %d, %s)",
             device->caps.name, what, call, name, (int)code, text);
     } else if (culvi_cuda_gone(code)) {
         refused = CULV_REASON_DEVICE_LOST;

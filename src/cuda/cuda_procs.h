@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every CUDA driver function that Culvert calls, once: CULV_CU(name, version, need). The version is
- * the CUDA version whose form is asked of cuGetProcAddress, as cudaTypedefs.h names it. REQUIRED
- * ones are in every driver from 525 (CUDA 12.0) on; code that calls an OPTIONAL one tests the
- * pointer. Included several times; no guard. */
+ * the CUDA version of the form that cuGetProcAddress is asked for, as cudaTypedefs.h names it.
+ * REQUIRED ones are in every driver from 525 (CUDA 12.0) on; code that calls an OPTIONAL one tests
+ * the pointer. Included several times, so it has no guard. */
 CULV_CU(cuInit, 2000, REQUIRED)
 CULV_CU(cuDriverGetVersion, 2020, REQUIRED)
 CULV_CU(cuGetErrorName, 6000, REQUIRED)

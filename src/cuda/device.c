@@ -144,9 +144,8 @@ static void explain_luid(const culvi_probe *probe, bool linked, culvi_text *text
     else if (without > 0)
         culvi_text_add(
             text,
-            ". "
-            "Of %u of them the driver tells no LUID: it does so on Windows alone, and not in TCC mode; "
-            "open it by UUID or ordinal",
+            ". The driver reports no LUID for %u of them: it reports LUIDs only on Windows, and "
+            "not in TCC mode; open the device by UUID or ordinal",
             (unsigned)without);
 }
 
@@ -214,7 +213,7 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
         if (r != CUDA_SUCCESS)
             return culvi_fail_cuda(
                 device, NULL, r, "cuDevicePrimaryCtxRetain", CULV_REASON_DRIVER_REFUSED,
-                "the primary context of '%s' could not be had", device->caps.name);
+                "the primary context of '%s' could not be retained", device->caps.name);
         device->retained = true;
         return CULV_OK;
     }
@@ -324,7 +323,8 @@ culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
             "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
             node_mask == 0
                 ? "it has the bit of one node, which is 1 for a GPU alone"
-                : "no adapter has that LUID, and where a graphics API says so it has none (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
+                : "no adapter has that LUID; a graphics API that reports it has no LUID for its "
+                  "device (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
     if ((node_mask & (node_mask - 1)) != 0)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,

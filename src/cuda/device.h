@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_device: the driver, its context, and what hangs on it. */
+/* culv_device: the driver, its context, and what belongs to them. */
 #ifndef CULVI_CUDA_DEVICE_H_
 #define CULVI_CUDA_DEVICE_H_
 
@@ -16,12 +16,12 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
-/* Limits of seven kinds of array, with and without surfaces, and of 3D arrays others besides:
+/* Limits of seven kinds of array, with and without surfaces, and further ones of 3D arrays:
  * cuda/limits.c. */
 enum { CULVI_ARRAY_LIMITS = 60 };
 
 enum { CULVI_GRANULARITIES = 8 };
-/* Of one kind of VMM allocation; bytes 0: none yet. */
+/* The granularity of one kind of VMM allocation; bytes 0: not known yet. */
 typedef struct culvi_granularity {
     uint32_t kind;
     int32_t numa_node;
@@ -29,18 +29,18 @@ typedef struct culvi_granularity {
 } culvi_granularity;
 
 struct culv_device {
-    atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
+    atomic_uint refs; /* the caller's handle and every object that the caller made from it */
     culvi_voice voice;
     culvi_cuda *cuda;
     CUdevice ordinal;
     CUcontext context;
     bool retained;       /* the primary context, to be released */
-    uint64_t context_id; /* tells a context from the next one behind the same handle */
+    uint64_t context_id; /* distinguishes a context from the next one behind the same handle */
     atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
     culv_device_caps caps;
     /* Guards what follows, and the graph of memories and buffers; never taken in the frame path */
     culvi_mutex lock;
-    culvi_deferred *deferred; /* in the order in which they came: events of one stream pass so */
+    culvi_deferred *deferred; /* in order of arrival, in which the events of one stream pass */
     culvi_deferred **retired_end;
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
@@ -48,13 +48,13 @@ struct culv_device {
     uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
     culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device);   /* set with the first of them */
-    /* By which copies from and to other GPUs are verified; goes with the device */
+    /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
-    /* That the driver told: vmm/allocation.c */
+    /* Granularities that the driver reported: vmm/allocation.c */
     culvi_granularity granularities[CULVI_GRANULARITIES];
-    /* Streams that were found to be this device's: checked once, not each frame (R6). */
+    /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
-    /* What the driver said of each CUarray_format that was asked about: format_support.c. */
+    /* The driver's answer for each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
     atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
 #if CUDA_VERSION >= 12090
@@ -62,12 +62,12 @@ struct culv_device {
 #endif
 };
 
-/* Says which device was asked for, when it was not found; `asker` is who knows. */
+/* Describes the device that was asked for, when it was not found; `asker` knows it. */
 typedef void (*culvi_describe_fn)(const void *asker, const culvi_voice *voice,
                                   const culvi_probe *probe, culvi_text *description,
                                   culvi_text *hint);
 
-/* Without `describe` the message has the UUID or the ordinal. */
+/* Without `describe` the message names the UUID or the ordinal. */
 culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
                               const void *asker, const culv_device_desc *desc, culv_device **out);
 void culvi_device_ref(culv_device *device);

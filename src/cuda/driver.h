@@ -10,7 +10,7 @@
 #include <cudaTypedefs.h>
 #include <stdbool.h>
 
-/* The form of cuGetProcAddress that takes an answer about the symbol (CUDA 12.0). */
+/* The form of cuGetProcAddress that also reports a status of the symbol (CUDA 12.0). */
 typedef PFN_cuGetProcAddress_v12000 culvi_get_proc_fn;
 
 typedef struct culvi_cuda {
@@ -23,14 +23,14 @@ typedef struct culvi_cuda {
 #undef CULV_CU
 } culvi_cuda;
 
-/* Loads and initializes a driver. A failure is not recorded as an error: it says why in `text` and
- * *reason, since the other driver may still serve. */
+/* Loads and initializes a driver. It does not record a failure as an error, since the other driver
+ * may still serve: `text` and *reason say why. */
 culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason);
 void culvi_cuda_close(culvi_cuda *cuda);
 void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
 const char *culvi_driver_name(culv_driver kind);
 
-/* Loads the twin's library; NULL: `text` says where it was looked for, and what to do. */
+/* Loads the twin's library. NULL: `text` says where Culvert looked for it and what to do. */
 void *culvi_soft_open(culvi_text *text);
 bool culvi_soft_allowed(void);
 
@@ -46,25 +46,25 @@ typedef struct culvi_cuda_device {
     uint32_t node_mask;
 } culvi_cuda_device;
 
-/* What the drivers that `kind` allows have. */
+/* The devices of the drivers that `kind` allows. */
 typedef struct culvi_probe {
     culv_driver asked;
     culvi_cuda *drivers[2]; /* NVIDIA's, the twin; NULL when absent */
     culvi_cuda_device *devices;
     uint32_t num_devices;
-    culv_reason reason;  /* why a driver is absent, the first one's */
-    char problems[1024]; /* the same in words, of each absent driver */
+    culv_reason reason;  /* why the first absent driver is absent */
+    char problems[1024]; /* the same in words, for each absent driver */
 } culvi_probe;
 
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe);
 void culvi_probe_close(culvi_probe *probe); /* closes the drivers that are still in it */
 /* The device with this UUID, or NULL. */
 const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_uuid *uuid);
-/* The device with this LUID and node, or NULL; then *linked tells that some have the LUID with
- * other nodes. */
+/* The device with this LUID and node, or NULL. Then *linked says whether some devices have the LUID
+ * with other nodes. */
 const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const culv_luid *luid,
                                                uint32_t node_mask, bool *linked);
-/* Names every device of the probe and what keeps others from being seen. */
+/* Names every device of the probe, and what hides others. */
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text);
 
 #endif

@@ -237,7 +237,7 @@ static culv_result refuse_number(const char *call, culv_format format)
 {
     return culvi_fail(
         NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s: format is %u, which is no format of Vulkan 1.3; culvert/format_list.h lists them",
+        "%s: format is %u, which is not a format of Vulkan 1.3; culvert/format_list.h lists them",
         call, (unsigned)format);
 }
 

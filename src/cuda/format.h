@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of formats (format_rows.h), and what of it a driver has. */
+/* The table of formats (format_rows.h), and which of them a driver has. */
 #ifndef CULVI_CUDA_FORMAT_H_
 #define CULVI_CUDA_FORMAT_H_
 
 #include "cuda/device.h"
 #include "culvert/format.h"
 
-/* A row of the format table (format_rows.h). Of a format that is not mapped the CUDA fields are
+/* A row of the format table (format_rows.h). The CUDA fields of a format that is not mapped are
  * 0. */
 typedef struct culvi_format {
     culv_format format;
     const char *name;
     bool mapped;
     bool surfaces;
-    bool dedicated; /* CUDA finds it in dedicated allocations alone */
+    bool dedicated; /* CUDA finds it only in dedicated allocations */
     culv_texel_kind kind;
     CUarray_format cuda_format;
     CUarray_format normalized_format; /* 0: there is none */
-    /* Of sRGB blocks: what CUDA has besides cuda_format; 0 of others */
+    /* For sRGB blocks: CUDA's other format besides cuda_format; 0 for other formats */
     CUarray_format srgb_format;
     uint8_t channels;
     uint8_t normalized_channels;
-    uint8_t block_bytes; /* of a texel, or of a block; 0 of several planes */
+    uint8_t block_bytes; /* of a texel or a block; 0 for several planes */
     uint8_t block_width, block_height;
     uint8_t planes;
     uint8_t aspects; /* VkImageAspectFlags */
-    /* Of several planes: the bits that count in a word of a plane, and by what chroma's size is
-     * divided. */
+    /* For several planes: the bits that count in a word of a plane, and the divisors of chroma's
+     * size. */
     uint8_t plane_bits, chroma_across, chroma_down;
     uint16_t dxgi, gl;
     const char *channel_order;
@@ -37,18 +37,19 @@ typedef struct culvi_format {
 
 /* NULL: not a number of Vulkan 1.3. */
 const culvi_format *culvi_format_find(uint32_t number);
-/* Whether chroma has whole texels in an image of this size: width and height are multiples of
- * *across and *down. */
+/* Whether chroma has whole texels in an image of this size, that is, width and height are multiples
+ * of *across and *down. */
 bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height,
                                uint32_t *across, uint32_t *down);
 /* The CUDA version that brought a CUarray_format; 0: every driver has it. */
 uint32_t culvi_array_format_version(CUarray_format format);
-/* Whether the device's driver has the array format of this form of a row (format_support.c);
- * records why not. Asks the driver once for each array format that not every driver has. Takes the
- * lock for that. */
+/* Whether the device's driver has the array format of this form of a row (format_support.c).
+ * Records the reason if not. Asks the driver once for each array format that not every driver has,
+ * and takes the lock for that. */
 culv_result culvi_format_supported(culv_device *device, const culvi_format *row, culv_texels texels,
                                    const char *label);
-/* Releases the arrays by which the driver was asked. No lock: the device has no users left. */
+/* Releases the arrays that served to ask the driver. Takes no lock: the device has no users
+ * left. */
 void culvi_formats_release(culv_device *device);
 
 #endif

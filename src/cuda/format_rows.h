@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The format table: one row a format, in the order of VkFormat's numbers. Included by format.c,
- * which has the macros; no guard.
+/* The format table: one row for each format, in the order of VkFormat's numbers. Included by
+ * format.c, which has the macros; no guard.
  *
  *   PLAIN       (format, kind, array format, channels, normalized array format, order, DXGI_FORMAT,
  *                GL format)
@@ -8,7 +8,7 @@
  *   SPLIT       (format, 32-bit channels, order)
  *   ASPECT      (format, kind, array format, normalized array format, aspects, order, DXGI_FORMAT,
  *                GL format)
- *   DEDICATED   the same, right in dedicated allocations alone
+ *   DEDICATED   the same, right only in dedicated allocations
  *   BLOCKS      (format, array format, channels, bytes a block of 4 x 4, order, DXGI_FORMAT, GL
  *                format)
  *   SRGB_BLOCKS (format, array format, CUDA's array format of the same that are sRGB, and as above)
@@ -29,7 +29,7 @@
     ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
 #define NOT_BYTES(size, use)                                                                       \
     "a texel has " size                                                                            \
-    " bytes, and an element of a CUDA array 16 at most: use two images of " use                    \
+    " bytes, but an element of a CUDA array has at most 16: use two images of " use                \
     ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
 #define NOT_24_BYTES(use) NOT_BYTES("24", use)
 #define NOT_32_BYTES(use) NOT_BYTES("32", use)
@@ -45,7 +45,7 @@
     " or an uncompressed format, or share the blocks in a buffer"
 #define NOT_12_BITS(use)                                                                           \
     "CUDA has no array format of 12 bits: use " use                                                \
-    ", whose 16-bit words hold the same, or share the words in a buffer"
+    ", which has the same 16-bit words, or share the words in a buffer"
 #define NOT_CHROMA_FIRST(use)                                                                      \
     "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use " use        \
     ", or share the pairs in a buffer"

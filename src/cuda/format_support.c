@@ -15,7 +15,8 @@ static culv_result refuse(culv_device *device, const char *label, const culvi_fo
     uint32_t since = culvi_array_format_version(format);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s', of CUDA %u.%u, makes no such arrays: use another format, or a newer driver",
+        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s' (CUDA "
+        "%u.%u) cannot make such arrays: use another format, or a newer driver",
         row->name, (unsigned)format, (unsigned)since / 1000, (unsigned)since % 1000 / 10,
         device->caps.name, (unsigned)device->caps.driver_version / 1000,
         (unsigned)device->caps.driver_version % 1000 / 10);
@@ -109,13 +110,13 @@ culv_result culv_device_supports_format(culv_device *device, culv_format format,
     CULVI_REQUIRE(NULL, device);
     if (texels != CULV_TEXELS_STORED && texels != CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_device_supports_format: texels is %u, which is no culv_texels",
+                          "culv_device_supports_format: texels is %u, which is not a culv_texels",
                           (unsigned)texels);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_device_supports_format: format is %u, which is no format of Vulkan 1.3; "
+            "culv_device_supports_format: format is %u, which is not a format of Vulkan 1.3; "
             "culvert/format_list.h lists them",
             (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);

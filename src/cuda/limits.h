@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The limits that CUDA tells of its arrays. */
+/* The limits that CUDA reports for its arrays. */
 #ifndef CULVI_CUDA_LIMITS_H_
 #define CULVI_CUDA_LIMITS_H_
 
@@ -15,8 +15,8 @@ typedef struct culvi_extent_words {
     const char *extent, *layers;
 } culvi_extent_words;
 
-/* Holds an image, every default explicit, against the limits of its kind of array, and lowers
- * `most` to them, that of an image that is refused too. Asks the driver once for each limit. */
+/* Checks an image, with every default explicit, against the limits of its kind of array. Lowers
+ * `most` to them, even when the image is refused. Asks the driver once for each limit. */
 culv_result culvi_array_check_limits(culv_device *device, const char *label,
                                      const culvi_extent_words *words, const culv_image_desc *image,
                                      bool surfaces, culvi_array_extent *most);

@@ -28,8 +28,8 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
     if (culvi_cuda_sticky(code)) return true;
     if (last_try)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%s was refused again (error %d): something is left at the driver", call,
-                  (int)code);
+                  "%s was refused again (error %d): the driver keeps what it should have released",
+                  call, (int)code);
     return last_try;
 }
 
@@ -102,7 +102,7 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
         culvi_defer(device, object);
     else
         result = culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
-                                 "%s: it could not be told when the stream %p gets here", call,
+                                 "%s: no event could be recorded in the stream %p", call,
                                  (void *)last_use);
 leave:
     culvi_leave_frame(device, pushed);

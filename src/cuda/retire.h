@@ -5,7 +5,7 @@
 
 #include "cuda/device.h"
 
-/* Something the caller gave up that the driver still holds. It is part of the object, so that
+/* Something that the caller gave up and the driver still holds. It is part of the object, so that
  * giving up allocates nothing and cannot fail. Guarded by the device's lock. */
 typedef struct culvi_deferred {
     struct culvi_deferred *next;
@@ -14,41 +14,42 @@ typedef struct culvi_deferred {
     /* Releases at the driver and frees the object. False: the driver refused for now, try again
      * later. */
     bool (*release)(struct culv_device *device, struct culvi_deferred *self, bool last_try);
-    /* What the release needs, which drains it before it goes; NULL: the device alone */
+    /* What the release needs; that drains it before it goes itself. NULL: only the device */
     const void *holder;
     void (*finish)(
-        struct culvi_deferred *self); /* waits for what no event tells, without the lock; or NULL */
+        /* waits, without the lock, for what no event covers; or NULL */
+        struct culvi_deferred *self);
 } culvi_deferred;
 
-/* Deferred release. The caller holds the lock. Without a last use the driver's own wait is all
- * there is. */
+/* Deferred release. The caller holds the lock. Without a last use only the driver's own wait
+ * applies. */
 void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use,
                             CUstream last_use);
-/* The same for what the driver does not wait for: without an event on the stream it is refused, and
- * CULV_OK alone leaves the object to later collections. CAPTURE, STREAM_DEVICE; in the device's
- * context. */
+/* The same for objects that the driver does not wait for. If no event can be recorded on the
+ * stream, the call is refused (CAPTURE, STREAM_DEVICE). Only after CULV_OK do later collections
+ * release the object. Call it in the device's context. */
 culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
                               const char *label, const char *call);
 /* Leaves an object to a later collection. */
 void culvi_defer(culv_device *device, culvi_deferred *object);
 void culvi_collect(culv_device *device);
-/* The same for what this holder has. */
+/* The same for the objects of one holder. */
 void culvi_collect_for(culv_device *device, const void *holder);
-/* Waits for all that is deferred and releases it. No lock: the device has no users left. */
+/* Waits for everything that is deferred and releases it. Takes no lock: the device has no users
+ * left. */
 void culvi_wait_and_collect(culv_device *device);
-/* The same for what this holder has. Takes the lock, but waits for streams and host functions
+/* The same for the objects of one holder. Takes the lock, but waits for streams and host functions
  * without it. */
 void culvi_wait_and_collect_for(culv_device *device, const void *holder);
-/* The same for what is chosen. */
+/* The same for objects that a predicate chooses. */
 void culvi_wait_and_collect_chosen(culv_device *device,
                                    bool (*choose)(const culvi_deferred *object,
                                                   const void *context),
                                    const void *context);
-/* Tells whether a release that the driver answered with `code` is over, and notes what was odd
- * about it. */
+/* Whether a release that the driver answered with `code` is over. Logs what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
-/* Refuses what only its owner may give up. */
+/* Refuses an object that only its owner may give up. */
 bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
                         const char *instead);
 

@@ -73,7 +73,8 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
     if (context != device->context)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,
-            "the stream %p belongs to a context of CUDA device %d, the object to the context culv_device_context() of device %d '%s', which the driver does not mix; "
+            "the stream %p belongs to a context of CUDA device %d, but the object belongs to the "
+            "context culv_device_context() of device %d '%s', and the driver does not mix them; "
             "use a stream made with that context current",
             (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
     return CULV_OK;

@@ -29,8 +29,8 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
                                                         &device->caps.luid, device->caps.node_mask))
         return culvi_fail(
             &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is of node mask %#x among linked GPUs, and the culv_device '%s' of node mask %#x; "
-            "open the device of that node (culv_device_open_by_luid())",
+            "'%s' has node mask %#x among linked GPUs, but the culv_device '%s' has node mask "
+            "%#x; open the device of that node (culv_device_open_by_luid())",
             graphics->name, (unsigned)graphics->node_mask, device->caps.name,
             (unsigned)device->caps.node_mask);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
@@ -110,7 +110,8 @@ culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, cul
     culv_device *device = graphics->device;
     if (graphics->api->attach_again == NULL)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                          "%s has no copies to another GPU in Culvert", graphics->api->words->name);
+                          "Culvert has no copies to another GPU for %s",
+                          graphics->api->words->name);
     if (!graphics->foreign)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
                           "'%s' is the culv_device's own GPU, so there is no other one to copy to",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every attachment of a graphics API is: which API, which GPU, who holds it. */
+/* What every attachment of a graphics API has: which API, which GPU, who holds it. */
 #ifndef CULVI_GRAPHICS_GRAPHICS_H_
 #define CULVI_GRAPHICS_GRAPHICS_H_
 
@@ -14,20 +14,20 @@ typedef struct culvi_plan culvi_plan;                     /* graphics/pair.h */
 typedef struct culvi_semaphore_plan culvi_semaphore_plan; /* graphics/pair.h */
 typedef struct culvi_staging culvi_staging;               /* core/staging.h */
 
-/* What one API does by its own calls: one constant table an API. Native objects are numbers here: a
- * handle, a pointer, a GL name; 0 is none. A call that fails records the error and leaves nothing
- * behind. Calls that an API lacks are NULL where the comment says so. */
+/* What one API does with its own calls: one constant table for each API. Native objects are numbers
+ * here: a handle, a pointer, a GL name; 0 is none. A call that fails records the error and leaves
+ * nothing behind. Calls that an API lacks are NULL where the comment says so. */
 typedef struct culvi_graphics_api {
     const culvi_words *words;
     /* All native devices of an instance, a factory, a display: `source`. The list is the caller's,
      * for culvi_free(). */
     culv_result (*list)(const void *source, const culvi_voice *voice, uint32_t *count,
                         culvi_adapter **out);
-    /* Frees the attachment, whose last reference is gone. The base has given up all but its
+    /* Frees the attachment after its last reference. The base has given up everything but its
      * device. */
     void (*free)(culvi_graphics *graphics);
-    /* Attaches the same native device to another culv_device, which is its own GPU. NULL: no copies
-     * to other GPUs. */
+    /* Attaches the same native device to another culv_device, the one of its own GPU. NULL: no
+     * copies to other GPUs. */
     culv_result (*attach_again)(culvi_graphics *graphics, culv_device *device,
                                 culvi_graphics **out);
     /* Whether the native device was made so that its memory, or its semaphores, can be exported. */
@@ -51,10 +51,10 @@ typedef struct culvi_graphics_api {
     culv_result (*make_semaphore)(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                   bool exportable, uint64_t *out);
     void (*unmake_semaphore)(culvi_graphics *graphics, uint64_t semaphore);
-    /* Timelines on the host. check_timelines() refuses a device whose counters cannot be read, or,
-     * with `waits`, on which the host cannot wait and signal; the others may be called after it
-     * alone, on any thread. They answer the API's own code, 0 for success; a wait that ran out
-     * answers a positive one. */
+    /* Timelines on the host. check_timelines() refuses a device if its counters cannot be read, or,
+     * with `waits`, if the host cannot wait and signal. The other calls may only follow it, on any
+     * thread. They return the API's own code: 0 for success, a positive one for a wait that timed
+     * out. */
     culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label, bool waits,
                                    culv_result refusal);
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
@@ -70,12 +70,13 @@ typedef struct culvi_graphics_api {
 struct culvi_graphics {
     const culvi_graphics_api *api;
     atomic_uint refs; /* the caller's handle and each object made with it */
-    uint64_t id;      /* of its device's attachments: another one may get this address */
+    /* among its device's attachments; another attachment may get this address later */
+    uint64_t id;
     culv_device *device;
     char name[256];
     culv_uuid uuid;
     culv_luid luid;     /* Windows'; all zero: not known */
-    uint32_t node_mask; /* its node among linked GPUs, where the LUID is known */
+    uint32_t node_mask; /* its node among linked GPUs, if the LUID is known */
     bool foreign;       /* another GPU than the device */
     char label[64];
     /* Its own GPU in CUDA, and the attachment to that, for copies (core/staging.h). Guarded by the
@@ -84,31 +85,31 @@ struct culvi_graphics {
     culvi_graphics *there;
 };
 
-/* An attachment is made in this order; before culvi_graphics_attached() it holds nothing and is
- * simply freed. */
+/* Make an attachment in this order. Before culvi_graphics_attached() it holds nothing and is simply
+ * freed. */
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
                          culv_device *device, const char *label);
-/* Whether two that have the same UUID are one node, and not several of linked GPUs. What tells no
- * LUID is not asked. */
+/* Whether two devices with the same UUID are one node, and not several nodes of linked GPUs. A
+ * device that reports no LUID is taken as the same node. */
 bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b,
                               uint32_t b_mask);
-/* Sets `foreign`. Without a fallback another GPU than the device is refused, and another node of
- * linked GPUs always. The name, the UUID, the LUID and the node are set. */
+/* Sets `foreign`. Refuses another GPU than the device unless there is a fallback, and always
+ * refuses another node of linked GPUs. The name, the UUID, the LUID and the node must be set. */
 culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback);
-/* Counts it: from here on it goes by culvi_graphics_unref(). */
+/* Counts the attachment. From here on culvi_graphics_unref() frees it. */
 void culvi_graphics_attached(culvi_graphics *graphics);
 
 void culvi_graphics_ref(culvi_graphics *graphics);
 void culvi_graphics_unref(culvi_graphics *graphics);
-/* Of objects that Culvert made with it. */
+/* Counts objects that Culvert made with the attachment. */
 void culvi_graphics_count_created(culvi_graphics *graphics, bool more);
 
 /* Whether memory, or semaphores, can be shared through this attachment at all. */
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
                                         bool semaphores);
 
-/* The attachment of this native device to the CUDA device that is its own GPU, kept; copies to it
- * are verified. */
+/* The attachment of this native device to the CUDA device of its own GPU. It is kept, and copies to
+ * it are verified. */
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out);
 
 /* Imports of the caller's own objects (memory.c, semaphore.c). */
@@ -122,10 +123,10 @@ typedef struct culvi_memory_ask {
 /* A new import. */
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
                                   culv_memory **out);
-/* The one import of this native memory, which all who acquire it share. */
+/* The one import of this native memory; all who acquire it share it. */
 culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask,
                                    culv_memory **out);
-/* `desc` has all but handle, value and exporter; `desc_name` is the API's descriptor. */
+/* `desc` has everything but handle, value and exporter; `desc_name` is the API's descriptor. */
 culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t semaphore,
                                             const culv_semaphore_desc *desc, const char *desc_name,
                                             culv_semaphore **out);

@@ -68,7 +68,8 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                           CULV_RING_MAX_DEPTH);
     if ((uint32_t)side > CULV_RING_CONSUMER)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.side is %u, which is no culv_ring_side", api->desc, (unsigned)side);
+                          "%s.side is %u, which is not a culv_ring_side", api->desc,
+                          (unsigned)side);
     if (num_resources > CULVI_RING_RESOURCES)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring between CUDA and a graphics API: its slots, its timelines, who holds what, and which
- * submission is made when. The order of the frames is src/ring's. */
+/* A ring between CUDA and a graphics API: its slots, its timelines, who holds what, and when each
+ * submission is made. src/ring decides the order of the frames. */
 #ifndef CULVI_GRAPHICS_RING_H_
 #define CULVI_GRAPHICS_RING_H_
 
@@ -37,8 +37,8 @@ typedef struct culvi_graphics_ring_api {
     const char *attachment;  /* "culv_vk_device" */
     const char *submit_call; /* "culv_vk_ring_submit" */
     const char *flush_call;  /* "culv_vk_ring_flush" */
-    /* The object of a slot: a new one by the caller's description, or the one that was handed in,
-     * which may be NULL. */
+    /* The object of a slot: a new one made from the caller's description, or the one that was
+     * handed in, which may be NULL. */
     culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
                                culvi_pair **out);
     /* Submits: after the other side's timeline has reached `wait` (0: no wait) it runs
@@ -59,15 +59,14 @@ struct culvi_graphics_ring {
     uint32_t num_images;
     char label[64];
     culvi_graphics_ring_resource resources[CULVI_RING_RESOURCES];
-    /* Of a burst that is not submitted yet. The API's side alone touches it. */
+    /* Data of a burst that is not submitted yet. Only the API's side touches it. */
     void *pending[CULV_RING_MAX_DEPTH]; /* native command lists */
     uint32_t num_pending;
     unsigned forced;       /* culv_ring::forced then */
     uint64_t pending_wait; /* 0: none */
 };
 
-/* Making, in this order; culvi_graphics_ring_unmake() takes what there is of it back after any of
- * them. */
+/* Make a ring in this order. After any step culvi_graphics_ring_unmake() undoes what was done. */
 
 /* The fields that every API's descriptor has. */
 culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
@@ -77,7 +76,7 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
                               culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
                               const char *label);
-/* `fallback`: paths that the timelines may take besides the shared one. */
+/* `fallback`: the kinds of sharing that the timelines may use when they cannot be shared. */
 culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback);
 /* The next resource. `made`: by make_object(), not handed in. */
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
@@ -90,19 +89,19 @@ void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
                                        uint32_t resource, bool is_image);
 
-/* The side that is not the API's. */
+/* The side that does not belong to the API. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
 {
     return ring->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
 }
 
-/* The API's turn, by the public name `call`. */
+/* The API's turn; `call` is the public name for messages. */
 culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout,
                                         culv_ring_frame *out, const char *call);
 culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,
                                         const char *call);
-/* Releases the frame and submits its commands; those within a burst are kept for the burst's last
- * submission. */
+/* Releases the frame and submits its commands. Commands within a burst are kept for the burst's
+ * last submission. */
 culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                                        culv_ring_frame *frame, const char *call);
 /* Submits what is kept. */

@@ -11,14 +11,14 @@ struct culvi_adapter {
     char name[256];
     culv_uuid uuid;
     culv_luid luid;     /* Windows'; all zero: not known */
-    uint32_t node_mask; /* its node among linked GPUs, where the LUID is known */
+    uint32_t node_mask; /* its node among linked GPUs, if the LUID is known */
     bool software;      /* it draws on the CPU */
     bool nvidia;        /* NVIDIA's hardware, whosever driver */
     const char *cause;  /* the API knows why CUDA does not have it; NULL: it does not */
 };
 
-/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. They do so
- * too where it is another node of linked GPUs, which nothing is shared with. */
+/* The CUDA device that is this one. NULL: there is none, and *reason and `why` say why. They also
+ * do so for another node of linked GPUs, with which nothing can be shared. */
 const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const culvi_probe *probe,
                                           const culvi_adapter *adapter, culv_reason *reason,
                                           culvi_text *why);
@@ -31,8 +31,8 @@ typedef enum culvi_adapter_kind {
     CULVI_ADAPTER_DISCRETE
 } culvi_adapter_kind;
 int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind);
-/* Opens the CUDA device that is `adapter`. `source` is what api->list() takes: an error names all
- * devices of it. */
+/* Opens the CUDA device that is `adapter`. `source` is what api->list() takes; an error names all
+ * its devices. */
 culv_result culvi_match_open(const culvi_graphics_api *api, const void *source,
                              const culvi_adapter *adapter, const culv_device_desc *desc,
                              culv_device **out);

@@ -157,7 +157,7 @@ static culv_result make_by_host(void *object, void *plans)
     if (api->stage == NULL)
         return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_NOT_EXPORTABLE,
-                          "%s has no copies through the host in Culvert", api->words->name);
+                          "Culvert has no copies through the host for %s", api->words->name);
     culv_result result = api->plan(graphics, plan);
     if (result != CULV_OK) return result;
     uint64_t size = plan->size;

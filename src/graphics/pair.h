@@ -15,7 +15,7 @@ struct culvi_native {
     uint32_t usage;  /* it was made with, in the API's bits */
     bool is_image;
     bool dedicated;
-    uint64_t plane_offsets[CULVI_PLANES]; /* where each plane lies that is bound by itself */
+    uint64_t plane_offsets[CULVI_PLANES]; /* the offset of each plane that is bound separately */
 };
 
 /* What to make. */
@@ -32,7 +32,7 @@ struct culvi_plan {
     uint64_t size;           /* a buffer's */
     culv_image_desc image;   /* how CUDA maps it */
     const culvi_format *row; /* an image's */
-    /* On HOST: CUDA has arrays of it; else its texels lie in linear memory */
+    /* On HOST: CUDA has arrays of this format; otherwise its texels are in linear memory */
     bool arrays;
 };
 
@@ -46,15 +46,16 @@ typedef struct culvi_pair {
     culv_image *image;
 } culvi_pair;
 
-/* Makes both halves, shared or by what the plan's fallback allows: all or nothing. `pair` is all
- * zero. */
+/* Makes both halves, shared or with a fallback that the plan allows: all or nothing. `pair` must be
+ * all zero. */
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair);
 /* Both halves are made: counts the object and holds the attachment. */
 void culvi_pair_made(culvi_pair *pair);
-/* Gives up both and frees the pair (or what it is the first member of), which may be NULL. */
+/* Releases both halves and frees the pair, or the struct whose first member it is. It may be
+ * NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
-/* Has CUDA map all of pair->import, for the object alone. After an error the import is still
+/* Has CUDA map all of pair->import, only for this object. After an error the import is still
  * there. */
 culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan);
 
@@ -78,16 +79,17 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
                                       culvi_semaphore_pair *pair);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
 
-/* Which path is taken (paths.c). */
+/* Chooses between sharing and the fallbacks (paths.c). */
 culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,
                                  uint32_t fallback);
-/* One object, by each path. */
+/* Makes one object in each way. */
 typedef struct culvi_paths {
     culv_result (*shared)(void *object, void *plan);
     culv_result (*peer)(void *object, void *plan);
     culv_result (*host)(void *object, void *plan);
 } culvi_paths;
-/* Shared, and where that is impossible by what `fallback` allows. The log says which, and why. */
+/* Makes the object shared, or, if that is impossible, with a fallback that `fallback` allows. The
+ * log says which one and why. */
 culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
                             const culvi_paths *paths, void *object, void *plan);
 

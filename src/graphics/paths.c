@@ -47,8 +47,8 @@ culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, u
         result = paths->host(object, plan);
     }
     if (result == CULV_OK && path != CULV_SHARING_SHARED)
-        culvi_log(voice, CULV_LOG_INFO, "'%s' is on the %s path: %s%s%s",
-                  label != NULL ? label : "", culv_sharing_name(path), why[0],
-                  why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
+        culvi_log(voice, CULV_LOG_INFO, "'%s' uses %s sharing: %s%s%s", label != NULL ? label : "",
+                  culv_sharing_name(path), why[0], why[1][0] != '\0' ? "; no peer copies: " : "",
+                  why[1]);
     return culvi_attempt_end(voice, result);
 }

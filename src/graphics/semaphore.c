@@ -60,8 +60,8 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     if (result == CULV_OK && timeline && desc->signal_pending)
         return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
-                          "%s.signal_pending is for binary semaphores; "
-                          "tell of promised values by culv_semaphore_mark_value()",
+                          "%s.signal_pending is for binary semaphores; report promised values "
+                          "with culv_semaphore_mark_value()",
                           desc_name);
     if (result == CULV_OK && timeline)
         result = graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_INVALID);

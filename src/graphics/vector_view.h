@@ -19,13 +19,13 @@ typedef struct culvi_vector_view culvi_vector_view;
 /* What an API does for its views. */
 typedef struct culvi_vector_view_api {
     const char *update_call, *destroy_call; /* the API's own, for messages */
-    /* The native part of a chunk. Fills in `object` and `memory`; nothing is left of a part that
-     * failed. */
+    /* Makes the native part of a chunk. Fills in `object` and `memory`; leaves nothing behind on
+     * failure. */
     culv_result (*make)(culvi_vector_view *view, const culv_vector_chunk *chunk,
                         culvi_view_part *part);
     void (*drop)(culvi_vector_view *view, const culvi_view_part *part);
-    /* NULL, or: shows `parts` in place of what is shown. The parts that are in both lists stay
-     * where they are. An error has changed nothing. */
+    /* Shows `parts` in place of what is shown. Parts in both lists stay where they are. An error
+     * leaves everything unchanged. May be NULL. */
     culv_result (*show)(culvi_vector_view *view, const culvi_view_part *parts, size_t count);
 } culvi_vector_view_api;
 
@@ -35,19 +35,19 @@ struct culvi_vector_view {
     const culvi_vector_view_api *api;
     culvi_graphics *graphics;
     culv_vector *vector;    /* a reference */
-    culvi_view_part *parts; /* sorted by offset; chunks lie side by side from offset 0 on */
+    culvi_view_part *parts; /* sorted by offset; chunks are contiguous from offset 0 on */
     size_t num_parts;
     _Atomic uint64_t generation; /* of the vector, when `parts` was made */
     char label[64];
 };
 
-/* A view of nothing yet, which holds a reference on the vector. */
+/* Begins an empty view, which holds a reference on the vector. */
 void culvi_vector_view_init(culvi_vector_view *view, const culvi_vector_view_api *api,
                             culvi_graphics *graphics, culv_vector *vector, const char *label);
-/* Makes parts for the chunks that are new, keeps those of the chunks that stayed, drops the others.
- * An error has changed nothing. */
+/* Makes parts for new chunks, keeps the parts of chunks that stayed, drops the others. An error
+ * leaves everything unchanged. */
 culv_result culvi_vector_view_update(culvi_vector_view *view);
-/* Drops all parts, and the vector. */
+/* Drops all parts and the reference on the vector. */
 void culvi_vector_view_clear(culvi_vector_view *view);
 
 /* Whether a part is one of those that are shown now. */

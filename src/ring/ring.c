@@ -43,7 +43,8 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
     if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_RING_SIDE,
-                          "%s: another thread is in a call of %s; a side is one thread's at a time",
+                          "%s: another thread is in a call of %s; only one thread at a time may "
+                          "use a side",
                           call, side_names[side]);
     culvi_mutex_lock(&ring->lock);
     if (ring->stopped[0] == '\0') return CULV_OK;
@@ -144,7 +145,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
     if (s.burst == 0) s.burst = 1;
     if (s.depth > d->max_depth)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made of %" PRIu32
+                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made with %" PRIu32
                           " slots",
                           s.depth, d->max_depth);
     if (s.burst > s.depth)

@@ -47,7 +47,8 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
 culv_result culvi_ring_fail_stopped(culv_ring *ring)
 {
     return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
-                           "the ring is stopped: %s; all that is left to do is culv_ring_destroy()",
+                           "the ring is stopped: %s; the only call that is left is "
+                           "culv_ring_destroy()",
                            ring->stopped);
 }
 
@@ -146,7 +147,7 @@ culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, u
                        ring->free.count, ring->in_use, ring->burst);
     else
         culvi_text_add(&text, " it handed no frame over");
-    culvi_text_add(&text, "; it is to signal '%s' with %" PRIu64 " and ", late->name,
+    culvi_text_add(&text, "; it has to signal '%s' with %" PRIu64 " and ", late->name,
                    late->promised + 1);
     add_doing(&text, ring, 1 - (int)waiting);
     culvi_text_add(&text, "; ");
@@ -263,8 +264,8 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
     uint64_t value = party->promised;
     culvi_mutex_unlock(&ring->lock);
     culvi_log(&ring->device->voice, CULV_LOG_WARNING,
-              "'%s': the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64
-              ": frames that were on their way are not right",
+              "'%s': the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
+              "frames that were in flight are not valid",
               ring->label, party->name, value, sides[late], counter);
     culv_result result = party->api.signal(party->api.context, value);
     culvi_mutex_lock(&ring->lock);
@@ -307,8 +308,9 @@ static culv_result check_drain(culv_ring *ring, bool force)
         if (party->at > 0 && !force)
             return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
                                    "culv_ring_drain: %s has released %" PRIu32
-                                   " of a burst of %" PRIu32 ", which nobody signals for yet; "
-                                   "call culv_ring_flush() first, or force the ring",
+                                   " of a burst of %" PRIu32
+                                   ", which is not signaled yet; call culv_ring_flush() "
+                                   "first, or force the ring",
                                    sides[i], party->at, party->length);
         if (party->api.wait == NULL)
             return culvi_ring_fail(

@@ -21,16 +21,15 @@ static culv_result locate(const culv_device *device, const char *label,
     const culvi_voice *voice = &device->voice;
     if ((int)access->kind < CULV_VMM_LOCATION_DEVICE || (int)access->kind > CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.kind is %d, no culv_vmm_location_kind", call,
-                          (int)access->kind);
+                          "%s: culv_vmm_access.kind is %d, which is not a culv_vmm_location_kind",
+                          call, (int)access->kind);
     if (access->kind != CULV_VMM_LOCATION_DEVICE && access->device != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.device is given, and kind says that it is the host",
-                          call);
+                          "%s: culv_vmm_access.device is given, but kind is the host", call);
     if (access->kind != CULV_VMM_LOCATION_HOST_NUMA && access->numa_node != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.numa_node is %" PRId32
-                          ", and kind is not CULV_VMM_LOCATION_HOST_NUMA",
+                          "%s: culv_vmm_access.numa_node is %" PRId32 ", but kind is not "
+                          "CULV_VMM_LOCATION_HOST_NUMA",
                           call, access->numa_node);
     const culv_device *asked = access->device != NULL ? access->device : device;
     if (!culvi_vmm_same_driver(device, asked))
@@ -68,8 +67,8 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
     if (r != CUDA_SUCCESS)
         result = culvi_fail_cuda(
             device, label, r, "cuDeviceCanAccessPeer", CULV_REASON_PEER,
-            "%s: whether CUDA device %d reaches memory of device %d could not be asked", call,
-            location->id, (int)owner);
+            "%s: the driver could not be asked whether CUDA device %d reaches memory of device %d",
+            call, location->id, (int)owner);
     else if (!reaches)
         result = culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
@@ -94,7 +93,8 @@ culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevi
         if (result == CULV_OK && a->flags != CULV_VMM_ACCESS_NONE &&
             a->flags != CULV_VMM_ACCESS_READ && a->flags != CULV_VMM_ACCESS_READ_WRITE)
             result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                "%s: culv_vmm_access.flags is %d, none of culv_vmm_access_flags",
+                                "%s: culv_vmm_access.flags is %d, which is not one of "
+                                "culv_vmm_access_flags",
                                 call, (int)a->flags);
         for (size_t j = 0; result == CULV_OK && j < i; j++)
             if (same_place(&out[j].location, &out[i].location))
@@ -177,9 +177,8 @@ static void restore(const change *c, size_t i)
         grant(m, c->before, c->count) == CUDA_SUCCESS)
         return;
     culvi_log(&c->range->device->voice, CULV_LOG_WARNING,
-              "access to %" PRIu64 " bytes at offset %" PRIu64
-              " could not be granted as it was before",
-              m->size, m->offset);
+              "access to %" PRIu64 " bytes at offset %" PRIu64 " could not be restored", m->size,
+              m->offset);
 }
 
 /* In the device's context. */
@@ -301,9 +300,9 @@ culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset, culv_vmm
     if (result == CULV_OK) {
         CUresult r = CULVI_CU(device, cuMemGetAccess, (&flags, &location, range->base + offset));
         if (r != CUDA_SUCCESS)
-            result = culvi_fail_cuda(device, range->label, r, "cuMemGetAccess",
-                                     CULV_REASON_DRIVER_REFUSED,
-                                     "access at offset %" PRIu64 " could not be asked", offset);
+            result = culvi_fail_cuda(
+                device, range->label, r, "cuMemGetAccess", CULV_REASON_DRIVER_REFUSED,
+                "the access at offset %" PRIu64 " could not be queried", offset);
         culvi_leave(device, &scope);
     }
     culvi_mutex_unlock(&device->lock);

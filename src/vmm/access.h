@@ -6,8 +6,8 @@
 #include "cuda/device.h"
 #include "culvert/vmm.h"
 
-/* An access list as CUDA takes it: `count` entries, or 1 when count is 0. That the devices reach
- * the memory is checked for memory of `device`. */
+/* Makes an access list as CUDA takes it: `count` entries, or 1 when count is 0. Checks that the
+ * devices reach memory of `device`. */
 culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access *access,
                                      size_t count, CUmemAccessDesc *out);
 

@@ -103,9 +103,10 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
             device, allocation->label, r, "cuMemCreate",
             allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
                                                             : CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu64 " bytes of VMM memory could not be had%s", allocation->size,
-            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? "; has the system that NUMA node?"
-                                                            : "");
+            "%" PRIu64 " bytes of VMM memory could not be allocated%s", allocation->size,
+            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA
+                ? "; does the system have that NUMA node?"
+                : "");
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE) {
         /* A hint: what was granted is in the properties (cuda.h, CUmemAllocationProp). */
         r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle,
@@ -115,7 +116,8 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
             return culvi_fail_cuda(device, allocation->label, r,
                                    "cuMemGetAllocationPropertiesFromHandle",
                                    CULV_REASON_DRIVER_REFUSED,
-                                   "whether the memory is compressible could not be asked");
+                                   "the driver could not be asked whether the memory is "
+                                   "compressible");
         }
     }
     const uint32_t handle_types = allocation->handle_types;

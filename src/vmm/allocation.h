@@ -17,13 +17,15 @@ enum {
     CULVI_ATTRIBUTE_HOST_VMM = 145        /* ..._HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 };
 
-/* The struct outlives the caller's handle while something maps it; the driver's handle does not. */
+/* The struct outlives the caller's handle while the memory is mapped somewhere; the driver's handle
+ * does not. */
 struct culv_vmm_allocation {
     culv_device *device; /* holds a reference until it is given up */
-    atomic_uint refs;    /* the driver's handle and each mapping, of whatever device's ranges */
+    atomic_uint refs;    /* the driver's handle and each mapping, in ranges of any device */
     atomic_uint mappings;
-    atomic_bool given_up; /* by the caller: `handle` is no longer to be used */
-    /* Of a multicast object: devices that are still to be added; it is mapped once there is none */
+    atomic_bool given_up; /* by the caller; `handle` must not be used any longer */
+    /* For a multicast object: devices that are still to be added; it can be mapped once this is
+     * 0 */
     atomic_uint missing;
     CUmemGenericAllocationHandle handle;
     uint64_t requested; /* what the caller asked for */
@@ -31,30 +33,31 @@ struct culv_vmm_allocation {
     uint64_t granularity;
     culv_vmm_location_kind kind;
     int32_t numa_node;
-    CUdevice owner;        /* the GPU that it lies on; -1 of host memory */
-    culv_uuid uuid;        /* of that GPU; all zero of host memory */
+    CUdevice owner;        /* the GPU that it lies on; -1 for host memory */
+    culv_uuid uuid;        /* of that GPU; all zero for host memory */
     uint32_t handle_types; /* bits (1 << culv_handle_type) */
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
-    bool multicast; /* a multicast object: no memory itself */
+    bool multicast; /* a multicast object, which is not memory itself */
     char label[64];
     culvi_deferred deferred;
 };
 
 /* Whether both are served by one driver. */
 bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b);
-/* For what takes away: a lost context is none to enter, and no error. */
+/* For calls that take something away: they do not enter a lost context, and that is not an
+ * error. */
 culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label,
                             bool *entered);
-/* One of the device's memory, without a handle, with one reference; NULL: out of host memory
- * (recorded). */
+/* A new allocation struct for the device's memory, without a handle and with one reference. NULL:
+ * out of host memory (recorded). */
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
-/* One reference less. */
+/* Removes one reference. */
 void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation);
-/* Puts what the driver says of an allocation into it. */
+/* Fills in an allocation with what the driver reports about it. */
 void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation,
                                    const CUmemAllocationProp *prop);
-/* Gives a driver's handle back that became no object. In the device's context. */
+/* Releases a driver's handle that did not become an object. Call it in the device's context. */
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle);
 
 #endif

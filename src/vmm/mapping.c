@@ -91,12 +91,13 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
     if (missing > 0)
         return culvi_fail(
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_vmm_map: %u devices are still to be added to the multicast object '%s' (culv_multicast_add_device()), and the driver would wait for them without end",
+            "culv_vmm_map: %u devices are still to be added to the multicast object '%s' "
+            "(culv_multicast_add_device()), and the driver would wait for them forever",
             missing, allocation->label);
     if (offset % range->granularity != 0)
         return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_map: offset is %" PRIu64
-                          ", no multiple of the granularity of %" PRIu64 " bytes",
+                          "culv_vmm_map: offset is %" PRIu64 ", which is not a multiple of the "
+                          "granularity of %" PRIu64 " bytes",
                           offset, range->granularity);
     return culvi_vmm_check_span(range, offset, allocation->size, "culv_vmm_map");
 }
@@ -116,7 +117,7 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
                       " are not free, something is mapped there: %s. Unmap it first%s",
                       size, offset, buffer,
                       culvi_vmm_is_unmapping(range, offset, size)
-                          ? ", and what waits for a stream is gone once that stream got there"
+                          ? "; a mapping that waits for a stream goes once the stream gets there"
                           : "");
 }
 
@@ -134,8 +135,9 @@ static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
             m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
             m->allocation->imported
-                ? "; "
-                  "the allocation was imported: culv_vmm_import_desc.size must be the size that its exporter has (culv_vmm_allocation_info::size there), which CUDA does not tell"
+                ? "; the allocation was imported: culv_vmm_import_desc.size must be the size that "
+                  "its exporter has (culv_vmm_allocation_info::size there), which CUDA does not "
+                  "report"
                 : "");
     r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, m->access, m->num_access));
     if (r == CUDA_SUCCESS) return CULV_OK;

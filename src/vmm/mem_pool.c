@@ -29,7 +29,7 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
                  (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "whether '%s' has memory pools could not be asked",
+                               "the driver could not be asked whether '%s' has memory pools",
                                device->caps.name);
     if (supported) return CULV_OK;
     return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
@@ -49,7 +49,8 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
     if (d->security_attributes != NULL && !(types & 1u << CULV_HANDLE_OPAQUE_WIN32))
         return culvi_fail(
             &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_mem_pool_desc.security_attributes is given, and handle_types has no OPAQUE_WIN32, whose handles it is for");
+            "culv_mem_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 "
+            "handles, which handle_types lacks");
     if (types == 0) return CULV_OK;
     CUresult r =
         CULVI_CU(device, cuDeviceGetAttribute,
@@ -57,12 +58,12 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "what pools of '%s' are exported as could not be asked", device->caps.name);
+            "the driver could not be asked how pools of '%s' are exported", device->caps.name);
     if ((culvi_vmm_to_cuda_handle_types(types) & ~(unsigned)supported) == 0) return CULV_OK;
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "culv_mem_pool_desc.handle_types is %#" PRIx32
-        ", but pools of '%s' are exported as CUmemAllocationHandleType bits %#x alone (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        "culv_mem_pool_desc.handle_types is %#" PRIx32 ", but pools of '%s' are exported only as "
+        "CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
         types, device->caps.name, (unsigned)supported);
 }
 
@@ -168,9 +169,10 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_desc");
     if (result != CULV_OK) return result;
     if (d.max_size > SIZE_MAX)
-        return culvi_fail(
-            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_mem_pool_desc.max_size is %" PRIu64 ", more than an address reaches", d.max_size);
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_mem_pool_desc.max_size is %" PRIu64
+                          ", which is more than the address space has",
+                          d.max_size);
     culv_mem_pool *pool = culvi_alloc(sizeof *pool);
     if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     pool->device = device;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory pools: what is known of one. */
+/* Memory pools: what is known about one. */
 #ifndef CULVI_MEM_POOL_H_
 #define CULVI_MEM_POOL_H_
 
@@ -9,9 +9,9 @@
 struct culv_mem_pool {
     culv_device *device;
     CUmemoryPool pool;
-    uint32_t handle_types; /* bits (1 << culv_handle_type); 0 of an import */
+    uint32_t handle_types; /* bits (1 << culv_handle_type); 0 for an import */
     bool imported;
-    atomic_bool exported; /* its pointers can be from then on */
+    atomic_bool exported; /* from then on its pointers can be exported */
     /* An export failed in the driver. cuMemPoolDestroy would crash (measured on an H200, driver
      * 580.159, after CUDA_ERROR_OPERATING_SYSTEM). */
     atomic_bool broken;
@@ -21,7 +21,7 @@ struct culv_mem_pool {
 
 /* Refuses a device without pools, or a driver without their calls. */
 culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label);
-/* The driver takes a pool back, or it is left to a later collection. Takes the lock. */
+/* Returns a pool to the driver, or leaves it to a later collection. Takes the lock. */
 void culvi_mem_pool_release_or_defer(culv_mem_pool *pool);
 
 #endif

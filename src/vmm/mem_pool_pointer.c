@@ -62,9 +62,10 @@ static culv_result is_vmm(culv_device *device, CUdeviceptr pointer, bool *out)
     if (r == CUDA_SUCCESS) culvi_vmm_release_handle(device, handle);
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED)
         return CULV_OK;
-    return culvi_fail_cuda(
-        device, NULL, r, "cuMemRetainAllocationHandle", CULV_REASON_DRIVER_REFUSED,
-        "whether %#llx is memory of cuMemCreate could not be asked", (unsigned long long)pointer);
+    return culvi_fail_cuda(device, NULL, r, "cuMemRetainAllocationHandle",
+                           CULV_REASON_DRIVER_REFUSED,
+                           "the driver could not be asked whether %#llx is memory of cuMemCreate",
+                           (unsigned long long)pointer);
 }
 
 static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const answers *a,
@@ -115,27 +116,37 @@ static const char *why(const culv_pointer_info *info)
     case CULV_POINTER_NONE:
         return "CUDA has no memory at this address: it is the host's own, or reserved and not mapped.";
     case CULV_POINTER_DEVICE:
-        return "Memory of cuMemAlloc goes to no graphics API, and to other CUDA processes by cuIpcGetMemHandle alone; "
-               "third-party devices take its dma-buf where there is one. "
-               "For graphics allocate by culv_vmm_allocation_create() with handle_types, or by the graphics API.";
+        return "Memory of cuMemAlloc cannot be shared with a graphics API. Other CUDA processes "
+               "get it only with cuIpcGetMemHandle; third-party devices take its dma-buf where "
+               "there is one. For graphics allocate with culv_vmm_allocation_create() and "
+               "handle_types, or with the graphics API.";
     case CULV_POINTER_VMM:
         return handles
                    ? "culv_vmm_allocation_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan on the same GPU and for other processes."
-                   : "This allocation was made without handle types, or was imported (CUDA tells no difference): its exporter shares the handle that it has, or it is allocated anew with culv_vmm_allocation_desc.handle_types.";
+                   : "This allocation was made without handle types, or was imported (CUDA does "
+                     "not say which). If it was imported, its exporter can share the handle that "
+                     "it has; otherwise allocate it again with "
+                     "culv_vmm_allocation_desc.handle_types.";
     case CULV_POINTER_POOL:
         return handles
-                   ? "Another CUDA process gets it by culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer(). "
-                     "Vulkan refuses pools' handles: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API."
-                   : "CUDA tells no handle types of it: another CUDA process gets it by culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer() where its pool was made with handle types here, as the default pool is not. "
-                     "Vulkan refuses pools' handles in any case: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API.";
+                   ? "Another CUDA process gets it with culv_mem_pool_export_dup() and then "
+                     "culv_mem_pool_export_pointer(). Vulkan refuses pools' handles: for graphics "
+                     "copy it into a culv_vmm_allocation or into memory of the graphics API."
+                   : "CUDA does not report its handle types. Another CUDA process gets it with "
+                     "culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer() if its "
+                     "pool was made with handle types here; the default pool was not. Vulkan "
+                     "refuses pools' handles in any case: for graphics copy it into a "
+                     "culv_vmm_allocation or into memory of the graphics API.";
     case CULV_POINTER_MANAGED:
-        return "Managed memory moves between the host and the GPUs, and goes to no graphics API and no other process; "
-               "allocate by culv_vmm_allocation_create().";
+        return "Managed memory moves between the host and the GPUs, and cannot be shared with a "
+               "graphics API or another process; allocate with culv_vmm_allocation_create().";
     case CULV_POINTER_HOST:
-        return "Page-locked host memory is exported by no CUDA call; "
-               "Vulkan and CUDA share buffers in host memory by culvert/vulkan_memory.h, and other processes the system's shared memory.";
+        return "No CUDA call exports page-locked host memory. Vulkan and CUDA share buffers in "
+               "host memory with culvert/vulkan_memory.h; for other processes use the system's "
+               "shared memory.";
     case CULV_POINTER_EXTERNAL:
-        return "Imported from a graphics API (or another owner): it is exported where it was allocated, and has no dma-buf (measured).";
+        return "It was imported from a graphics API (or another owner): export it where it was "
+               "allocated. It has no dma-buf (measured).";
     default: return "";
     }
 }
@@ -176,9 +187,9 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
     /* Measured: of reserved addresses where nothing is mapped nothing is told. */
     if (r == CUDA_ERROR_INVALID_VALUE) memset(&a, 0, sizeof a);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        result =
-            culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-                            "what memory %#llx is could not be asked", (unsigned long long)pointer);
+        result = culvi_fail_cuda(
+            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked what memory %#llx is", (unsigned long long)pointer);
     if (result == CULV_OK) result = find_kind(device, pointer, &a, &info.kind);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

@@ -71,8 +71,8 @@ static void describe(const void *object, culvi_text *text)
 {
     (void)object;
     culvi_text_add(
-        text,
-        "it must be of a memory pool (culv_mem_pool_export_dup(), cuMemPoolExportToShareableHandle), which lives in its own process still");
+        text, "it must be of a memory pool (culv_mem_pool_export_dup(), "
+              "cuMemPoolExportToShareableHandle), which must still be alive in its own process");
 }
 
 /* The importing device reads and writes it, wherever it lies. */
@@ -98,8 +98,8 @@ static culv_result allow(culv_mem_pool *pool)
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(
         device, pool->label, r, call, CULV_REASON_PEER,
-        "'%s' could not be given access to the imported pool; "
-        "one of another GPU needs a device that reaches it (cuDeviceCanAccessPeer)",
+        "'%s' could not be given access to the imported pool; a pool of another GPU needs a "
+        "device that reaches that GPU (cuDeviceCanAccessPeer)",
         device->caps.name);
 }
 
@@ -139,8 +139,8 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
     if (result != CULV_OK) return result;
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_import_desc.handle is a name; "
-                          "pools are imported by what culv_mem_pool_export_dup() made");
+                          "culv_mem_pool_import_desc.handle is a name; pass a handle that "
+                          "culv_mem_pool_export_dup() made");
     result = culvi_mem_pool_check_device(device, d.label);
     if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
     if (result != CULV_OK) return result;
@@ -189,12 +189,13 @@ static culv_result check_pointer(const culv_mem_pool *pool, CUdeviceptr pointer)
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "of which pool %#" PRIx64 " is could not be asked", (uint64_t)pointer);
+            "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
     if (found == pool->pool) return CULV_OK;
     return culvi_fail(&pool->device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_mem_pool_export_pointer: pointer is %#" PRIx64 ", which is %s",
                       (uint64_t)pointer,
-                      found == NULL ? "no memory of a pool; culv_pointer_get_info() says what it is"
+                      found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it "
+                                      "is"
                                     : "memory of another pool");
 }
 
@@ -218,8 +219,9 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
     if (!atomic_load(&pool->exported))
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_mem_pool_export_pointer: the pool was not exported yet; "
-            "CUDA exports pointers of an already shared pool alone (cuda.h): call culv_mem_pool_export_dup() first");
+            "culv_mem_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
+            "only from a pool that was shared before (cuda.h): call culv_mem_pool_export_dup() "
+            "first");
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     result = check_pointer(pool, pointer);
@@ -230,8 +232,8 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
-            "memory at %#" PRIx64
-            " could not be exported; it must be where an allocation starts, and not freed",
+            "memory at %#" PRIx64 " could not be exported; pass the start of an allocation that "
+            "is not freed",
             (uint64_t)pointer);
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;
@@ -250,7 +252,8 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     if (!pool->imported)
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_mem_pool_import_pointer: the pool is this process's own, whose pointers are valid here as they are");
+            "culv_mem_pool_import_pointer: the pool is this process's own, and its pointers are "
+            "valid here as they are");
     memcpy(&data, pointer->data, sizeof data);
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
@@ -259,8 +262,8 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolImportPointer",
                                CULV_REASON_HANDLE_REFUSED,
-                               "an allocation of the pool could not be imported; "
-                               "was it exported from this very pool, and is it allocated still?");
+                               "an allocation of the pool could not be imported; was it exported "
+                               "from this very pool, and is it still allocated?");
     *out = found;
     return CULV_OK;
 }

@@ -63,8 +63,8 @@ static culv_result check_opt_in(const culv_device *device, uint32_t opt_in, cons
     if (opt_in != 0) return CULV_OK;
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OPT_IN,
-        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may disturb other programs on it; "
-        "set opt_in where that is nobody else's",
+        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may "
+        "disturb other programs on it; set opt_in if nobody else uses the machine",
         desc);
 }
 
@@ -100,7 +100,7 @@ static culv_result ask_granularity(const culv_device *device, const char *label,
     if (r != CUDA_SUCCESS || bytes == 0)
         return culvi_multicast_fail(device, label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN,
                                     "cuMulticastGetGranularity",
-                                    "the granularity of multicast objects could not be asked");
+                                    "the granularity of multicast objects could not be queried");
     *out = bytes;
     return CULV_OK;
 }
@@ -267,7 +267,8 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
     if (d->num_devices == 0 || d->size == 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID,
                           d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
-                          "culv_multicast_import_desc.%s is 0; CUDA does not tell it of an import",
+                          "culv_multicast_import_desc.%s is 0; CUDA does not report it for an "
+                          "import",
                           d->size == 0 ? "size" : "num_devices");
     result =
         culvi_handle_use_check(&device->voice, d->label, "culv_multicast_import_desc.handle.type",

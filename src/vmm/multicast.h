@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Multicast objects: what is known of one. */
+/* Multicast objects: what is known about one. */
 #ifndef CULVI_MULTICAST_H_
 #define CULVI_MULTICAST_H_
 
@@ -8,7 +8,7 @@
 
 enum { CULVI_MULTICAST_MEMBERS = 64 }; /* GPUs of one process */
 
-/* What a device has bound where; CUDA wants it unbound by the very same values. */
+/* What a device has bound where; CUDA requires the same values for unbinding. */
 typedef struct culvi_binding {
     struct culvi_binding *next;
     CUdevice device;
@@ -17,13 +17,13 @@ typedef struct culvi_binding {
 } culvi_binding;
 
 struct culv_multicast {
-    culv_device *device; /* whose context the calls are made in; the allocation keeps it */
-    /* Around the object's handle; `missing` is how many devices it waits for */
+    culv_device *device; /* the calls are made in its context; the allocation keeps it */
+    /* Holds the object's handle; `missing` is how many devices it waits for */
     culv_vmm_allocation *allocation;
-    uint64_t granularity; /* the least */
+    uint64_t granularity; /* the minimum */
     uint32_t num_devices;
     char label[64];
-    culvi_mutex lock; /* guards what follows, and is held across the driver's calls */
+    culvi_mutex lock; /* guards the fields below, and is held across the driver's calls */
     CUdevice members[CULVI_MULTICAST_MEMBERS];
     uint32_t num_members;
     culvi_binding *bindings;
@@ -31,11 +31,11 @@ struct culv_multicast {
 
 /* Refuses a device without multicast, or a driver without its calls. */
 culv_result culvi_multicast_check_device(const culv_device *device, const char *label);
-/* culvi_fail_cuda(), with words of its own for what the system has not set up. */
+/* culvi_fail_cuda(), with its own messages for what is not set up on the system. */
 culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
                                  const char *call, const char *what);
 bool culvi_multicast_has(const culv_multicast *multicast, CUdevice device);
-/* Unbinds all, quietly. In the device's context. */
+/* Unbinds everything and reports no error. Call it in the device's context. */
 void culvi_multicast_unbind_all(culv_multicast *multicast);
 
 #endif

@@ -13,9 +13,10 @@ static culv_result check_ready(const culv_multicast *m, const char *call)
     if (missing == 0) return CULV_OK;
     return culvi_fail(
         &m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-        "%s: %" PRIu32 " of the object's %" PRIu32
-        " devices are missing, and the driver would wait for them without end (cuda.h, cuMulticastAddDevice); "
-        "call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
+        "%s: %" PRIu32 " of the object's %" PRIu32 " devices are missing, and the driver would "
+        "wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() "
+        "for each, and culv_multicast_mark_devices_added() for those that other processes have "
+        "added",
         call, missing, m->num_devices);
 }
 
@@ -27,9 +28,9 @@ static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_
     if (size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
         size % m->granularity != 0)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64
-                          "; all are multiples of the granularity of %" PRIu64
-                          " bytes (culv_multicast_get_granularity()), and size is not 0",
+                          "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64 "; all "
+                          "must be multiples of the granularity of %" PRIu64 " bytes "
+                          "(culv_multicast_get_granularity()), and size must not be 0",
                           call, offset, from_name, from, size, m->granularity);
     if (offset >= m->allocation->size || size > m->allocation->size - offset)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -43,7 +44,8 @@ static culv_result check_member(const culv_multicast *m, CUdevice device, const 
 {
     if (culvi_multicast_has(m, device)) return CULV_OK;
     return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "%s: the memory is CUDA device %d's, which was not added to the object here",
+                      "%s: the memory belongs to CUDA device %d, which was not added to the "
+                      "object here",
                       call, (int)device);
 }
 
@@ -67,7 +69,7 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
     if (memory->kind != CULV_VMM_LOCATION_DEVICE || (memory->usage & CULV_VMM_USAGE_TILE_POOL) ||
         memory->multicast)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s: memory '%s' is %s; what is bound is plain device memory", call,
+                          "%s: memory '%s' is %s; only plain device memory can be bound", call,
                           memory->label,
                           memory->kind != CULV_VMM_LOCATION_DEVICE     ? "on the host"
                           : (memory->usage & CULV_VMM_USAGE_TILE_POOL) ? "a tile pool"
@@ -85,7 +87,8 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
         memory->handle_types == 0 && !memory->imported)
         return culvi_fail(
             voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: the object %s, and memory '%s' was made without handle_types: CUDA binds memory that can be exported alone to such an object (cuda.h, cuMulticastBindMem)",
+            "%s: the object %s, and memory '%s' was made without handle_types: CUDA binds only "
+            "memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
             call, m->allocation->imported ? "was imported" : "can be exported", memory->label);
     return CULV_OK;
 }
@@ -102,8 +105,9 @@ static culv_result check_address(const culv_multicast *m, CUdevice device, CUdev
     if (r == CUDA_ERROR_INVALID_VALUE)
         return CULV_OK; /* nothing is there: the driver says so next */
     if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(m->device, m->label, r, "cuPointerGetAttributes",
-                                    "on which device the memory lies could not be asked");
+        return culvi_multicast_fail(
+            m->device, m->label, r, "cuPointerGetAttributes",
+            "the driver could not be asked on which device the memory lies");
     if (ordinal < 0 || ordinal == (int)device) return CULV_OK;
     return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                       "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d",
@@ -208,9 +212,8 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
         link = &(*link)->next;
     if (*link == NULL)
         return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                          "culv_multicast_unbind: CUDA device %d has bound no %" PRIu64
-                          " bytes at offset %" PRIu64
-                          "; it is unbound by the values that it was bound with",
+                          "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64 " bytes "
+                          "at offset %" PRIu64 "; pass the values that the memory was bound with",
                           (int)device, size, offset);
     culv_result result = culvi_enter(m->device, &scope, m->label);
     if (result != CULV_OK) return result;

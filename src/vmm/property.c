@@ -59,24 +59,26 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
         CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-            ", and host memory of no NUMA node is not exported (cuda.h, cuMemCreate): take CULV_VMM_LOCATION_HOST_NUMA, or 0",
-            d->handle_types);
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_vmm_allocation_desc.handle_types is %#" PRIx32
+                          ", but CUDA does not export host "
+                          "memory without a NUMA node (cuda.h, cuMemCreate): set kind to "
+                          "CULV_VMM_LOCATION_HOST_NUMA, or handle_types to 0",
+                          d->handle_types);
     const bool fd =
         (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
     const bool win32 =
         (d->handle_types & ~(1u << CULV_HANDLE_OPAQUE_FD)) != 0 && !device->caps.vmm_win32;
     if (fd || win32)
         return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' exports no memory as %s (culv_device_caps::%s is 0)",
+                          "'%s' cannot export memory as %s (culv_device_caps::%s is 0)",
                           device->caps.name, fd ? "file descriptors" : "Windows handles",
                           fd ? "vmm_posix_fd" : "vmm_win32");
     if (d->object_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.object_attributes is given, and handle_types has no OPAQUE_WIN32, whose handles it is for");
+            "culv_vmm_allocation_desc.object_attributes is given, but it is only for OPAQUE_WIN32 "
+            "handles, which handle_types lacks");
     return CULV_OK;
 }
 
@@ -85,14 +87,15 @@ static culv_result check_place(const culv_device *device, const culv_vmm_allocat
     const culvi_voice *voice = &device->voice;
     if ((int)d->kind < CULV_VMM_LOCATION_DEVICE || (int)d->kind > CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.kind is %d, no culv_vmm_location_kind",
+                          "culv_vmm_allocation_desc.kind is %d, which is not a "
+                          "culv_vmm_location_kind",
                           (int)d->kind);
     if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_LOCATION_HOST_NUMA))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.numa_node is %" PRId32
-            "; it is a NUMA node's number of CULV_VMM_LOCATION_HOST_NUMA, and 0 of other kinds",
-            d->numa_node);
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_allocation_desc.numa_node is %" PRId32
+                          "; it is a NUMA node's number for "
+                          "CULV_VMM_LOCATION_HOST_NUMA, and 0 for other kinds",
+                          d->numa_node);
     return CULV_OK;
 }
 
@@ -100,19 +103,19 @@ static culv_result check_usage(const culv_device *device, const culv_vmm_allocat
 {
     if (d->usage & ~(uint32_t)ALL_USAGES)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32
-                          "; it has bits of culv_vmm_usage (%#" PRIx32 ") alone",
+                          "culv_vmm_allocation_desc.usage is %#" PRIx32 "; it may have only bits "
+                          "of culv_vmm_usage (%#" PRIx32 ")",
                           d->usage, (uint32_t)ALL_USAGES);
     if (d->usage != 0 && d->kind != CULV_VMM_LOCATION_DEVICE)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32
-                          ", which device memory alone has; host memory has 0",
+                          "culv_vmm_allocation_desc.usage is %#" PRIx32 ", which is only for "
+                          "device memory; host memory has 0",
                           d->usage);
     if (d->usage & CULV_VMM_USAGE_TILE_POOL && !device->caps.sparse_arrays)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' has not (culv_device_caps::sparse_arrays is 0)",
-            device->caps.name);
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' lacks "
+                          "(culv_device_caps::sparse_arrays is 0)",
+                          device->caps.name);
     return CULV_OK;
 }
 
@@ -260,8 +263,9 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
                 "cuMemGetAllocationGranularity",
                 d->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
                                                        : CULV_REASON_DRIVER_REFUSED,
-                "the granularity of such VMM memory could not be asked%s",
-                d->kind == CULV_VMM_LOCATION_HOST_NUMA ? "; has the system that NUMA node?" : "");
+                "the granularity of such VMM memory could not be queried%s",
+                d->kind == CULV_VMM_LOCATION_HOST_NUMA ? "; does the system have that NUMA node?"
+                                                       : "");
     }
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

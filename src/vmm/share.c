@@ -41,7 +41,8 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "culv_vmm_export_dup: the allocation %s %s",
             allocation->imported
-                ? "was imported, and CUDA exports no import: keep or duplicate the handle (culv_handle_dup()) that it came by as"
+                ? "was imported, and CUDA does not export imports: keep or duplicate the handle "
+                  "(culv_handle_dup()) that you imported as"
                 : "was not made for export as (culv_vmm_allocation_desc.handle_types)",
             culvi_handle_type_name(type));
     result = culvi_enter(device, &scope, label);
@@ -158,13 +159,13 @@ static culv_result check_import(culv_vmm_allocation *allocation)
     } else if (r != CUDA_SUCCESS) {
         return culvi_fail_cuda(device, allocation->label, r,
                                "cuMemGetAllocationPropertiesFromHandle", CULV_REASON_DRIVER_REFUSED,
-                               "what was imported could not be asked");
+                               "the properties of the import could not be queried");
     }
     if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner)
         return culvi_fail(
             &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the allocation lies on CUDA device %d, and culv_vmm_import_desc.exporter said that it is device %d; "
-            "pass culv_vmm_allocation_info::device of the exporter",
+            "the allocation lies on CUDA device %d, but culv_vmm_import_desc.exporter says device "
+            "%d; pass culv_vmm_allocation_info::device of the exporter",
             prop.location.id, (int)allocation->owner);
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->handle_types = 0; /* measured: an import's are, and it is not exported */
@@ -186,7 +187,7 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
     if (d->handle.name != NULL)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory by handles alone");
+            "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory only by handle");
     const uint64_t limit = how->facts.size_limit;
     if (d->size <= limit) return CULV_OK;
     return culvi_fail(
@@ -242,9 +243,9 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
     if (result == CULV_OK && d.size % allocation->granularity != 0)
         result = culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vmm_import_desc.size is %" PRIu64
-            " bytes, no multiple of the granularity of %" PRIu64
-            "; pass culv_vmm_allocation_info::size of the exporter, not what it had asked for",
+            "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not a multiple of the "
+            "granularity of %" PRIu64 "; pass culv_vmm_allocation_info::size of the exporter, not "
+            "the size that it asked for",
             d.size, allocation->granularity);
     if (result != CULV_OK) {
         culv_vmm_allocation_destroy(&allocation);
@@ -301,7 +302,7 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
          * with it. */
         if (culvi_cuda_sticky(r) || culvi_cuda_gone(r))
             result = culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                                     "which GPU exported the handle could not be asked");
+                                     "the driver could not be asked which GPU exported the handle");
     }
     culvi_leave(device, &scope);
     return result;
@@ -337,7 +338,7 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
         return culvi_fail_native(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED, CULV_NATIVE_CUDA,
             code, "cuMemRetainAllocationHandle",
-            "culv_vmm_allocation_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
+            "culv_vmm_allocation_retain_at: no allocation of cuMemCreate is mapped at %#" PRIx64
             "%s (CUDA_ERROR_INVALID_VALUE)",
             (uint64_t)address,
             there.pool != NULL      ? ", it is memory of a pool"
@@ -345,7 +346,7 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
                                     : "");
     return culvi_fail_cuda(
         device, NULL, code, "cuMemRetainAllocationHandle", CULV_REASON_NOT_MAPPED,
-        "the allocation that is mapped at %#" PRIx64 " could not be had", (uint64_t)address);
+        "the allocation that is mapped at %#" PRIx64 " could not be retained", (uint64_t)address);
 }
 
 /* In the device's context. */
@@ -366,9 +367,9 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     }
     culv_result result = CULV_OK;
     if (r != CUDA_SUCCESS)
-        result =
-            culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-                            "what is mapped at %#" PRIx64 " could not be asked", (uint64_t)address);
+        result = culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+                                 "the driver could not be asked what is mapped at %#" PRIx64,
+                                 (uint64_t)address);
     else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
              prop.location.id != device->ordinal)
         result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,

@@ -25,11 +25,11 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
     if (d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_sparse_array_desc.type is %u; "
-            "CUDA has sparse arrays of 2D (0), with layers or without, and 3D (2) alone (cuda.h, cuMemMapArrayAsync)",
+            "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or "
+            "without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
             (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
-        rule = "no side is 0";
+        rule = "no side may be 0";
     else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
              d->array_layers > MAX_LAYERS)
         rule = "no CUDA array has more than 131,072 texels a side, 16,384 slices or 2,048 layers";
@@ -47,7 +47,7 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
     if (d->mip_levels > most)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " texels have %" PRIu32 " levels at most",
+                          " texels have at most %" PRIu32 " levels",
                           d->mip_levels, d->width, d->height, d->depth, most);
     return CULV_OK;
 }
@@ -66,12 +66,12 @@ static culv_result check_format(culv_device *device, const culvi_format *row,
     if (row->kind == CULV_TEXEL_KIND_PLANES || row->kind == CULV_TEXEL_KIND_SUBSAMPLED)
         return culvi_fail(
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_sparse_array_desc.format is %s, a Y'CbCr format, of which there are no sparse arrays; "
-            "make one of each plane's format (culv_format_get_plane())",
+            "culv_sparse_array_desc.format is %s, a Y'CbCr format, and those have no sparse "
+            "arrays; make one for each plane's format (culv_format_get_plane())",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_sparse_array_desc.texels is %u, which is no culv_texels",
+                          "culv_sparse_array_desc.texels is %u, which is not a culv_texels",
                           (unsigned)d->texels);
     return culvi_format_supported(device, row, d->texels, d->label);
 }
@@ -145,8 +145,9 @@ static culv_result refuse(const culv_sparse_array *array, CUresult r, const char
         return culvi_fail_native(
             &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             CULV_NATIVE_CUDA, r, call,
-            "%s of '%s' makes no sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); "
-            "leave it 0, and fill the array by copies",
+            "%s of '%s' cannot make a sparse array of %s with culv_sparse_array_desc.surfaces: "
+            "NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured "
+            "on an H200); leave it 0, and fill the array by copies",
             call, device->caps.name, array->row->name);
     return culvi_fail_cuda(
         device, array->label, r, call, CULV_REASON_FORMAT,
@@ -177,7 +178,7 @@ static culv_result make(culv_sparse_array *array, CUDA_ARRAY_SPARSE_PROPERTIES *
                : CULVI_CU(device, cuArrayGetSparseProperties, (properties, array->array));
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, array->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the shape of the sparse array's tiles could not be asked");
+                           "the shape of the sparse array's tiles could not be queried");
 }
 
 static uint64_t up(uint64_t value, uint64_t of)
@@ -263,7 +264,8 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     if (result == CULV_OK && !note_shape(array, &properties))
         result = culvi_fail(
             &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "the driver of '%s' tells of tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles are of 65,536 bytes",
+            "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu "
+            "bytes, which Culvert does not understand: tiles have 65,536 bytes",
             device->caps.name, properties.tileExtent.width, properties.tileExtent.height,
             properties.tileExtent.depth, properties.miptailSize);
     if (result != CULV_OK) drop(array);
@@ -339,9 +341,9 @@ culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t
     CUresult r = CULVI_CU(array->device, cuMipmappedArrayGetLevel, (&found, array->mipmap, level));
     culvi_leave(array->device, &scope);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(array->device, array->label, r, "cuMipmappedArrayGetLevel",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "level %" PRIu32 " of the sparse array is not had", level);
+        return culvi_fail_cuda(
+            array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,
+            "level %" PRIu32 " of the sparse array could not be retrieved", level);
     *out = found;
     return CULV_OK;
 }

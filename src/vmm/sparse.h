@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sparse arrays: what is known of one. */
+/* Sparse arrays: what is known about one. */
 #ifndef CULVI_SPARSE_H_
 #define CULVI_SPARSE_H_
 

@@ -28,10 +28,9 @@ static culv_result check_level(const culv_sparse_array *array, const culv_sparse
     if (region->level >= info->mip_tail_first_level)
         return culvi_fail(
             voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-            "%s: %sregion.level is %" PRIu32
-            ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
-            " on, %" PRIu64
-            " bytes); map that by a culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
+            "%s: %sregion.level is %" PRIu32 ", which is smaller than a tile and lies in the mip "
+            "tail (from level %" PRIu32 " on, %" PRIu64 " bytes); map that with a "
+            "culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
             p->call, p->at, region->level, info->mip_tail_first_level, info->mip_tail_size);
     if (region->layer >= info->array_layers)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -63,21 +62,21 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
                               p->call, p->at, offset_names[i], offset[i], region->level, side);
         if (offset[i] % tile[i] != 0)
             return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32
-                              " texels",
+                              "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the "
+                              "tile's %" PRIu32 " texels",
                               p->call, p->at, offset_names[i], offset[i], tile[i]);
         if (*extent[i] == 0) *extent[i] = side - offset[i];
         if (*extent[i] > side - offset[i])
-            return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "%s: %sregion.%s is %" PRIu32 " from %" PRIu32
-                              " on, but level %" PRIu32 " ends at %" PRIu32 "; "
-                              "a tile at the edge is mapped by what lies within (0: to the edge)",
-                              p->call, p->at, extent_names[i], *extent[i], offset[i], region->level,
-                              side);
+            return culvi_fail(
+                voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                "%s: %sregion.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
+                " ends at %" PRIu32 "; for a tile at the edge pass only the "
+                "part within the level (0: to the edge)",
+                p->call, p->at, extent_names[i], *extent[i], offset[i], region->level, side);
         if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
             return culvi_fail(
                 voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32
+                "%s: %sregion.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
                 " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
                 p->call, p->at, extent_names[i], *extent[i], tile[i], region->level, side);
         *bytes *= (*extent[i] + tile[i] - 1) / tile[i];
@@ -106,8 +105,8 @@ static culv_result check_tail(culv_sparse_bind *bind, const place *p)
     if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
         bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64
-                          "; both are multiples of %d bytes",
+                          "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64 "; both must "
+                          "be multiples of %d bytes",
                           p->call, p->at, bind->tail_offset, bind->tail_size,
                           CULV_SPARSE_TILE_BYTES);
     if (bind->tail_offset >= info->mip_tail_size ||
@@ -134,19 +133,20 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     if ((pool->usage & CULV_VMM_USAGE_TILE_POOL) == 0)
         return culvi_fail(
             &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "%s: %spool '%s' is no tile pool; "
-            "allocate it with CULV_VMM_USAGE_TILE_POOL in culv_vmm_allocation_desc.usage",
+            "%s: %spool '%s' is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
+            "culv_vmm_allocation_desc.usage",
             p->call, p->at, pool->label);
     if (!culvi_vmm_same_driver(pool->device, device) || pool->owner != device->ordinal)
         return culvi_fail(
             &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: %spool '%s' lies on CUDA device %d of '%s', the array on device %d '%s'; "
-            "tiles are mapped onto memory of their own device",
+            "%s: %spool '%s' lies on CUDA device %d of '%s', the array on device %d '%s'; tiles "
+            "need memory of their array's device",
             p->call, p->at, pool->label, (int)pool->owner, pool->device->caps.name,
             (int)device->ordinal, device->caps.name);
     if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %spool_offset is %" PRIu64 ", no multiple of the tile's %d bytes",
+                          "%s: %spool_offset is %" PRIu64 ", which is not a multiple of the "
+                          "tile's %d bytes",
                           p->call, p->at, bind->pool_offset, CULV_SPARSE_TILE_BYTES);
     if (bind->pool_offset > pool->size || bytes > pool->size - bind->pool_offset)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -175,7 +175,7 @@ static culv_result translate(culv_sparse_bind *bind, const culv_device *device, 
             device->caps.name, (int)device->ordinal);
     if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %spart is %u, which is no culv_sparse_part", p->call, p->at,
+                          "%s: %spart is %u, which is not a culv_sparse_part", p->call, p->at,
                           (unsigned)bind->part);
     if (!tail && (bind->tail_offset != 0 || bind->tail_size != 0))
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -228,15 +228,15 @@ static culv_result check_capture(const culv_device *device, const culv_sparse_ar
     culvi_capture capture;
     CUresult r = culvi_stream_capture(device, stream, &capture);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, array->label, r, "cuStreamIsCapturing",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "whether the stream is in capture could not be asked");
+        return culvi_fail_cuda(
+            device, array->label, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
+            "the driver could not be asked whether the stream is being captured");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     char name[40];
     culvi_stream_name(stream, name);
     return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                      "%s: %s %s, and CUDA's graphs have no node that maps tiles; "
-                      "map them before, in a stream that is not",
+                      "%s: %s %s, and CUDA's graphs have no node that maps tiles; map them "
+                      "before, in a stream that is not being captured",
                       call, name,
                       capture == CULVI_CAPTURED ? "is being captured"
                                                 : "waits for a stream that is being captured");

@@ -52,7 +52,8 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
                       "it is more than max_chunk");
     if (d->max_chunk != 0 && d->max_chunk < v->granularity)
         return refuse(v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
-                      "a chunk has a granularity at the least (culv_vmm_get_granularity())");
+                      "a chunk is at least as large as the granularity "
+                      "(culv_vmm_get_granularity())");
     if (d->usage & CULV_VMM_USAGE_TILE_POOL)
         return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage,
                       "tile pools are not mapped");
@@ -204,7 +205,8 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     if (result != CULV_OK)
         culvi_log(
             &v->device->voice, CULV_LOG_WARNING,
-            "'%s': memory of a destroyed vector goes with the device, not after its stream: %s",
+            "'%s': the memory of a destroyed vector is released with the device, not after its "
+            "stream: %s",
             v->label, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
     free_all(v, false);

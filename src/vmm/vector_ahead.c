@@ -89,7 +89,7 @@ culv_result culvi_vector_ahead_start(culv_vector *v)
     v->has_worker = culvi_worker_start(&v->worker, run, v);
     if (v->has_worker) return CULV_OK;
     return culvi_fail(&v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS,
-                      "the system starts no thread that commits ahead");
+                      "the system could not start the thread that commits ahead");
 }
 
 bool culvi_vector_ahead_stop(culv_vector *v)

@@ -32,14 +32,15 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
      * until they are retired. */
     if (result != CULV_OK)
         culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                  "'%s': %" PRIu64 " bytes that a shrink was to give back stay committed: %s",
+                  "'%s': %" PRIu64 " bytes that a shrink should have given back stay committed: %s",
                   v->label, mapped - from, message);
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
         if (culvi_vector_unmap_after(s, mapped, last_use) != CULV_OK)
-            culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                      "'%s': what a shrink gives back stays mapped at the old address %#" PRIx64
-                      " until that is retired: %s",
-                      v->label, (uint64_t)s->base, message);
+            culvi_log(
+                &v->device->voice, CULV_LOG_WARNING,
+                "'%s': memory that a shrink gives back stays mapped at the old address %#" PRIx64
+                " until that address is retired: %s",
+                v->label, (uint64_t)s->base, message);
     return culvi_attempt_end(&v->device->voice, CULV_OK);
 }
 
@@ -101,7 +102,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
     if (found) return result;
     return culvi_fail(
         &v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_vector_retire: 0x%llx is no old address of this vector that is still mapped; "
-        "culv_vector_moved tells them",
+        "culv_vector_retire: 0x%llx is not an old address of this vector that is still mapped; "
+        "culv_vector_moved reports those",
         (unsigned long long)before);
 }

@@ -83,7 +83,7 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
 {
     if (c->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
                           vk->base.name);
     if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,

@@ -98,8 +98,8 @@ static culv_result check(const request *r, culv_vk_direction direction)
     const char *name = name_of(r->image);
     if (direction != CULV_VK_ACQUIRE && direction != CULV_VK_RELEASE)
         return REFUSE_VALUE(
-            "a barrier of %s: direction %d is no culv_vk_direction; "
-            "pass CULV_VK_ACQUIRE (from CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
+            "a barrier of %s: direction %d is not a culv_vk_direction; pass CULV_VK_ACQUIRE (from "
+            "CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
             name, (int)direction);
     if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL ||
         r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
@@ -107,13 +107,13 @@ static culv_result check(const request *r, culv_vk_direction direction)
             "%s.queue_family is a special family; "
             "pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
             name);
-    if ((uint32_t)r->use >= USE_COUNT) return REFUSE_VALUE("%s.use is no culv_vk_use", name);
+    if ((uint32_t)r->use >= USE_COUNT) return REFUSE_VALUE("%s.use is not a culv_vk_use", name);
     const use_row *use = &uses[r->use];
     if (!r->image && !use->buffers)
-        return REFUSE_VALUE("%s.use is %s, one of images; a buffer is no attachment", name,
-                            use->name);
+        return REFUSE_VALUE("%s.use is %s, which is for images; a buffer cannot be an attachment",
+                            name, use->name);
     if (r->image && use->layout == VK_IMAGE_LAYOUT_UNDEFINED)
-        return REFUSE_VALUE("%s.use is %s, one of buffers; it gives no image layout", name,
+        return REFUSE_VALUE("%s.use is %s, which is for buffers; it has no image layout", name,
                             use->name);
     /* VUID-VkBufferMemoryBarrier2-srcStageMask-03851 and its like: no ownership transfer has this
      * stage. */
@@ -265,8 +265,8 @@ static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout
     const VkImageAspectFlags has = row != NULL ? row->aspects : COLOR, given = t->aspect;
     if (given != 0 && given != COLOR && (given & ~(VkImageAspectFlags)(DEPTH | STENCIL)) != 0)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.aspect is %#x; "
-            "it is COLOR (that of formats with several planes too), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
+            "culv_vk_image_transfer.aspect is %#x; it is COLOR (also for formats with several "
+            "planes), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
             (unsigned)given);
     if (t->format != VK_FORMAT_UNDEFINED && (given & ~has) != 0)
         return REFUSE_VALUE("culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; "
@@ -332,8 +332,8 @@ culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
         t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
     if (direction == CULV_VK_ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.layout is PREINITIALIZED, into which no image can be brought; "
-            "name the layout that Vulkan uses it in, or 0 for that of `use`");
+            "culv_vk_image_transfer.layout is PREINITIALIZED, and no barrier can bring an image "
+            "into that layout; name the layout that Vulkan uses it in, or 0 for that of `use`");
     result = choose_range(&t, layout, &range);
     if (result != CULV_OK) return result;
     const VkImageLayout old_layout =

@@ -45,16 +45,17 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is DMA_BUF_FD, of which CUDA maps no arrays (cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); "
-            "share the image as OPAQUE_FD, or make it LINEAR");
+            "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, "
+            "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it "
+            "LINEAR");
     /* Of what is imported already CUDA has answered. */
     if (ask->origin != CULVI_VK_THE_CALLERS &&
         !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is %s; "
-            "whether CUDA imports that on '%s' only an import tells (culv_memory_import_borrow(); "
-            "cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
+            "handle_type is %s; only an import shows whether CUDA imports that on '%s' "
+            "(culv_memory_import_borrow(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 "
+            "for %s",
             culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
@@ -111,9 +112,9 @@ culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *labe
     if (!(external & ~together)) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-        "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", of which %#" PRIx32
-        " does not go together with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); "
-        "leave it out",
+        "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", but %#" PRIx32 " of it is not "
+        "compatible with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); leave it "
+        "out",
         what, external, external & ~together,
         type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict), vk->base.name);
 }

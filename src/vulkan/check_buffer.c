@@ -27,8 +27,10 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
             s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
             return culvi_fail(
                 &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                "the pNext chain has what a replay captured (sType %d), which goes with DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), and addresses of shared memory are not replayed; "
-                "leave it out",
+                "the pNext chain has what a replay captured (sType %d), which is only for "
+                "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags "
+                "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, "
+                "-pNext-08100), and addresses of shared memory are not replayed; leave it out",
                 (int)s->sType);
     }
     return CULV_OK;
@@ -51,8 +53,8 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
      * replace `usage`. */
     if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; "
-                          "say the usage in VkBufferCreateInfo::usage");
+                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; set "
+                          "VkBufferCreateInfo::usage instead");
     if (info->usage == 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -88,14 +90,14 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
     if (ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "'%s' takes no host memory for buffers with flags %#" PRIx32
-                          " and usage %#" PRIx32
-                          " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
+                          "'%s' cannot use host memory for buffers with flags %#" PRIx32 " and "
+                          "usage %#" PRIx32 " (vkGetPhysicalDeviceExternalBufferProperties); try "
+                          "fewer usages",
                           vk->base.name, info->flags, info->usage);
     if (!ask->host &&
         !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                          "'%s' exports no buffers with flags %#" PRIx32 " and usage %#" PRIx32
+                          "'%s' cannot export buffers with flags %#" PRIx32 " and usage %#" PRIx32
                           " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
                           vk->base.name, info->flags, info->usage,
                           culvi_handle_type_name(out->handle_type));

@@ -37,7 +37,7 @@ static const flag buffer_refused[] = {
     {VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT, "SPARSE_RESIDENCY", SPARSE},
     {VK_BUFFER_CREATE_SPARSE_ALIASED_BIT, "SPARSE_ALIASED", SPARSE},
     {VK_BUFFER_CREATE_PROTECTED_BIT, "PROTECTED",
-     "protected memory is for Vulkan alone; create it unprotected"},
+     "protected memory is only for Vulkan; create it unprotected"},
     {VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT, "DEVICE_ADDRESS_CAPTURE_REPLAY", REPLAY},
     {VK_BUFFER_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT, "DESCRIPTOR_BUFFER_CAPTURE_REPLAY",
      REPLAY},
@@ -49,7 +49,7 @@ static const flag image_refused[] = {
     {VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT, "SPARSE_RESIDENCY", SPARSE},
     {VK_IMAGE_CREATE_SPARSE_ALIASED_BIT, "SPARSE_ALIASED", SPARSE},
     {VK_IMAGE_CREATE_PROTECTED_BIT, "PROTECTED",
-     "protected memory is for Vulkan alone; create it unprotected"},
+     "protected memory is only for Vulkan; create it unprotected"},
     {VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT, "SPLIT_INSTANCE_BIND_REGIONS",
      "it would be split over the GPUs of a device group, and CUDA would see one of them; create it without"},
     {VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, "2D_ARRAY_COMPATIBLE",
@@ -121,8 +121,8 @@ static culv_result check_bits(const culv_vk_device *vk, const char *label, const
                               "%s is %#" PRIx32 ", which has %s: %s", field, bits, f->name, f->why);
     if (bits & ~known)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s is %#" PRIx32 ", of which this version does not know %#" PRIx32
-                          " and what it means for the bytes in memory; create it without",
+                          "%s is %#" PRIx32 "; this version does not know %#" PRIx32 " in it, nor "
+                          "what that means for the bytes in memory; create it without",
                           field, bits, bits & ~known);
     return CULV_OK;
 }

@@ -25,18 +25,18 @@ static culv_result check_tiling(const culv_vk_device *vk, const culvi_vk_ask *as
         return CULV_OK;
     if (info->tiling == VK_IMAGE_TILING_OPTIMAL)
         return refuse(vk, ask->label, CULV_REASON_TILING,
-                      "VkImageCreateInfo::tiling is OPTIMAL: its texels lie in no rows; "
+                      "VkImageCreateInfo::tiling is OPTIMAL: its texels do not lie in rows; "
                       "culv_vk_image_map() maps it as an array");
     if (info->tiling == VK_IMAGE_TILING_LINEAR)
         return refuse(
             vk, ask->label, CULV_REASON_TILING,
-            "VkImageCreateInfo::tiling is LINEAR; "
-            "CUDA maps such an image as an array without an error and reads wrong texels. "
-            "Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of your own as rows of bytes by culv_vk_image_map_pitched()");
+            "VkImageCreateInfo::tiling is LINEAR; CUDA maps such an image as an array without an "
+            "error and reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of "
+            "your own as rows of bytes with culv_vk_image_map_pitched()");
     return culvi_fail(
         &vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
-        "VkImageCreateInfo::tiling is %d; "
-        "CUDA is not told of DRM format modifiers, and knows OPTIMAL (as arrays) and LINEAR (as rows of bytes)",
+        "VkImageCreateInfo::tiling is %d; CUDA knows no DRM format modifiers, only OPTIMAL (as "
+        "arrays) and LINEAR (as rows of bytes)",
         (int)info->tiling);
 }
 
@@ -78,8 +78,8 @@ static culv_result check_kind(culv_vk_device *vk, const char *label, const VkIma
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::initialLayout is %d; "
-            "external memory allows UNDEFINED alone (VUID-VkImageCreateInfo-pNext-01443)",
+            "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED "
+            "(VUID-VkImageCreateInfo-pNext-01443)",
             (int)info->initialLayout);
     return culvi_vk_check_families(vk, label, "Image", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
@@ -99,7 +99,7 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
             "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
             (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
-        rule = "no side is 0";
+        rule = "no side may be 0";
     else if (info->arrayLayers == 0)
         rule = "arrayLayers is 1 or more";
     else if (info->imageType == VK_IMAGE_TYPE_1D && e->height != 1)
@@ -111,9 +111,9 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
     else if ((info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) &&
              (info->imageType != VK_IMAGE_TYPE_2D || e->width != e->height ||
               info->arrayLayers % 6 != 0))
-        rule =
-            "with CUBE_COMPATIBLE it is a cube for CUDA: 2D, square and of six layers, or 6n of an array of cubes. "
-            "Round arrayLayers up to a multiple of six, or create it without the flag";
+        rule = "with CUBE_COMPATIBLE it is a cube for CUDA: 2D and square, with six layers, or 6n "
+               "for an array of n cubes. Round arrayLayers up to a multiple of six, or create it "
+               "without the flag";
     if (rule == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo has imageType %d, extent %" PRIu32 " x %" PRIu32
@@ -123,7 +123,7 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
 
 /* VUID-VkImageCreateInfo-pNext-02262. NVIDIA's driver refuses such an image (measured). */
 #define DRM_MODIFIERS                                                                              \
-    "it goes with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT alone, of which CUDA is not told; leave it out"
+    "it is only for VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT, which CUDA does not know; leave it out"
 
 /* Structs that no shared image can have: Vulkan's question about formats has no place for them, so
  * that the driver, if any, would refuse them where the image is made. */
@@ -142,11 +142,12 @@ static const struct {
      "VkImageDrmFormatModifierExplicitCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
     {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV, "VkExternalMemoryImageCreateInfoNV",
      CULV_REASON_USAGE,
-     "it may not stand beside VkExternalMemoryImageCreateInfo (VUID-VkImageCreateInfo-pNext-00988), which has replaced it; "
-     "leave it out"},
+     "it must not be used with VkExternalMemoryImageCreateInfo "
+     "(VUID-VkImageCreateInfo-pNext-00988), which has replaced it; leave it out"},
     {VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT,
      "VkOpaqueCaptureDescriptorDataCreateInfoEXT", CULV_REASON_USAGE,
-     "it goes with DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkImageCreateInfo-pNext-08105), and addresses of shared memory are not replayed; "
+     "it is only for DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags "
+     "(VUID-VkImageCreateInfo-pNext-08105), and addresses of shared memory are not replayed; "
      "leave it out"},
 };
 
@@ -214,7 +215,7 @@ static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
                           "VkImageCreateInfo::format is %s: %s", row->name, row->why);
     if ((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "texels is %u, which is no culv_texels", (unsigned)ask->texels);
+                          "texels is %u, which is not a culv_texels", (unsigned)ask->texels);
     return culvi_format_supported(vk->base.device, row, ask->texels, ask->label);
 }
 
@@ -264,18 +265,19 @@ static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
             ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
             info->flags, verdict->format->name);
     if (disjoint && verdict->access != CULV_VK_ACCESS_ARRAY)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags is %#" PRIx32
-            ", which has DISJOINT: of a LINEAR image Vulkan tells where each plane lies; "
-            "create it without",
-            info->flags);
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "VkImageCreateInfo::flags is %#" PRIx32
+                          ", which has DISJOINT: Vulkan reports where "
+                          "each plane of a LINEAR image lies; create it without",
+                          info->flags);
     if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-        "VkImageCreateInfo::flags is %#" PRIx32
-        " without DISJOINT: where the planes of such an image (%s) lie Vulkan does not tell, and CUDA's own arrays of several planes read the second one wrong (measured). "
-        "Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a plane in the formats that culv_format_get_plane() names",
+        "VkImageCreateInfo::flags is %#" PRIx32 " without DISJOINT: Vulkan does not report where "
+        "the planes of such an image (%s) lie, and CUDA's own arrays of several planes read the "
+        "second one wrong (measured). Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
+        "plane with VkBindImagePlaneMemoryInfo and pass plane_offsets, or take an image for each "
+        "plane in the formats that culv_format_get_plane() names",
         info->flags, verdict->format->name);
 }
 
@@ -306,9 +308,9 @@ culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
     if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
         return CULV_OK;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32
-                      "; %s has a width that is a multiple of %" PRIu32
-                      " and a height that is one of %" PRIu32,
+                      "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 "; %s has a width "
+                      "that is a multiple of %" PRIu32
+                      " and a height that is a multiple of %" PRIu32,
                       info->extent.width, info->extent.height, row->name, across, down);
 }
 
@@ -342,22 +344,23 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
     char buffer[512] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     if (a->culprits != 0) {
-        culvi_text_add(&text, "; it does without ");
+        culvi_text_add(&text, "; it can export them without ");
         culvi_vk_usage_text(a->culprits, &text);
         culvi_text_add(&text, " in usage");
     } else if (a->exists)
         culvi_text_add(
             &text,
-            ", though it makes such images that are not shared; copy to and from one that is");
+            ", though it makes such images without sharing; copy to and from an image that can be "
+            "shared");
     else
         culvi_text_add(
-            &text,
-            ", nor any that are not shared: format, imageType, tiling, usage and flags do not go together on this device");
+            &text, ", even without sharing: this device does not have that combination of format, "
+                   "imageType, tiling, usage and flags");
     return culvi_fail_native(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
         CULV_NATIVE_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
-        "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32
-        " and usage %#" PRIx32 " as %s%s",
+        "'%s' cannot export %s images of imageType %d with tiling %d, flags %#" PRIx32 " and "
+        "usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
         (int)info->imageType, (int)info->tiling, info->flags, info->usage,
         culvi_handle_type_name(verdict->handle_type), buffer);
@@ -430,7 +433,8 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
     if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
         return culvi_fail(
             &vk->base.device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-            "'%s' exports %s images of dedicated allocations alone, and no DISJOINT one is in such (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image a plane",
+            "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot "
+            "have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
             vk->base.name, out->format->name);
     result = culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external);
     if (result != CULV_OK) return result;

@@ -82,9 +82,10 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
     if (offset > allocation_size || r->size > allocation_size - offset)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
-            "the %s needs %" PRIu64 " bytes and is said to lie at offset %" PRIu64
-            " of an allocation of %" PRIu64 " bytes; "
-            "pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of vkBind%sMemory",
+            "the %s needs %" PRIu64 " bytes, but offset is %" PRIu64
+            " and the allocation has %" PRIu64
+            " bytes; pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of "
+            "vkBind%sMemory",
             what, r->size, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -120,11 +121,10 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
         }
         culvi_text_add(&text, " %#" PRIx32, all->memoryTypes[i].propertyFlags);
     }
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
-        "no memory type that the resource can have has the memory_properties %#" PRIx32
-        " (VkMemoryPropertyFlags); those that it can have:%s",
-        wanted, buffer);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
+                      "none of the resource's memory types has the memory_properties %#" PRIx32
+                      " (VkMemoryPropertyFlags); its memory types are:%s",
+                      wanted, buffer);
 }
 
 culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uint32_t type,

@@ -27,10 +27,10 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
         wrong =
             "host is not set, but host_pointer or host_size is; set it for a buffer in host memory";
     else if (d->host_pointer == NULL && d->host_size != 0)
-        wrong = "host_size says how much is at host_pointer, which is NULL; leave it 0";
+        wrong = "host_size says how much is at host_pointer, but that is NULL; leave host_size 0";
     else if (d->host_memory != 0 && d->fallback != 0)
-        wrong = "host and fallback are both set; "
-                "a buffer in host memory is used in place, and no copy can be that";
+        wrong = "host and fallback are both set; a buffer in host memory is used in place, not "
+                "copied; set one of them";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_buffer_create_desc: %s", wrong);

@@ -239,7 +239,9 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     culvi_text why = {c->reason_text, sizeof c->reason_text, 0};
     if (c->api_version < VK_API_VERSION_1_1) {
         c->reason = CULV_REASON_VULKAN_VERSION;
-        culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+        culvi_text_add(&why,
+                       "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's "
+                       "UUID",
                        c->name);
         return;
     }
@@ -384,7 +386,7 @@ culv_result culv_device_open_for_vulkan(PFN_vkGetInstanceProcAddr get_instance_p
     examine_identity(&vk, physical_device, &chosen);
     if (chosen.api_version < VK_API_VERSION_1_1)
         return culvi_fail(&voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
                           chosen.name);
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);

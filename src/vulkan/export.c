@@ -165,8 +165,8 @@ static culv_result check_resource(const culv_vk_device *vk,
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32
-                          ", and the %s tells them already; give one of them",
+                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32 ", but "
+                          "the %s determines them already; give one of them",
                           d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
     if (!given && d->dedicated)
         return culvi_fail(
@@ -174,25 +174,24 @@ static culv_result check_resource(const culv_vk_device *vk,
             "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
     if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32
-                          "; DEVICE_ADDRESS is all that memory which comes from elsewhere can have",
+                          "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32 "; "
+                          "imported memory may have only DEVICE_ADDRESS",
                           d->allocate_flags);
     if (d->size < needs.memory.size)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s is %" PRIu64 " bytes, and what is to be bound needs %" PRIu64,
+                          "%s is %" PRIu64 " bytes, but the buffer or image needs %" PRIu64,
                           size_is, d->size, needs.memory.size);
     if (needs.requires_dedicated && !d->dedicated)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "Vulkan requires a dedicated allocation for what is to be bound; "
-                          "set culv_vk_memory_from_handle_desc.dedicated");
+                          "Vulkan requires a dedicated allocation for the buffer or image; set "
+                          "culv_vk_memory_from_handle_desc.dedicated");
     /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of
      * its granularity. */
     if (d->dedicated && d->size != needs.memory.size)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "%s is %" PRIu64
-            " bytes, but a dedicated allocation is of the very size that the %s needs, %" PRIu64
-            "; %smake one that needs %" PRIu64,
+            "%s is %" PRIu64 " bytes, but a dedicated allocation must have exactly the size that "
+            "the %s needs, %" PRIu64 "; %smake one that needs %" PRIu64,
             size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
             needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ",
             d->size);
@@ -231,7 +230,8 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
     if (d->size == 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
+            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in "
+            "bytes");
     culv_result result =
         culvi_handle_use_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
                                d->handle.type, CULVI_USE_VK_MEMORY);
@@ -284,7 +284,7 @@ culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_
         VkResult r = culvi_vk_get_handle_types(vk, &d->handle, &allowed, &call);
         if (r != VK_SUCCESS)
             return culvi_fail_vk(voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
-                                 "Vulkan does not know file descriptor %d as a dma-buf",
+                                 "Vulkan does not recognize file descriptor %d as a dma-buf",
                                  d->handle.value.fd);
     }
     int found = choose_type(vk, bits & allowed);
@@ -325,8 +325,8 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
                              "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
-                             " bytes, memory type %" PRIu32 "%s); "
-                             "it must be memory of this very GPU, of an allocation of that size",
+                             " bytes, memory type %" PRIu32 "%s); it must be memory of this same "
+                             "GPU, of an allocation of that size",
                              culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex,
                              d->dedicated ? ", dedicated" : "");
     *out = memory;

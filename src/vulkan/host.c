@@ -102,15 +102,15 @@ static culv_result check_pointer(const culv_vk_device *vk, const culv_vk_buffer_
     VkDeviceSize alignment = vk->host_alignment;
     if (start % alignment != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "host_pointer %p is not a multiple of %" PRIu64
-                          ", as culv_vk_host_import_alignment() tells for '%s'; "
-                          "allocate it by aligned_alloc(), or leave it NULL",
+                          "host_pointer %p is not a multiple of %" PRIu64 ", as "
+                          "culv_vk_host_import_alignment() reports for '%s'; allocate it with "
+                          "aligned_alloc(), or leave it NULL",
                           d->host_pointer, alignment, vk->base.name);
     if (size % alignment != 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
-            ", as culv_vk_host_import_alignment() tells for '%s'; whole pages are pinned",
+            ", as culv_vk_host_import_alignment() reports for '%s'; whole pages are pinned",
             size, alignment, vk->base.name);
     if (size > UINTPTR_MAX - start)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,

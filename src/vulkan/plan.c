@@ -49,9 +49,9 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
         return culvi_fail_native(
             &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             CULV_NATIVE_VULKAN, a.result, "vkGetPhysicalDeviceImageFormatProperties2",
-            "'%s' makes no %s images with flags %#" PRIx32
-            " (DISJOINT takes a format that has VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
-            ", TRANSFER_SRC and TRANSFER_DST among it, which copies through the host need",
+            "'%s' cannot make %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
+            "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32 "; copies through the host need "
+            "TRANSFER_SRC and TRANSFER_DST in it",
             vk->base.name, row->name, info->flags, info->usage);
     uint32_t levels =
         culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
@@ -68,7 +68,9 @@ static culv_result has_arrays(culv_vk_device *vk, const culv_vk_image_create_des
     if (!stored && !row->mapped)
         return culvi_fail(
             &vk->base.device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "no CUDA array has the format %s, and the linear memory that the HOST path has instead holds texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
+            "no CUDA array has the format %s, and the linear memory that takes its place (HOST "
+            "sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at "
+            "CULV_TEXELS_STORED",
             row->name);
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);

@@ -83,7 +83,7 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
             &vk->base.device->voice, plan->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
+            "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be allocated",
             info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
             made->dedicated ? "dedicated" : "not dedicated");
     made->size = info.allocationSize;

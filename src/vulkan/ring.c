@@ -105,8 +105,8 @@ static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource
     if (kinds != 1)
         return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.resources[%" PRIu32
-                          "] has not exactly one of image, buffer, images, buffers",
+                          "culv_vk_ring_desc.resources[%" PRIu32 "] must have exactly one of "
+                          "image, buffer, images, buffers",
                           i);
     return culvi_graphics_ring_make_resource(&ring->base, from,
                                              from->image != NULL || from->images != NULL,

@@ -166,7 +166,7 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
                                                                  : "out");
     if ((uint32_t)use > CULV_VK_QUEUE_COPY)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_find_queue_family: use is %u, which is no culv_vk_queue_use",
+                          "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
                           (unsigned)use);
     culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
@@ -268,7 +268,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     if (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0)
         return refuse_copy(
             ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "an image of several planes or aspects is no one copy; record one of each");
+            "an image with several planes or aspects is not one copy; record one for each");
     uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
     culv_result result =
         check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
@@ -278,8 +278,8 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     if (offset % row->block_bytes != 0 || offset % 4 != 0)
         return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE,
-                          "culv_vk_ring_record_copy: offset is %" PRIu64
-                          "; it is to be a multiple of 4 and of the %u bytes of a texel or block",
+                          "culv_vk_ring_record_copy: offset is %" PRIu64 "; it must be a multiple "
+                          "of 4 and of the %u bytes of a texel or block",
                           (uint64_t)offset, (unsigned)row->block_bytes);
     t.image = culv_vk_image_handle(from);
     t.format = (VkFormat)row->format;

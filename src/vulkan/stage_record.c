@@ -99,7 +99,8 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return culvi_fail(
             &vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: layout is %d, which no image can be left in; pass the one that it is used in",
+            "%s: layout is %d, and an image cannot be left in that layout; pass the layout that "
+            "it is used in",
             call, (int)layout);
     if (culv_image_sharing(i->pair.image) != CULV_SHARING_HOST) return CULV_OK;
     VkImageLayout copied =

@@ -101,7 +101,8 @@ static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chu
         return culvi_fail(
             voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_vector_desc.sparse_size is %" PRIu64 ", but the vector has committed %" PRIu64
-            " bytes, those ahead included; make the view anew with more, which costs no memory",
+            " bytes, including those ahead; make the view again with a larger sparse_size, which "
+            "costs no memory",
             view->sparse_size, chunk->offset + chunk->size);
     if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
         return culvi_fail(voice, view->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
@@ -212,7 +213,8 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_des
             "sparse_size is given without sparse_queue; give both for one sparse buffer, or none";
     else if (d->sparse_queue != NULL && d->sparse_size == 0)
         wrong =
-            "sparse_queue is given without sparse_size: the bytes that the vector will have at the most";
+            "sparse_queue is given without sparse_size; set it to the most bytes that the vector "
+            "will have";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_desc.%s", wrong);
@@ -233,7 +235,8 @@ static culv_result check_vector(const culv_vk_device *vk, const char *label,
 static culv_result fail_sparse(const culv_vk_device *vk, const char *label, const char *why)
 {
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->base.name, why);
+                      "'%s' %s; leave sparse_queue out, to get a buffer for each chunk",
+                      vk->base.name, why);
 }
 
 static culv_result check_sparse(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
@@ -257,9 +260,9 @@ static culv_result check_sparse(culv_vk_device *vk, const char *label, const cul
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
     culvi_vk_ask_buffer_sharing(vk, &info, handle_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return fail_sparse(
-            vk, label,
-            "takes no memory from elsewhere for sparse buffers with this usage (vkGetPhysicalDeviceExternalBufferProperties)");
+        return fail_sparse(vk, label,
+                           "cannot import memory for sparse buffers with this usage "
+                           "(vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (view->sparse_size <= most && view->sparse_size <= vk->max_buffer_size) return CULV_OK;
     return culvi_fail(

@@ -8,8 +8,7 @@
 #include "vulkan/vk_check.h"
 
 #ifdef _WIN32
-/* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a
- * void *. */
+/* As in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a void *. */
 typedef struct VkMemoryGetWin32HandleInfoKHR VkMemoryGetWin32HandleInfoKHR;
 typedef struct VkSemaphoreGetWin32HandleInfoKHR VkSemaphoreGetWin32HandleInfoKHR;
 typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(
@@ -44,12 +43,12 @@ struct culv_vk_device {
     /* Asked once, at the attachment. */
     VkPhysicalDeviceMemoryProperties memory_types;
     uint32_t queue_families;
-    VkDeviceSize max_buffer_size; /* UINT64_MAX: not told */
+    VkDeviceSize max_buffer_size; /* UINT64_MAX: not reported */
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
-    /* Of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
+    /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
     culvi_vk_known known;    /* the gate's */
-    culv_vk_device_desc how; /* it was attached, without the label */
+    culv_vk_device_desc how; /* it was attached with, without the label */
 };
 
 extern const char culvi_vk_soft_layer[];
@@ -69,7 +68,7 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
                                       uint32_t *count, VkPhysicalDevice **out);
 culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 VkPhysicalDevice device, uint32_t *out);
-/* All of a candidate but its match. */
+/* Fills in a candidate except its match. */
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
                              VkPhysicalDevice device, culv_vk_candidate *out);
 
@@ -77,7 +76,7 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
 culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
                           culvi_adapter **out);
 
-/* Exporting by this system's handles: the extensions' names, whether the VkDevice has them,
+/* Export as this system's handles: the names of the extensions, whether the VkDevice has them,
  * Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;
 extern const char *const culvi_vk_semaphore_extension;
@@ -85,8 +84,8 @@ bool culvi_vk_exports_memory(const culv_vk_device *vk);
 bool culvi_vk_exports_semaphores(const culv_vk_device *vk);
 VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type);
 VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type);
-/* A new handle, to be closed by who asked for it. `type` is one of this system's; *out means
- * nothing after an error. */
+/* A new handle, which the caller closes. `type` is one of this system's; *out is undefined after an
+ * error. */
 culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
                                    VkDeviceMemory memory, culv_handle_type type, culv_handle *out);
 culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *label,

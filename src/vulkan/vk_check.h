@@ -26,21 +26,21 @@ typedef struct culvi_vk_ask {
     culv_handle_type handle_type; /* 0: this system's opaque one */
     culv_texels texels;
     bool no_surfaces;
-    bool host; /* buffers: in memory that is the host's, imported; no handle */
-    /* Images: as rows of bytes, of a LINEAR one; what is PLANNED goes by its tiling */
+    bool host; /* buffers: in imported host memory; no handle */
+    /* Images: mapped as rows of bytes, for a LINEAR one; for PLANNED ones the tiling decides */
     bool pitched;
 } culvi_vk_ask;
 
 typedef struct culvi_vk_verdict {
     culv_vk_access access;
-    /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format so alone */
+    /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format only so */
     bool dedicated_only;
     culv_handle_type handle_type;
     VkExternalMemoryHandleTypeFlagBits vk_handle_type; /* the same in Vulkan's terms */
     const culvi_format *format;                        /* images */
     /* ACCESS_ARRAY: in CUDA's terms (R16: as it was created), offset 0, label NULL */
     culv_image_desc image;
-    /* Images: what both sides can have, the levels those of this extent */
+    /* Images: the limits of both sides; the levels are for this extent */
     VkImageFormatProperties most;
 } culvi_vk_verdict;
 
@@ -49,8 +49,8 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
 culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  const VkImageCreateInfo *info, culvi_vk_verdict *out);
 
-/* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is
- * then a block of all, one after another. */
+/* What Vulkan says about a resource's memory. Each plane of a DISJOINT image has its own
+ * requirements; `memory` then describes a block of all planes, one after another. */
 typedef struct culvi_vk_needs {
     VkMemoryRequirements memory;
     bool requires_dedicated;
@@ -65,34 +65,36 @@ static inline VkImageAspectFlagBits culvi_vk_plane_aspect(uint32_t plane)
 {
     return (VkImageAspectFlagBits)((uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
 }
-/* How many planes of such an image are bound each by itself; 0: none, it is not DISJOINT. */
+/* How many planes of such an image are bound separately; 0: it is not DISJOINT. */
 uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info);
 void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disjoint_planes,
                           culvi_vk_needs *out);
 /* Puts the planes of a DISJOINT image one after another: `memory` and `offsets`. */
 void culvi_vk_needs_add_up(culvi_vk_needs *needs);
-/* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
+/* Checks a bound resource ("buffer" or "image") against what the caller says about its memory
+ * (R17). */
 culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, const char *what,
                                    const culvi_vk_needs *needs, VkDeviceSize offset,
                                    VkDeviceSize allocation_size, bool dedicated);
 /* The first memory type of these bits that has the properties (0: DEVICE_LOCAL). */
 culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, uint32_t type_bits,
                                  VkMemoryPropertyFlags wanted, uint32_t *out);
-/* Whether the heap of a memory type is that big at all. */
+/* Whether the heap of a memory type is large enough at all. */
 culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uint32_t type,
                                 VkDeviceSize size);
 
-/* Holds an image against the create_info that it is said to have. Vulkan does not tell what an
- * image was created with, but what memory create_info would need: images created alike need the
- * same (Vulkan specification, VkMemoryRequirements, with maintenance4). In image.c. */
+/* Checks an image against the create_info that the caller gives for it. Vulkan does not report what
+ * an image was created with, but it reports what memory create_info would need, and images created
+ * alike need the same (Vulkan specification, VkMemoryRequirements, with maintenance4). In
+ * image.c. */
 culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
                                       const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict, const culvi_vk_needs *needs);
 
 /* Between the parts ---------------------------------------------------------------------------- */
 
-/* All that an answer of the driver depends on; compared as bytes, so there is no padding. What an
- * answer does not depend on stays 0. */
+/* Everything that an answer of the driver depends on. It is compared as bytes, so it has no
+ * padding. Fields that do not matter for an answer stay 0. */
 typedef struct culvi_vk_question {
     uint32_t kind; /* culvi_vk_question_kind */
     uint32_t handle_type;
@@ -109,7 +111,7 @@ typedef struct culvi_vk_question {
 
 typedef enum culvi_vk_question_kind {
     CULVI_VK_BUFFER_SHARING = 1, /* external */
-    /* Result, external, most; where it is not exported, exists and culprits */
+    /* Result, external, most; if it cannot be exported, also exists and culprits */
     CULVI_VK_IMAGE_SHARING,
     CULVI_VK_BUFFER_NEEDS, /* needs */
     CULVI_VK_IMAGE_NEEDS
@@ -122,17 +124,17 @@ typedef struct culvi_vk_answer {
     VkResult result;
     VkExternalMemoryProperties external;
     VkImageFormatProperties most;
-    bool exists;       /* such an image can be made, but not exported */
-    uint32_t culprits; /* usages without each of which it could be exported */
+    bool exists;       /* such an image can be created but not exported */
+    uint32_t culprits; /* usages; without any one of them it could be exported */
     culvi_vk_needs needs;
 } culvi_vk_answer;
 
 enum { CULVI_VK_ANSWERS = 64 };
 
-/* What Vulkan has told, kept: nothing of it ever changes. */
+/* The answers of Vulkan, kept: they never change. */
 typedef struct culvi_vk_known {
-    culvi_mutex lock;                  /* guards all of it; never held while Vulkan is asked */
-    uint32_t next;                     /* the entry that goes next */
+    culvi_mutex lock;                  /* guards everything; never held while Vulkan is asked */
+    uint32_t next;                     /* the entry that is replaced next */
     uint32_t hashes[CULVI_VK_ANSWERS]; /* 0: no entry */
     struct {
         culvi_vk_question question;
@@ -145,8 +147,8 @@ bool culvi_vk_recall(culv_vk_device *vk, const culvi_vk_question *question, culv
 void culvi_vk_remember(culv_vk_device *vk, const culvi_vk_question *question,
                        const culvi_vk_answer *answer);
 
-/* check_ask.c: from what is kept, or from the driver. Only failures of a call are errors. Type 0 of
- * an image: not to be shared; then out->result says whether Vulkan has such. */
+/* check_ask.c: the answers, kept ones or the driver's. Only failed calls are errors. Type 0 for an
+ * image: it is not to be shared, and out->result says whether Vulkan has such images. */
 void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlagBits type,
                                  VkExternalMemoryProperties *out);
@@ -154,7 +156,7 @@ culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info,
                                        VkExternalMemoryHandleTypeFlagBits type,
                                        culvi_vk_answer *out);
-/* False: this device does not tell before the resource exists. */
+/* False: this device does not report them before the resource exists. */
 bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
 bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
@@ -162,20 +164,20 @@ bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
 
 /* check.c */
 const void *culvi_vk_chain_find(const void *chain, VkStructureType type);
-/* The handle type that is asked for: one that CUDA imports, and maps such a resource of
+/* Checks the handle type that was asked for: CUDA must import it and map such a resource from it
  * (out->access). */
 culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                        culvi_vk_verdict *out);
-/* Of `what` ("Buffer" or "Image"): no struct twice. */
+/* Checks the chain of `what` ("Buffer" or "Image") for a struct that is there twice. */
 culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, const char *what,
                                   const void *chain);
-/* Whether an external-memory struct is where it must be, and says the type; `external` is what it
- * says, 0: none. */
+/* Checks that an external-memory struct is present where required and names the type. `external` is
+ * its value, 0: there is none. */
 culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                     const char *what, bool found,
                                     VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict);
-/* All types of the chain's struct go together with the one that is asked for. */
+/* Checks that all types in the chain's struct are compatible with the one that was asked for. */
 culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *label, const char *what,
                                       VkExternalMemoryHandleTypeFlags external,
                                       const culvi_vk_verdict *verdict,
@@ -183,10 +185,11 @@ culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *labe
 culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label, const char *what,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families);
 
-/* check_image.c: an image in CUDA's terms, every default explicit; and against verdict->most. */
+/* check_image.c: describes an image in CUDA's terms, with every default explicit; checks it against
+ * verdict->most. */
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row);
-/* Whole texels of chroma, of formats that have it at half the size. */
+/* Checks that chroma has whole texels, for formats with chroma at half the size. */
 culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_format *row);
 culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,

@@ -97,8 +97,8 @@ void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *reso
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 
 /* host.c: pages of the host's. */
-/* As culvi_vk_memory_type(), but 0 is what the processor reaches without flushing, cached where it
- * can be. */
+/* Like culvi_vk_memory_type(), but 0 selects memory that the CPU reaches without flushing, cached
+ * if possible. */
 culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
                                       uint32_t type_bits, VkMemoryPropertyFlags wanted,
                                       uint32_t *out);

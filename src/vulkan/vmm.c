@@ -26,12 +26,13 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
     if (a->imported)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the VMM allocation was imported, and CUDA exports no import; "
-            "hand a handle of the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
+            "the VMM allocation was imported, and CUDA does not export imports; hand a handle of "
+            "the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to "
+            "culv_vk_memory_from_handle()");
     if (a->handle_types & UINT32_C(1) << type) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                      "the VMM allocation was not made to be exported as %s; "
-                      "set its bit in handle_types (%#" PRIx32 ") of what it is allocated by",
+                      "the VMM allocation was not made to be exported as %s; set its bit in "
+                      "handle_types (%#" PRIx32 ") of the descriptor that it is allocated with",
                       culvi_handle_type_name(type), a->handle_types);
 }
 
@@ -83,8 +84,9 @@ static culv_result check_shared_image(const culv_vk_device *vk, const char *labe
     if (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-        "the image is to share the VMM allocation with others: what Vulkan writes into it CUDA would read wrong; "
-        "give it an allocation of its own, dedicated and from offset 0 on, or a compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
+        "the image would share the VMM allocation with others, and CUDA would misread what Vulkan "
+        "writes into it; give it an allocation of its own, dedicated and from offset 0 on, or a "
+        "compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
 }
 
 static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
@@ -114,8 +116,8 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
     if (told != NULL)
         return culvi_fail(
             voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, and the allocation tells it; "
-            "leave it out",
+            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the "
+            "allocation determines it; leave it out",
             told);
     if (d.label == NULL) d.label = allocation->label;
     result = culvi_vk_vmm_check(vk, d.label, allocation);
@@ -136,8 +138,8 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > a->size || r->size > a->size - offset)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the %s needs %" PRIu64 " bytes and is to lie at offset %" PRIu64
-                          " of the VMM allocation, which has %" PRIu64,
+                          "the %s needs %" PRIu64 " bytes from offset %" PRIu64
+                          " on in the VMM allocation, which has %" PRIu64,
                           what, r->size, offset, a->size);
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -147,13 +149,13 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
     if (dedicated && offset == 0 && whole && r->size != a->size)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the %s needs a dedicated allocation, which is of the very size that it needs, %" PRIu64
+            "the %s needs a dedicated allocation of exactly the size that it needs, %" PRIu64
             " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
             what, r->size, a->size, what);
     if (!dedicated || offset == 0) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                      "the %s needs a dedicated allocation, but is to lie at offset %" PRIu64
-                      " of the VMM allocation; give it one of its own, at offset 0",
+                      "the %s needs a dedicated allocation, but was given offset %" PRIu64 " of "
+                      "the VMM allocation; give it one of its own, at offset 0",
                       what, offset);
 }
 

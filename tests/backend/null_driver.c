@@ -207,10 +207,10 @@ static void without_copies(void)
     suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
     REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer),
             CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    suite_require_says("null has no copies through the host");
+    suite_require_says("Culvert has no copies through the host for null");
     REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer),
             CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
-    suite_require_says("null has no copies to another GPU");
+    suite_require_says("Culvert has no copies to another GPU for null");
     REFUSED(s.b->semaphore_create(s.attachment, 0, CULV_FALLBACK_PEER, &semaphore),
             CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     REQUIRE(buffer == NULL && semaphore == NULL);

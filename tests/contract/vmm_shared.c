@@ -364,7 +364,8 @@ const test_case vmm_shared_cases[] = {
     {.name = "vmm_shared.dedicated_buffer_of_less",
      .run = dedicated_buffer_of_less,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses each size that is not the allocation's, as the specification says of imports; an H200 takes all of these"},
+     .reason =
+         "the twin refuses each size that is not the allocation's; an H200 takes all of these"},
     {.name = "vmm_shared.buffer_at_an_offset", .run = buffer_at_an_offset, .mark = TEST_BOTH},
     {.name = "vmm_shared.grown", .run = grown, .mark = TEST_BOTH},
     {.name = "vmm_shared.external_memory", .run = external_memory, .mark = TEST_BOTH},

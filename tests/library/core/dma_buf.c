@@ -222,7 +222,7 @@ static void played_export(void)
         culv_reason reason;
         const char *says;
     } rows[] = {{CUDA_ERROR_NOT_SUPPORTED, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                 "no dma-buf of such memory"},
+                 "cannot make a dma-buf of such memory"},
                 {CUDA_ERROR_NOT_SUPPORTED, 1, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                  "without CULV_DMA_BUF_PCIE"},
                 {CUDA_ERROR_INVALID_VALUE, 0, CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE,
@@ -361,10 +361,10 @@ static void played_pitched(void)
     ask.handle_type = CULV_HANDLE_DMA_BUF_FD;
     LIB_ERROR(culv_vk_check_image(attachment, &info, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("only an import tells");
+    LIB_SAYS("only an import shows");
     LIB_ERROR(culv_vk_check_buffer(attachment, &planned, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("only an import tells");
+    LIB_SAYS("only an import shows");
 
     static unsigned char texels[WIDTH * HEIGHT * 4], back[WIDTH * HEIGHT * 4];
     raw_vk_image image;

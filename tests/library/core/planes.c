@@ -167,12 +167,9 @@ static void wrong_places(void)
         culv_format format;
         const char *says;
     } wrong[] = {
-        {0, {0, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "over each other"},
-        {0, {0, WIDTH * HEIGHT - 1, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "over each other"},
-        {0,
-         {WIDTH * HEIGHT / 2 - 1, 0, 0},
-         CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-         "over each other"},
+        {0, {0, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "overlap"},
+        {0, {0, WIDTH * HEIGHT - 1, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "overlap"},
+        {0, {WIDTH * HEIGHT / 2 - 1, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "overlap"},
         {0, {0, UNIT, UNIT}, CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM, "planes 1 and 2"},
         {UNIT, {0, UNIT, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "leave offset 0"},
         {0, {MEMORY, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "plane_offsets[0]"},
@@ -303,7 +300,7 @@ static void check_callers(const lib_world *w, const row *r)
     d = right;
     REQUIRE(d.plane_offsets[0] > d.plane_offsets[1]);
     d.plane_offsets[0] = d.plane_offsets[1];
-    REFUSED(CULV_ERROR_INVALID, RANGE, "lie over each other");
+    REFUSED(CULV_ERROR_INVALID, RANGE, "overlap");
     d = right;
     d.plane_offsets[1] = callers.allocation_size;
     REFUSED(CULV_ERROR_INVALID, RANGE, "the second plane needs");
@@ -371,7 +368,7 @@ static void dedicated_only(void)
     LIB_OK(culv_vk_attach(w.device, &vd, &vk));
     LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &sharing), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("an image a plane");
+    LIB_SAYS("an image for each plane");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){.missing = NULL};
     lib_close(&w);

@@ -237,7 +237,7 @@ static void check_plain(const culv_format_info *f)
     }
     REQUIRE_EQ_STR(f->channel_order, p.letters);
     if (p.total > 128) {
-        expect_hole(f, "16 at most");
+        expect_hole(f, "at most 16");
     } else if (p.count == 3) {
         expect_hole(f, "never 3");
     } else if (bits == 64) {

@@ -110,8 +110,8 @@ static void unknown(void)
         LIB_SAYS("no CUDA device is LUID f403000000000081 node mask 0x1");
         LIB_SAYS(name_of(cu, 0));
         LIB_SAYS(name_of(cu, 1));
-        LIB_SAYS(played ? "Of 1 of them the driver tells no LUID"
-                        : "Of 2 of them the driver tells no LUID");
+        LIB_SAYS(played ? "The driver reports no LUID for 1 of them"
+                        : "The driver reports no LUID for 2 of them");
         if (played) LIB_SAYS("LUID f403000000000080 node mask 0x1");
         cu->SoftPlayLuid(0, one.bytes, 1);
     }
@@ -139,7 +139,7 @@ static void invalid(void)
     LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(name_of(cu, 0));
-    LIB_SAYS("the driver tells no LUID");
+    LIB_SAYS("The driver reports no LUID");
     if (cu->SoftPlayLuid == NULL) return;
     cu->SoftPlayLuid(0, zero.bytes, 1);
     device = open_ordinal(0);

@@ -41,7 +41,7 @@ static void create_refuses(void)
     t = culv_ring_settings_init();
     t.depth = 5;
     REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.depth is 5; the ring was made of 4 slots");
+    LIB_SAYS("culv_ring_settings.depth is 5; the ring was made with 4 slots");
     t.depth = 2;
     t.burst = 3;
     REFUSES(CULV_REASON_VALUE);
@@ -179,13 +179,13 @@ static void late_hosts(void)
     REQUIRE(test_now_us() - start >= 20000);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
-                   "it is to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
+                   "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
     (void)stage_turn(&s, P);
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the producer is late: within 0 ms it handed no frame over; "
-        "it is to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
+        "it has to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
         "nobody has signaled yet");
     for (int i = 0; i < 3; i++)
         (void)stage_turn(&s, P);
@@ -196,7 +196,7 @@ static void late_hosts(void)
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
-        "it is to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
+        "it has to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
         "the last to signal was the producer: 'cuda' with 2");
     stage_release(&s, C, &f);
     REQUIRE_EQ(stage_stats(&s).producer_waits, 1);

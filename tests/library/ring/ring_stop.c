@@ -144,7 +144,7 @@ static void forced_both(void)
     LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "culv_ring_drain: the producer has released 1 of a burst of 2, which nobody signals for yet; "
+        "culv_ring_drain: the producer has released 1 of a burst of 2, which is not signaled yet; "
         "call culv_ring_flush() first, or force the ring");
     LIB_OK(culv_ring_drain(s.ring, MS, 1));
     REQUIRE_EQ(s.line[P].signals, 1);
@@ -243,7 +243,7 @@ static void device_lost(void)
                   CULV_REASON_RING_STOPPED);
         REQUIRE_EQ_STR(culv_last_error_message(),
                        "'frames': the ring is stopped: at 'done', the device is lost; "
-                       "all that is left to do is culv_ring_destroy()");
+                       "the only call that is left is culv_ring_destroy()");
         LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
         LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,

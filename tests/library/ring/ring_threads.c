@@ -80,7 +80,7 @@ static void wakes(void)
     LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "culv_ring_acquire: another thread is in a call of the producer; "
-                   "a side is one thread's at a time");
+                   "only one thread at a time may use a side");
     LIB_ERROR(culv_ring_release(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     culv_ring_destroy(&s.ring);

@@ -132,7 +132,7 @@ static void allocations(void)
     lib_leave(&s.w, before);
     LIB_ERROR(culv_mem_pool_export_pointer(open, plain, &sent), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
-    LIB_SAYS("no memory of a pool");
+    LIB_SAYS("not memory of a pool");
     before = lib_enter(&s.w);
     CU_OK(cu->MemFree(plain));
     lib_leave(&s.w, before);

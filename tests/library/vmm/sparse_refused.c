@@ -78,7 +78,7 @@ static void arrays(void)
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 11);
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
-    LIB_SAYS("10 levels at most");
+    LIB_SAYS("at most 10 levels");
     d = describe(512, 512, 0);
     d.texture_gather = 1;
     d.array_layers = 2;
@@ -233,7 +233,7 @@ static void pools_and_tails(void)
     open_binds(&b);
     culv_sparse_bind bind = b.bind;
     bind.pool = b.memory;
-    refuse_bind(&b, &bind, CULV_REASON_USAGE, "no tile pool");
+    refuse_bind(&b, &bind, CULV_REASON_USAGE, "not a tile pool");
     bind = b.bind;
     bind.pool_offset = 4096;
     refuse_bind(&b, &bind, CULV_REASON_VALUE, "pool_offset is 4096");

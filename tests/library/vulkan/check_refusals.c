@@ -488,7 +488,7 @@ static void usages(void)
                   "without DEPTH_STENCIL_ATTACHMENT in usage", "R8G8B8A8_UNORM");
     info.usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
     CHECK_REFUSED(check_image_agrees(&w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
-                  "nor any that are not shared");
+                  "even without sharing");
 
     check_spy = (check_spying){.refused_usage = VK_IMAGE_USAGE_SAMPLED_BIT};
     culv_vk_device *other = check_attach(&w, VK_API_VERSION_1_3);
@@ -499,7 +499,7 @@ static void usages(void)
     info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
     LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_SAYS("not shared; copy");
+    LIB_SAYS("without sharing; copy");
     culv_vk_detach(&other);
 
     /* The specification has another word for it as well. */

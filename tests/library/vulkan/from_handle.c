@@ -166,7 +166,7 @@ static void wrong_descriptors(void)
     d.size = bigger.allocation_size;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
             CULV_REASON_DEDICATED);
-    LIB_SAYS("of the very size");
+    LIB_SAYS("exactly the size");
     LIB_SAYS("leave dedicated 0");
     d.dedicated = VK_FALSE;
     VkDeviceMemory memory;

@@ -378,7 +378,7 @@ static void refused(void)
     vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT; /* which was not asked about before */
     LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
-    LIB_SAYS("no memory from elsewhere");
+    LIB_SAYS("cannot import memory");
     REQUIRE(vmm_stage_same(&before));
     REQUIRE_EQ(played.binds, 0);
     /* A vector that outgrows the sparse buffer: the view has what it had. */
