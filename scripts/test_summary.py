@@ -34,6 +34,11 @@ def cases(output):
     return found, totals == [counts["PASS"], counts["SKIP"], counts["FAIL"]]
 
 
+def shortened(lines):
+    """The first lines of an output, which often name the cause, and its last ones."""
+    return lines if len(lines) <= 72 else lines[:12] + [f"(and {len(lines) - 72} more lines)"] + lines[-60:]
+
+
 def main(arguments):
     total = collections.Counter()
     skipped = collections.defaultdict(list)
@@ -82,9 +87,12 @@ def main(arguments):
               f"{sum(counts.values())}")
         total += counts
 
+    if failed:
+        # Names first: who sees only the beginning of this knows all of them.
+        print("\nFailed: " + ", ".join(f"{build}: {name}" for build, name, _ in failed))
     for build, name, output in failed:
         print(f"\nFAILED {build}: {name}")
-        for line in output.splitlines()[-60:]:
+        for line in shortened(output.splitlines()):
             print(f"    {line}")
     if skipped:
         print("\nSkipped:")
@@ -95,8 +103,6 @@ def main(arguments):
     for build in empty:
         print(f"\nFAILED {build}: no test passed")
     print()
-    if failed:
-        print("Failed: " + ", ".join(f"{build}: {name}" for build, name, _ in failed))
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if failed or empty else 0
 

@@ -12,6 +12,7 @@ fail() {
     for file in "$out" "$err"; do
         [ ! -f "$file" ] || { echo "--- standard $(basename "$file")"; cat "$file"; }
     done
+    echo "FAIL: $*" # once more: a summary may show the last lines alone
     exit 1
 }
 

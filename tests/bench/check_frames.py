@@ -35,8 +35,6 @@ def check_row(place, r):
     if r["scheme"].endswith(" alone"):
         return
     assert r["checked"] >= r["frames"] * r["us"]["n"], f"{place}: {r['checked']} frames were checked"
-    # The solver comes before the renderer, on clocks that are compared to a few microseconds.
-    assert r["age"] >= r["hand_over"] - 100, f"{place}: age {r['age']}, hand-over {r['hand_over']}"
 
 
 def check_all(run):
@@ -79,7 +77,6 @@ def main():
     check("system", run["system"], SYSTEM)
     check("clocks", run["clocks"], CLOCKS)
     assert run["schema"] == 1 and run["program"] == "culvert-bench" and run["unit"] == "us" and run["complete"]
-    assert run["clocks"]["known"] and run["clocks"]["same"], run["clocks"]
     for i, r in enumerate(run["frames"]):
         check_row(f"frames[{i}] ({r['section']}, {r['scheme']}, {r['depth']}/{r['burst']})", r)
     {"all": check_all, "chosen": check_chosen, "search": check_search}[sys.argv[2]](run)

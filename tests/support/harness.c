@@ -371,6 +371,21 @@ static const test_case *find_case(const char *name)
     return c;
 }
 
+/* A driver's thread may hold a block for a moment only where LeakSanitizer does not look. A leak of
+ * ours stays. */
+static bool leaks(void)
+{
+#ifdef LEAKS
+    for (int i = 0; i < 5; i++) {
+        if (__lsan_do_recoverable_leak_check() == 0) return false;
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    return true;
+#else
+    return false;
+#endif
+}
+
 /* The child's half of a process that several cases share. */
 static int run_shared(char **names, int count)
 {
@@ -385,9 +400,7 @@ static int run_shared(char **names, int count)
         if (setjmp(shared.skip) != 0) continue;
         c->run();
         if (!all_clean()) FAIL("%s leaves open what it opened", c->name);
-#ifdef LEAKS
-        if (__lsan_do_recoverable_leak_check() != 0) FAIL("%s leaks", c->name);
-#endif
+        if (leaks()) FAIL("%s leaks", c->name);
         leave_result("pass");
         tell('p');
         if (!all_usable()) _Exit(TEST_SKIPPED);
