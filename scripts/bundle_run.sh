@@ -146,7 +146,7 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
             if ($1 == "FAIL")
                 for (i = count > 40 ? count - 39 : 1; i <= count; i++) print "    " lines[i] >(to name)
             for (i = 1; i <= count; i++)
-                if (sub(/^MEASURED /, "&" suite ".", lines[i])) print lines[i] >(to name)
+                if (sub(/^(MEASURED|ANSWER) /, "&" suite ".", lines[i])) print lines[i] >(to name)
             close(to name)
             count = 0
             next

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What the contract suite's files share: one CUDA device with its Vulkan device, and a buffer in
- * both. A row is a sentence about the drivers that the library rests on; MEASURED lines are what a
- * row only reports. */
+ * both. A row is a sentence about the drivers that the library rests on. What a driver answers
+ * there is an ANSWER, held against what an NVIDIA driver answered; MEASURED is for times, addresses
+ * and whatever else changes from run to run. */
 #ifndef CULVERT_TESTS_CONTRACT_H_
 #define CULVERT_TESTS_CONTRACT_H_
 
+#include "answers.h"
 #include "raw_cuda.h"
 #include "raw_vulkan.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The test harness: command line, processes, time limits, results. See harness.h. */
-#include "harness.h"
+#include "answers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -262,6 +262,7 @@ void test_skip(const char *format, ...)
 void test_pass(void)
 {
     test_wants_own_process();
+    test_answers_end();
     leave_result("pass");
     fflush(NULL);
     _Exit(0);
@@ -343,6 +344,7 @@ static void on_alarm(int signal_number)
 static void begin(const test_case *c)
 {
     current = c;
+    test_answers_begin();
     leave_result("fail"); /* until it is known better: a crash or a hang leaves this */
     snprintf(timeout_message, sizeof timeout_message, "FAILED: %s hangs: not done after %u s\n",
              c->name, time_limit(c));
@@ -357,6 +359,7 @@ static int run_case(const test_case *c)
 {
     begin(c);
     c->run();
+    test_answers_end();
     leave_result("pass");
     fflush(NULL);
     return 0;
@@ -399,6 +402,7 @@ static int run_shared(char **names, int count)
         tell('b');
         if (setjmp(shared.skip) != 0) continue;
         c->run();
+        test_answers_end();
         if (!all_clean()) FAIL("%s leaves open what it opened", c->name);
         if (leaks()) FAIL("%s leaks", c->name);
         leave_result("pass");
@@ -476,7 +480,7 @@ static struct {
     bool quiet;
 } run;
 
-static void print_output(off_t end, bool only_measured)
+static void print_output(off_t end, bool brief)
 {
     size_t size = end > run.shown ? (size_t)(end - run.shown) : 0;
     char *text = malloc(size + 1);
@@ -484,13 +488,12 @@ static void print_output(off_t end, bool only_measured)
     ssize_t got = pread(run.output, text, size, run.shown);
     run.shown = end;
     text[got > 0 ? got : 0] = '\0';
-    if (!only_measured) {
+    if (!brief) {
         fputs(text, stdout);
         if (got > 0 && text[got - 1] != '\n') putchar('\n');
     }
-    for (char *line = only_measured ? strtok(text, "\n") : NULL; line != NULL;
-         line = strtok(NULL, "\n"))
-        if (strncmp(line, "MEASURED ", 9) == 0) puts(line);
+    for (char *line = brief ? strtok(text, "\n") : NULL; line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, "MEASURED ", 9) == 0 || strncmp(line, "ANSWER ", 7) == 0) puts(line);
     free(text);
 }
 

@@ -9,7 +9,7 @@
  *   prog                 runs all of them, then prints the totals and the marks
  *   --batch              the same for a single CASE
  *   --alone              a process for each case, "own" or not
- *   --quiet              no output of cases that passed, but for what they measured
+ *   --quiet              no output of cases that passed, but for what they measured and answered
  *   --smoke              of the cases, those marked "smoke", or the first where none is
  *   --part=K/N           of the cases, the K-th of N parts
  *   --reverse, --shuffle=SEED   in another order: a case must not need the one before it
@@ -20,6 +20,7 @@
  *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
  *   --driver=auto|nvidia|soft   the CUDA driver under test: auto is NVIDIA's where it has a
  *                        device, else the twin
+ *   --answers=DIR, --record   see answers.h
  *   --NAME=VALUE         anything else is kept for test_option() */
 #ifndef CULVERT_TESTS_HARNESS_H_
 #define CULVERT_TESTS_HARNESS_H_

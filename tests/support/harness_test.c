@@ -149,22 +149,29 @@ static long measured(const char *name, unsigned n)
     FAIL("too few lines \"%s\" in:\n%s", text, many_output);
 }
 
-/* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
-static void many(void)
+/* What a program beside this one prints and how it ends. */
+static int run_planted(const char *program, const char *arguments)
 {
     static char text[65536];
-    char command[TEST_PATH_MAX];
+    char command[2 * TEST_PATH_MAX], path[TEST_PATH_MAX];
     size_t used = 0;
-    snprintf(command, sizeof command, "exec %s --quiet --grace=1 2>&1",
-             test_path((char[TEST_PATH_MAX]){0}, "bin/tests/harness-planted"));
+    snprintf(command, sizeof command, "exec %s %s 2>&1", test_path(path, program), arguments);
     FILE *run = popen(command, "r");
     REQUIRE(run != NULL);
     for (size_t got; used < sizeof text - 1; used += got)
         if ((got = fread(text + used, 1, sizeof text - 1 - used, run)) == 0) break;
+    text[used] = '\0';
     int status = pclose(run);
     many_output = text;
     printf("%s", text);
-    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
+static void many(void)
+{
+    REQUIRE_EQ(run_planted("bin/tests/harness-planted", "--quiet --grace=1"), 1);
     require_line("PASS planted.first (");
     require_line("FAIL planted.fails: exit status 1");
     require_line("PASS planted.second (");
@@ -185,12 +192,52 @@ static void many(void)
     REQUIRE(measured("planted", 1) != measured("planted", 2));
     REQUIRE_EQ(measured("planted", 3), measured("planted", 4));
     REQUIRE(measured("planted_own", 0) != measured("planted", 3));
-    REQUIRE(strstr(text, "planted.first\n") == NULL); /* the output of what passed is left out */
+    REQUIRE(strstr(many_output, "planted.first\n") ==
+            NULL); /* the output of what passed is left out */
+}
+
+#define ANSWERS "--quiet --answers=share/culvert/planted-answers "
+
+/* An answer that is another one, missing, never recorded, or told as different and not so. */
+static void answers(void)
+{
+    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--as=nvidia"), 1);
+    require_line("ANSWER planted.all_right | code | CUDA_SUCCESS");
+    require_line("PASS planted.all_right (");
+    require_line("OTHER ANSWER planted.other | code: 'CUDA_ERROR_UNKNOWN'; the recorded answer is "
+                 "'CUDA_SUCCESS'");
+    require_line("FAIL planted.other: exit status 1");
+    require_line("OTHER ANSWER planted.missing | fd: no answer");
+    require_line("FAIL planted.missing: exit status 1");
+    require_line("OTHER ANSWER planted.never_recorded | code: 'CUDA_SUCCESS' was never recorded");
+    require_line("FAIL planted.never_recorded: exit status 1");
+    require_line("PASS planted.differs (");
+    require_line("PASS planted.stale (");
+    require_line("PASS planted.unknown_yet (");
+    require_line("FAIL planted.twice: exit status 1");
+    require_line("5 passed, 0 skipped, 4 failed");
+
+    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--as=twin"), 1);
+    require_line("PASS planted.all_right (");
+    require_line("FAIL planted.other: exit status 1");
+    require_line("PASS planted.differs (");
+    require_line("OTHER ANSWER planted.stale | code: 'CUDA_SUCCESS', as on the GPU");
+    require_line("FAIL planted.stale: exit status 1");
+    require_line("OTHER ANSWER planted.stale_line | gone: twin-differs.txt has a line that fits no "
+                 "answer");
+    require_line("FAIL planted.stale_line: exit status 1");
+    require_line("3 passed, 0 skipped, 6 failed");
+
+    REQUIRE_EQ(run_planted("bin/tests/harness-answers", ANSWERS "--record --as=nvidia"), 1);
+    require_line("PASS planted.other (");
+    require_line(
+        "8 passed, 0 skipped, 1 failed"); /* two answers of one name are a mistake anyhow */
 }
 
 static const test_case cases[] = {{.name = "harness.outcomes", .run = outcomes, .own = true},
                                   {.name = "harness.children", .run = children, .own = true},
                                   {.name = "harness.many", .run = many, .own = true, .smoke = true},
+                                  {.name = "harness.answers", .run = answers, .own = true},
                                   {.name = "harness.paths", .run = paths},
                                   {.name = NULL}};
 TEST_SUITE(cases);

@@ -2,6 +2,7 @@
 /* Opens the CUDA driver under test and wraps the few calls that need a filled-in structure. See
  * raw_cuda.h. */
 #include "raw_cuda.h"
+#include "answers.h"
 
 #include "control.h"
 
@@ -182,6 +183,7 @@ const raw_cuda *raw_cuda_open(void)
         if (library == NULL)
             snprintf(why_nvidia, sizeof why_nvidia, "%s", dlerror());
         else if (use(&driver, library, why_nvidia)) {
+            test_answers_of(driver.software);
             keep_context();
             return &driver;
         } else
@@ -190,6 +192,7 @@ const raw_cuda *raw_cuda_open(void)
     if (choice != TEST_DRIVER_NVIDIA) {
         void *library = open_soft(why_soft);
         if (library != NULL && use(&driver, library, why_soft)) {
+            test_answers_of(driver.software);
             keep_context();
             return &driver;
         }

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "answers.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 4, MAX_LINE = 2048 };
+
+/* A line of one of the files. */
+typedef struct row {
+    char *text;                       /* what the columns point into */
+    const char *columns[MAX_COLUMNS]; /* case, key, value, reason */
+    bool given;                       /* the running case has answered it */
+} row;
+
+typedef struct rows {
+    row *all;
+    size_t count;
+} rows;
+
+static struct {
+    pthread_mutex_t lock;
+    bool loaded, compares, known, twin;
+    rows recorded, differs;
+    char **given; /* keys that the running case has answered */
+    size_t num_given;
+    unsigned wrong;
+} answers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Reading -------------------------------------------------------------------------------------- */
+
+static void *grown(void *list, size_t count, size_t size)
+{
+    /* Powers of two. */
+    if ((count & (count - 1)) != 0) return list;
+    void *more = realloc(list, (count == 0 ? 1 : 2 * count) * size);
+    REQUIRE(more != NULL);
+    return more;
+}
+
+/* Columns between " | "; the last one has what is left. */
+static void add_row(rows *to, const char *line, int columns, const char *path)
+{
+    row r = {.text = strdup(line)};
+    REQUIRE(r.text != NULL);
+    char *at = r.text;
+    for (int i = 0; i < columns; i++) {
+        char *end = i + 1 < columns ? strstr(at, " | ") : NULL;
+        if (i + 1 < columns && end == NULL)
+            FAIL("%s: '%s' has fewer than %d columns", path, line, columns);
+        if (end != NULL) *end = '\0';
+        r.columns[i] = at;
+        if (end != NULL) at = end + 3;
+    }
+    to->all = grown(to->all, to->count, sizeof *to->all);
+    to->all[to->count++] = r;
+}
+
+static void read_rows(rows *to, const char *directory, const char *name, int columns)
+{
+    char path[TEST_PATH_MAX], relative[TEST_PATH_MAX / 2], line[MAX_LINE];
+    snprintf(relative, sizeof relative, "%s/%s", directory, name);
+    test_path(path, relative);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) FAIL("%s: %s", path, strerror(errno));
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] != '\0' && line[0] != '#') add_row(to, line, columns, path);
+    }
+    fclose(file);
+}
+
+static void load(void)
+{
+    const char *directory = test_option("answers", NULL);
+    if (answers.loaded) return;
+    answers.loaded = true;
+    answers.compares = directory != NULL && test_option("record", NULL) == NULL;
+    if (!answers.compares) return;
+    read_rows(&answers.recorded, directory, "nvidia-580.txt", 3);
+    read_rows(&answers.differs, directory, "twin-differs.txt", 4);
+}
+
+/* Comparing ------------------------------------------------------------------------------------ */
+
+/* A '*' at the end of a pattern stands for anything. */
+static bool fits(const char *pattern, const char *text)
+{
+    size_t length = strlen(pattern);
+    if (length > 0 && pattern[length - 1] == '*') return strncmp(pattern, text, length - 1) == 0;
+    return strcmp(pattern, text) == 0;
+}
+
+static row *find(rows *in, const char *key)
+{
+    for (size_t i = 0; i < in->count; i++)
+        if (strcmp(in->all[i].columns[0], test_case_name()) == 0 &&
+            fits(in->all[i].columns[1], key))
+            return &in->all[i];
+    return NULL;
+}
+
+static void TEST_PRINTF(2, 3) complain(const char *key, const char *format, ...)
+{
+    char text[MAX_LINE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    printf("OTHER ANSWER %s | %s: %s\n", test_case_name(), key, text);
+    answers.wrong++;
+}
+
+static void compare(const char *key, const char *value)
+{
+    row *was = find(&answers.recorded, key);
+    row *differs = answers.twin ? find(&answers.differs, key) : NULL;
+    if (was != NULL) was->given = true;
+    if (differs != NULL) {
+        const char *says = differs->columns[2];
+        differs->given = true;
+        if (strcmp(says, "*") == 0) return;
+        if (strcmp(says, value) != 0)
+            complain(key, "'%s'; twin-differs.txt says '%s'", value, says);
+        else if (was != NULL && strcmp(was->columns[2], value) == 0)
+            complain(key, "'%s', as on the GPU: its line in twin-differs.txt can go", value);
+        return;
+    }
+    if (was == NULL)
+        complain(key, "'%s' was never recorded", value);
+    else if (strcmp(was->columns[2], value) != 0 && strcmp(was->columns[2], "?") != 0)
+        complain(key, "'%s'; the recorded answer is '%s'", value, was->columns[2]);
+}
+
+void test_answer(const char *key, const char *format, ...)
+{
+    char value[MAX_LINE / 2];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(value, sizeof value, format, args);
+    va_end(args);
+    REQUIRE(strstr(key, " | ") == NULL && strchr(key, '\n') == NULL);
+    if (strchr(value, '\n') != NULL) FAIL("the answer to '%s' has several lines: %s", key, value);
+    /* One call, so that threads do not mix lines. */
+    printf("ANSWER %s | %s | %s\n", test_case_name(), key, value);
+    pthread_mutex_lock(&answers.lock);
+    load();
+    for (size_t i = 0; i < answers.num_given; i++)
+        if (strcmp(answers.given[i], key) == 0) FAIL("two answers to '%s'", key);
+    answers.given = grown(answers.given, answers.num_given, sizeof *answers.given);
+    answers.given[answers.num_given] = strdup(key);
+    REQUIRE(answers.given[answers.num_given++] != NULL);
+    if (answers.compares) {
+        if (!answers.known) FAIL("'%s' was answered before a driver was opened", key);
+        compare(key, value);
+    }
+    pthread_mutex_unlock(&answers.lock);
+}
+
+void test_answers_of(bool twin)
+{
+    answers.known = true;
+    answers.twin = twin;
+}
+
+static void forget(rows *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        all->all[i].given = false;
+}
+
+void test_answers_begin(void)
+{
+    for (size_t i = 0; i < answers.num_given; i++)
+        free(answers.given[i]);
+    free(answers.given);
+    answers.given = NULL;
+    answers.num_given = 0;
+    answers.wrong = 0;
+    forget(&answers.recorded);
+    forget(&answers.differs);
+}
+
+void test_answers_end(void)
+{
+    if (test_option("answers", NULL) != NULL) load();
+    for (size_t i = 0; answers.compares && i < answers.recorded.count; i++) {
+        const row *was = &answers.recorded.all[i];
+        if (was->given || strcmp(was->columns[0], test_case_name()) != 0) continue;
+        row *differs = answers.twin ? find(&answers.differs, was->columns[1]) : NULL;
+        if (differs != NULL) differs->given = true;
+        if (differs == NULL || strcmp(differs->columns[2], "-") != 0)
+            complain(was->columns[1], "no answer; the recorded one is '%s'", was->columns[2]);
+    }
+    for (size_t i = 0; answers.compares && answers.twin && i < answers.differs.count; i++) {
+        const row *differs = &answers.differs.all[i];
+        if (!differs->given && strcmp(differs->columns[0], test_case_name()) == 0)
+            complain(differs->columns[1], "twin-differs.txt has a line that fits no answer");
+    }
+    if (answers.wrong != 0) FAIL("%u answers are not as recorded", answers.wrong);
+}

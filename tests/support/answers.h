@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Named answers: what a driver answered in a case, held against what was recorded on a GPU.
+ *
+ * A suite that is given --answers=DIRECTORY (relative as in test_path()) compares:
+ *   nvidia-580.txt    lines `case | key | value`, written by a GPU's run with --record
+ *   twin-differs.txt  lines `case | key | the twin's value | reason`: where the twin answers
+ *                     otherwise, and why. A key may end in '*'. The value '-' means that the twin
+ *                     gives no such answer, '*' that it may be anything
+ * A case fails when an answer is another one, was never recorded, or is missing at its end. On the
+ * twin it also fails when a line of twin-differs.txt says what is no longer so. The recorded value
+ * '?' means "not recorded yet" and fits anything. Without --answers, and with --record, answers are
+ * printed and nothing else. */
+#ifndef CULVERT_TESTS_ANSWERS_H_
+#define CULVERT_TESTS_ANSWERS_H_
+
+#include "harness.h"
+
+/* Says what a driver answered: an error's name, bytes that are wrong, whether an fd is open, an
+ * order of events; never a time, an address or a handle. Prints "ANSWER case | key | value". The key
+ * is unique within its case; neither has " | " or a newline. Any thread may call it. */
+#define ANSWER(key, ...) test_answer((key), __VA_ARGS__)
+void test_answer(const char *key, const char *format, ...) TEST_PRINTF(2, 3);
+
+/* Which driver answers; whoever opens the driver says it. */
+void test_answers_of(bool twin);
+
+/* For the harness: a case begins, and it has ended well but for its answers. */
+void test_answers_begin(void);
+void test_answers_end(void);
+
+#endif

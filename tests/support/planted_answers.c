@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Named answers that are right and wrong on purpose: what harness.answers runs, and no suite of its
+ * own. --as=twin and --as=nvidia say whose answers they are. */
+#include "answers.h"
+
+#include <string.h>
+
+static void driver(void)
+{
+    test_answers_of(strcmp(test_option("as", "nvidia"), "twin") == 0);
+}
+
+static void all_right(void)
+{
+    driver();
+    ANSWER("code", "CUDA_SUCCESS");
+    ANSWER("bytes wrong", "%d", 0);
+}
+
+static void success(void)
+{
+    driver();
+    ANSWER("code", "CUDA_SUCCESS");
+}
+
+static void failure(void)
+{
+    driver();
+    ANSWER("code", "CUDA_ERROR_UNKNOWN");
+}
+
+static void differs(void)
+{
+    driver();
+    bool twin = strcmp(test_option("as", "nvidia"), "twin") == 0;
+    ANSWER("code", "%s", twin ? "CUDA_SUCCESS" : "CUDA_ERROR_UNKNOWN");
+    ANSWER("order a", "%s", twin ? "2, 1" : "1, 2");
+    if (!twin) ANSWER("only a GPU", "7");
+}
+
+static void twice(void)
+{
+    success();
+    success();
+}
+
+static void nothing(void)
+{
+    driver();
+}
+
+static const test_case cases[] = {{.name = "planted.all_right", .run = all_right},
+                                  {.name = "planted.other", .run = failure},
+                                  {.name = "planted.missing", .run = success},
+                                  {.name = "planted.never_recorded", .run = success},
+                                  {.name = "planted.differs", .run = differs},
+                                  {.name = "planted.stale", .run = success},
+                                  {.name = "planted.stale_line", .run = nothing},
+                                  {.name = "planted.unknown_yet", .run = failure},
+                                  {.name = "planted.twice", .run = twice},
+                                  {.name = NULL}};
+TEST_SUITE(cases);
