@@ -31,7 +31,8 @@ void test_answers_end(void);
 
 /* For the harness, around a process that a case starts (test_run_child()): what that one answers is
  * an answer of the case. open() returns a descriptor, for to() in the child and for take(), which
- * closes it, when the child has ended. take() passes over keys that were answered before. */
+ * closes it, when the child has ended. take() passes over keys that were answered before. The case
+ * opens the driver itself, too. */
 int test_answers_open(void);
 void test_answers_to(int fd);
 void test_answers_take(int fd);
