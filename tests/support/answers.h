@@ -31,8 +31,7 @@ void test_answers_end(void);
 
 /* For the harness, around a process that a case starts (test_run_child()): what that one answers is
  * an answer of the case. open() returns a descriptor, for to() in the child and for take(), which
- * closes it, when the child has ended. take() passes over keys that were answered before. The case
- * opens the driver itself, too. */
+ * closes it, when the child has ended. take() passes over keys that were answered before. */
 int test_answers_open(void);
 void test_answers_to(int fd);
 void test_answers_take(int fd);
