@@ -60,7 +60,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
  * raw_vulkan_image.h cannot count. */
 void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
                      VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
-/* The twin's answer is required, NVIDIA's reported. */
+/* Answers "NAME: WHAT"; the twin's is required. */
 void image_answer(const pair *p, const char *name, const char *what, CUresult result,
                   CUresult twin);
 /* Runs the case `child` once for each of `count` rows, told by the environment variable: on

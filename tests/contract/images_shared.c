@@ -215,7 +215,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
 
 void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin)
 {
-    MEASURED(name, "%s: %s", what, raw_cuda_result_name(result));
+    ANSWER(answer_key("%s: %s", name, what), "%s", raw_cuda_result_name(result));
     if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
 }
 
@@ -223,6 +223,7 @@ void image_answer(const pair *p, const char *name, const char *what, CUresult re
 static int run_rows(const char *variable, const char *child, size_t first, size_t end)
 {
     char rows[48];
+    test_wants_own_process(); /* the variable is for the child alone */
     snprintf(rows, sizeof rows, "%zu-%zu", first, end);
     REQUIRE(setenv(variable, rows, 1) == 0);
     const int status = test_run_child(child);
@@ -242,7 +243,8 @@ void image_row_groups(const char *variable, const char *child, size_t count, siz
         int status = run_rows(variable, child, first, end);
         for (size_t row = first; row < end && status != 0; row++) {
             const int its = group == 1 ? status : run_rows(variable, child, row, row + 1);
-            if (its != 0) MEASURED(child, "row %zu: the process ended with status %d", row, its);
+            if (its != 0)
+                ANSWER(answer_key("row %zu: the process", row), "ended with status %d", its);
         }
     }
 }
