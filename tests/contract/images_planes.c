@@ -43,7 +43,7 @@ static void report_planes(const pair *p, const plane_row *row, const char *what,
         CUarray plane = NULL;
         CUDA_ARRAY3D_DESCRIPTOR desc;
         CUresult result = p->cu->ArrayGetPlane(&plane, array, i);
-        const char *key = answer_key("%s, %s, plane %u", row->name, what, i);
+        const char *key = answer_key("planes of %s, %s: %u", row->name, what, i);
         if (result != CUDA_SUCCESS) {
             ANSWER(key, "%s", raw_cuda_result_name(result));
             if (p->cu->software) REQUIRE(i == row->planes && result == CUDA_ERROR_INVALID_VALUE);
