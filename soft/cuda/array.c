@@ -58,11 +58,21 @@ static void withdraw_array(struct soft_array *array)
     free(array->planes);
 }
 
+/* Arrays of video formats are for the encoder and decoder alone, and of two formats there are none
+ * (measured of cuArray3DCreate). */
+static bool video_refused(const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+    return soft_format_is_video(desc->Format) &&
+           (!(desc->Flags & SOFT_VIDEO_ENCODE_DECODE) || (int)desc->Format == SOFT_YUY2 ||
+            (int)desc->Format == SOFT_Y410);
+}
+
 /* Unlocks in any case. */
 static CUresult create_and_end(struct soft_context *context, CUarray *handle,
                                const CUDA_ARRAY3D_DESCRIPTOR *desc)
 {
     struct soft_layout layout;
+    if (video_refused(desc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     CUresult result = soft_layout_of(desc, 1, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_array *array = calloc(1, sizeof(*array));
@@ -205,6 +215,7 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (video_refused(pMipmappedArrayDesc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* cuda.h: clamped to the range of 1 to the full chain. */
     unsigned levels = soft_full_chain(pMipmappedArrayDesc);
     if (numMipmapLevels < levels) levels = numMipmapLevels > 0 ? numMipmapLevels : 1;
@@ -246,6 +257,10 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
+    /* Of several planes NV12 alone is mapped without the flag (measured). */
+    if (layout.element.num_planes > 0 && (int)mipmapDesc->arrayDesc.Format != SOFT_NV12 &&
+        !(mipmapDesc->arrayDesc.Flags & SOFT_VIDEO_ENCODE_DECODE))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
 
     struct soft_mipmap *made = calloc(1, sizeof(*made));

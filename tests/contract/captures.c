@@ -154,9 +154,12 @@ static void captured_events(void)
     MEASURED("captured_event", "queried in its capture, which then ends with %s",
              raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    MEASURED("captured_event", "after it: query %s, wait %s",
-             raw_cuda_result_name(cu->EventQuery(event)),
-             raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
+    CUresult query = cu->EventQuery(event), wait = cu->StreamWaitEvent(b.other, event, 0);
+    MEASURED("captured_event", "after it: query %s, wait %s", raw_cuda_result_name(query),
+             raw_cuda_result_name(wait));
+    CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CU_IS(query, CUDA_ERROR_INVALID_VALUE);
+    CU_IS(wait, CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
     CU_OK(cu->EventSynchronize(event));
     CU_OK(cu->EventDestroy(event));
@@ -239,7 +242,8 @@ static void ends_where_it_began(void)
     CU_IS(e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
     MEASURED("capture_ends", "after a try in the wrong thread: %s", raw_cuda_result_name(end));
-    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    CU_IS(end, CUDA_ERROR_ILLEGAL_STATE); /* the wrong thread has ended it */
+    REQUIRE(graph == NULL);
 
     graph_begin(&b, b.p.stream);
     CU_OK(cu->EventRecord(fork, b.p.stream));
@@ -248,6 +252,7 @@ static void ends_where_it_began(void)
     graph = NULL;
     end = cu->StreamEndCapture(b.p.stream, &graph);
     MEASURED("capture_ends", "after a try in the wrong stream: %s", raw_cuda_result_name(end));
+    CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->EventDestroy(fork));
 

@@ -55,11 +55,18 @@ static void report_calls(const pair *p, const shared_timeline *t, CUevent event,
              raw_cuda_result_name(record));
     MEASURED("calls_by_context", "%s current: cuStreamSynchronize %s", current,
              raw_cuda_result_name(synchronize));
+    CUresult query = p->cu->EventQuery(event);
     MEASURED("calls_by_context", "%s current: cuEventQuery %s", current,
-             raw_cuda_result_name(p->cu->EventQuery(event)));
-    /* The library rests on these two: it makes no context current for a stream that it knows. */
+             raw_cuda_result_name(query));
+    /* The library makes no context current for a stream that it knows. */
     CU_IS(signal, CUDA_SUCCESS);
     CU_IS(wait, CUDA_SUCCESS);
+    CU_IS(record, CUDA_SUCCESS);
+    CU_IS(synchronize, CUDA_SUCCESS);
+    CU_IS(query, CUDA_SUCCESS);
+    MEASURED("calls_by_context", "%s current: cuStreamQuery %s, cuStreamWaitEvent %s", current,
+             raw_cuda_result_name(p->cu->StreamQuery(p->stream)),
+             raw_cuda_result_name(p->cu->StreamWaitEvent(p->stream, event, 0)));
 }
 
 /* With an explicit stream: does signaling need that stream's context current, or any? */
