@@ -237,6 +237,16 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     return soft_end(result);
 }
 
+/* The last row first: wrong, as on the GPU, though not in the same places. */
+static void misread(struct soft_layout *layout)
+{
+    for (unsigned i = 0; i < layout->num_levels; i++) {
+        struct soft_level *level = &layout->levels[i];
+        level->offset += (level->rows - 1) * level->pitch;
+        level->pitch = 0 - level->pitch; /* addresses wrap around */
+    }
+}
+
 CUresult CUDAAPI
 cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem,
                                         const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc)
@@ -272,6 +282,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(result);
     }
     made->start = made->mapping.start;
+    if (layout.element.num_planes == 0 && soft_external_memory_misread(memory, mipmapDesc->offset))
+        misread(&layout);
     result = publish(made, &layout, context, mipmap);
     if (result != CUDA_SUCCESS) {
         soft_external_memory_unmapped(memory);

@@ -280,6 +280,8 @@ struct soft_mapping {
 /* Maps a range of the import and counts it; soft_external_memory_unmapped when it is unmapped. */
 CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
                                   uint64_t size, struct soft_mapping *out);
+/* Whether Vulkan has an image there that NVIDIA's driver reads wrong: shared/image_label.h. */
+bool soft_external_memory_misread(const struct soft_external_memory *memory, uint64_t offset);
 void soft_external_memory_free(void *memory);
 void soft_external_memory_unmapped(struct soft_external_memory *memory);
 void soft_mipmaps_forget_external(struct soft_external_memory *external);

@@ -32,9 +32,10 @@ static void linear(void)
         size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1);
         MEASURED("linear_image", "%zu wrong bytes of %zu, both ways", wrong,
                  2 * raw_vk_image_bytes(&vk, 0));
-        if (p.cu->software) REQUIRE_EQ(wrong, 0);
+        REQUIRE(wrong > 0);
         CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     }
+    CU_OK(result);
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_image_destroy(&p.vk, &vk);
     pair_close(&p);

@@ -51,6 +51,7 @@ typedef struct depth_image {
     CUexternalMemory memory;
     CUmipmappedArray mipmap;
     raw_vk_buffer staging;
+    bool dedicated;
 } depth_image;
 
 static size_t element_of(const depth_format *f)
@@ -135,6 +136,7 @@ static void compare_depth(depth_image *i, const char *what, bool required)
                  "%s, from bit %u on: of %zu texels wrong: read by CUDA %zu, by Vulkan %zu", what,
                  shift, all, to_cuda, to_vulkan);
         if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
+        if (!required && !i->dedicated) REQUIRE(to_cuda > 0 && to_vulkan > 0);
     }
 }
 
@@ -148,7 +150,7 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
                                     .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
                                     .flags = RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0)};
     CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(f->cu, f->channels, width, height);
-    depth_image i = {.p = p, .format = f};
+    depth_image i = {.p = p, .format = f, .dedicated = dedicated};
     char what[160];
     snprintf(what, sizeof what, "%s as %u of %u bytes, %ux%u%s", f->name, f->channels,
              (unsigned)element_of(f) / f->channels, (unsigned)width, (unsigned)height,
@@ -167,8 +169,7 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
     const bool settled = f->plain || f->dedicated;
     if (settled) CU_OK(result);
     if (result == CUDA_SUCCESS) {
-        /* lavapipe has one layout for both kinds of memory. */
-        compare_depth(&i, what, (dedicated || p->cu->software) ? f->dedicated : f->plain);
+        compare_depth(&i, what, dedicated ? f->dedicated : f->plain);
         CU_OK(p->cu->MipmappedArrayDestroy(i.mipmap));
     } else {
         MEASURED("placed_depth", "%s: %s", what, raw_cuda_result_name(result));
