@@ -253,7 +253,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
 {
     struct soft_context *context;
     struct soft_layout layout;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    /* Under a sticky error it succeeds, and is of no use (measured). */
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
     if (mipmap == NULL || mipmapDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);

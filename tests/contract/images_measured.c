@@ -306,8 +306,10 @@ static void after_a_sticky_error(void)
     CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     report_sticky("cuMipmappedArrayGetLevel",
                   p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
-    report_sticky("cuExternalMemoryGetMappedMipmappedArray",
-                  raw_cuda_map_image(p.cu, image.memory, 0, &array, 9, &second));
+    CUresult mapped = raw_cuda_map_image(p.cu, image.memory, 0, &array, 9, &second);
+    report_sticky("cuExternalMemoryGetMappedMipmappedArray", mapped);
+    CU_OK(mapped); /* of no use: it has no levels */
+    CU_IS(p.cu->MipmappedArrayGetLevel(&level, second, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
     if (level != NULL) report_sticky("cuSurfObjectCreate", raw_cuda_surface(p.cu, level, &none));
     if (level != NULL) report_sticky("cuMemcpy2D", raw_cuda_read_array(p.cu, level, &word, 4, 1));
     report_sticky("cuSurfObjectDestroy", p.cu->SurfObjectDestroy(surface));
