@@ -3,8 +3,8 @@
  *
  * Culvert finds a device by what the graphics side knows about it. It opens exactly that device, or
  * it fails with an error that names every candidate. It never falls back silently. Memory and
- * semaphores never cross from one GPU to another. Drivers do not check that (an imported timeline
- * of another GPU deadlocks without an error), so every object knows its device. */
+ * semaphores never cross from one GPU to another. Drivers do not check that (Vulkan takes another
+ * GPU's memory without an error and sees wrong data), so every object knows its device. */
 #ifndef CULV_DEVICE_H_
 #define CULV_DEVICE_H_
 

@@ -58,11 +58,21 @@ static void withdraw_array(struct soft_array *array)
     free(array->planes);
 }
 
+/* Arrays of video formats are for the encoder and decoder alone, and of two formats there are none
+ * (measured of cuArray3DCreate). */
+static bool video_refused(const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+    return soft_format_is_video(desc->Format) &&
+           (!(desc->Flags & SOFT_VIDEO_ENCODE_DECODE) || (int)desc->Format == SOFT_YUY2 ||
+            (int)desc->Format == SOFT_Y410);
+}
+
 /* Unlocks in any case. */
 static CUresult create_and_end(struct soft_context *context, CUarray *handle,
                                const CUDA_ARRAY3D_DESCRIPTOR *desc)
 {
     struct soft_layout layout;
+    if (video_refused(desc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     CUresult result = soft_layout_of(desc, 1, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_array *array = calloc(1, sizeof(*array));
@@ -205,6 +215,7 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (video_refused(pMipmappedArrayDesc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* cuda.h: clamped to the range of 1 to the full chain. */
     unsigned levels = soft_full_chain(pMipmappedArrayDesc);
     if (numMipmapLevels < levels) levels = numMipmapLevels > 0 ? numMipmapLevels : 1;
@@ -226,13 +237,24 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     return soft_end(result);
 }
 
+/* The last row first: wrong, as on the GPU, though not in the same places. */
+static void misread(struct soft_layout *layout)
+{
+    for (unsigned i = 0; i < layout->num_levels; i++) {
+        struct soft_level *level = &layout->levels[i];
+        level->offset += (level->rows - 1) * level->pitch;
+        level->pitch = 0 - level->pitch; /* addresses wrap around */
+    }
+}
+
 CUresult CUDAAPI
 cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem,
                                         const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc)
 {
     struct soft_context *context;
     struct soft_layout layout;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    /* Under a sticky error it succeeds, and is of no use (measured). */
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
     if (mipmap == NULL || mipmapDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
@@ -246,6 +268,10 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
+    /* Of several planes NV12 alone is mapped without the flag (measured). */
+    if (layout.element.num_planes > 0 && (int)mipmapDesc->arrayDesc.Format != SOFT_NV12 &&
+        !(mipmapDesc->arrayDesc.Flags & SOFT_VIDEO_ENCODE_DECODE))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
 
     struct soft_mipmap *made = calloc(1, sizeof(*made));
@@ -257,6 +283,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(result);
     }
     made->start = made->mapping.start;
+    if (layout.element.num_planes == 0 && soft_external_memory_misread(memory, mipmapDesc->offset))
+        misread(&layout);
     result = publish(made, &layout, context, mipmap);
     if (result != CUDA_SUCCESS) {
         soft_external_memory_unmapped(memory);

@@ -15,6 +15,11 @@
 #define SOFT_MAX_LEVELS        CULV_SOFT_MAX_LEVELS
 /* lavapipe's alignment of images: 16 in Mesa 22, 64 since 25. */
 #define SOFT_IMAGE_ALIGNMENT 16u
+/* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE and formats, which older cuda.h files lack. */
+#define SOFT_VIDEO_ENCODE_DECODE 0x100u
+#define SOFT_NV12                0xb0
+#define SOFT_YUY2                0xa5
+#define SOFT_Y410                0xa9
 
 /* --- array_format.c, array_layout.c */
 

@@ -15,8 +15,6 @@
 #    define ROW_ALIGNMENT 8u
 #endif
 #define LEVEL_ALIGNMENT 64u
-/* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, which older cuda.h files lack. */
-#define VIDEO_ENCODE_DECODE 0x100u
 
 /* cuda.h's table of valid extents, with the twin's limits. */
 static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft_element *element)
@@ -28,6 +26,7 @@ static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft
     if (w == 0) return false;
     soft_sampling_of(desc->Format, &of_width, &of_height);
     if (w % of_width != 0 || h % of_height != 0) return false;
+    if (element->width > 1 && h == 0) return false; /* no blocks in one dimension (measured) */
     if (element->num_planes > 0 && (cube || h == 0 || (d != 0 && !layered)))
         return false; /* 2D only */
     if (cube) {
@@ -121,13 +120,13 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
                            CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE;
     CUresult result = soft_element_of(desc->Format, desc->NumChannels, &out->element);
     if (result != CUDA_SUCCESS) return result;
-    if (soft_format_is_video(desc->Format)) known_flags |= VIDEO_ENCODE_DECODE;
+    if (soft_format_is_video(desc->Format)) known_flags |= SOFT_VIDEO_ENCODE_DECODE;
     if ((desc->Flags & ~known_flags) || !extents_valid(desc, &out->element) || num_levels == 0 ||
         num_levels > soft_full_chain(desc))
         return CUDA_ERROR_INVALID_VALUE;
     /* Surfaces read and write texels, of which a block has sixteen. */
     if (out->element.width > 1 && (desc->Flags & CUDA_ARRAY3D_SURFACE_LDST))
-        return CUDA_ERROR_INVALID_VALUE;
+        return CUDA_ERROR_NOT_SUPPORTED; /* measured */
 
     out->num_levels = num_levels;
     out->size = 0;

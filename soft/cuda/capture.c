@@ -90,6 +90,14 @@ static CUresult join(struct soft_capture *capture, struct soft_stream *stream,
     return result;
 }
 
+CUresult soft_capture_of_event(struct soft_capture *capture)
+{
+    /* What was recorded in a capture that came to nothing (measured). */
+    if (capture->graph == NULL && capture->broken) return CUDA_ERROR_INVALID_VALUE;
+    if (capture->graph != NULL) soft_capture_break(capture);
+    return CUDA_ERROR_CAPTURED_EVENT;
+}
+
 CUresult soft_capture_wait(struct soft_stream *stream, const struct soft_capture_place *event)
 {
     struct soft_capture_place *place = soft_stream_place(stream);
@@ -99,7 +107,7 @@ CUresult soft_capture_wait(struct soft_stream *stream, const struct soft_capture
         soft_capture_break(own);
         return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
     }
-    if (other->graph == NULL) return CUDA_ERROR_CAPTURED_EVENT;
+    if (other->graph == NULL) return soft_capture_of_event(other);
     if (own != NULL && own != other) {
         soft_capture_break(own);
         soft_capture_break(other);
@@ -245,12 +253,14 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
         soft_capture_break(capture);
         return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     }
+    /* The wrong thread ends it all the same (measured). */
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != soft_thread_id())
-        return soft_end(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    if (capture->broken)
+        result = CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+    else if (capture->broken)
         result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (!joined(capture))
         result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    if (result != CUDA_SUCCESS) soft_capture_break(capture);
     struct soft_graph *graph = end(capture);
     if (result == CUDA_SUCCESS)
         *phGraph = (CUgraph)(void *)graph;

@@ -21,7 +21,7 @@ void soft_context_init(struct soft_context *context, int device, bool primary)
     context->device = device;
     context->primary = primary;
     context->active = !primary;
-    context->id = ++soft.next_id;
+    if (!primary) context->id = ++soft.next_context_id;
     soft_object_add(&context->object, SOFT_CONTEXT, context);
 }
 
@@ -91,7 +91,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     while (context->dying)
         pthread_cond_wait(&soft.progress, &soft.lock);
     if (context->error != 0) return soft_end((CUresult)context->error); /* measured on an H200 */
-    if (!context->active) context->id = ++soft.next_id;
+    if (!context->active) context->id = ++soft.next_context_id;
     context->retained++;
     context->active = true;
     *pctx = (CUcontext)(void *)context;
@@ -197,6 +197,8 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
     if (context == NULL || context->primary || !context->active)
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     close_context(context);
+    while (context->holder != 0) /* a call that waited for the work */
+        pthread_cond_wait(&soft.progress, &soft.lock);
     soft_object_remove(&context->object);
     if (soft_context_current() == context) stack.depth--;
     free(context);

@@ -64,6 +64,7 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
     if (soft_capture_forbids(call)) return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (need == SOFT_NEED_INIT) return CUDA_SUCCESS;
     struct soft_context *current = soft_context_current();
+    soft_context_enter(current);
     error = CUDA_SUCCESS;
     if (current == NULL) {
         error = CUDA_ERROR_INVALID_CONTEXT;
@@ -74,6 +75,18 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
     }
     if (error != CUDA_SUCCESS) return soft_end(error);
     *context = current;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_context **context)
+{
+    const bool needs_current =
+        handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+    *context = NULL;
+    CUresult result = soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, context);
+    if (result != CUDA_SUCCESS || needs_current) return result;
+    const struct soft_object *stream = soft_object_find(handle, SOFT_STREAM);
+    if (stream != NULL) soft_context_enter(stream->context);
     return CUDA_SUCCESS;
 }
 

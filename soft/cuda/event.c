@@ -137,14 +137,14 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
 CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, 0);
 }
 
 CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, flags);
 }
 
@@ -168,20 +168,21 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     return soft_end(result);
 }
 
-/* The event for a call on it; locked on success. */
+/* The event for a call on it, whatever context is current (measured); locked on success. */
 static CUresult begin_with(const char *call, CUevent hEvent, struct event **event)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (*event != NULL) {
+        soft_context_enter((*event)->object.context);
+        *event = soft_object_find(hEvent, SOFT_EVENT);
+    }
     if (*event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if ((*event)->object.context->error != 0)
         return soft_end((CUresult)(*event)->object.context->error);
-    if ((*event)->place.capture != NULL) {
-        soft_capture_break((*event)->place.capture);
-        return soft_end(CUDA_ERROR_CAPTURED_EVENT);
-    }
+    if ((*event)->place.capture != NULL)
+        return soft_end(soft_capture_of_event((*event)->place.capture));
     return CUDA_SUCCESS;
 }
 
@@ -239,7 +240,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);

@@ -7,7 +7,10 @@
  * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver. */
 #include "vmm.h"
 
+#include "../shared/image_label.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 /* Mesa's llvmpipe_memory_fd_alloc (src/gallium/drivers/llvmpipe/lp_texture.c): the payload starts
  * at `offset`, and the 8 bytes before it repeat that number. The uuid is a hash of the driver's
@@ -114,6 +117,19 @@ CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t 
     out->external = memory;
     memory->mappings++;
     return CUDA_SUCCESS;
+}
+
+bool soft_external_memory_misread(const struct soft_external_memory *memory, uint64_t offset)
+{
+    culv_soft_image_label label;
+    if (memory->payload < CULV_SOFT_IMAGE_LABEL_AT + sizeof(label) ||
+        !soft_read_at(memory->fd, &label, sizeof(label), CULV_SOFT_IMAGE_LABEL_AT) ||
+        memcmp(label.magic, CULV_SOFT_IMAGE_LABEL_MAGIC, sizeof(label.magic)) != 0 ||
+        label.count > CULV_SOFT_IMAGE_LABELS)
+        return false;
+    for (uint64_t i = 0; i < label.count; i++)
+        if (label.offsets[i] == offset) return true;
+    return false;
 }
 
 CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: sets of device memory. */
 #include "graph.h"
+#include "vmm.h"
 
 #include <string.h>
 
@@ -76,6 +77,11 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     result = soft_memset_make(&params, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     const struct soft_range *range = soft_range_find((uintptr_t)to);
+    /* Told at the call (measured), whereas a kernel faults. */
+    if (!soft_virtual_accessible(range, (uintptr_t)to, count * width)) {
+        soft_op_drop(op);
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
     bool on_host = range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
                    range->sync_memops;
     return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op)

@@ -101,6 +101,8 @@ CUresult soft_capture_op(struct soft_stream *stream, struct soft_op *op);
 CUresult soft_capture_wait(struct soft_stream *stream, const struct soft_capture_place *event);
 /* An event or a stream cannot be asked for work that is captured: breaks the capture. */
 void soft_capture_break(struct soft_capture *capture);
+/* For a call on an event that was recorded in the capture, which breaks if it is under way. */
+CUresult soft_capture_of_event(struct soft_capture *capture);
 CUresult soft_capture_allows_wait(struct soft_stream *stream);
 /* A blocking stream's capture forbids the legacy stream all use. */
 CUresult soft_capture_allows_legacy(const struct soft_stream *stream);

@@ -27,12 +27,6 @@ static void recall_node(struct soft_op *op)
     if (work != NULL) soft_op_recall(work);
 }
 
-static void done_node(struct soft_op *op)
-{
-    struct soft_op *work = ((struct node_op *)(void *)op)->work;
-    if (work != NULL) soft_op_done(work);
-}
-
 static void retire_node(struct soft_op *op)
 {
     soft_work_drop(((struct node_op *)(void *)op)->work);
@@ -91,7 +85,6 @@ static struct soft_op *make_node_op(const struct soft_exec_node *node)
     if (op == NULL) return NULL;
     op->work = soft_work_share(work);
     op->op.recall = recall_node; /* they are admitted together, before the first is submitted */
-    op->op.done = done_node;
     return &op->op;
 }
 

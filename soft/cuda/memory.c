@@ -181,9 +181,9 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
         (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_MAPPED &&
          range->kind != SOFT_RANGE_POOLED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    /* The real driver waits for the context's work too (measured). The range may be gone
-     * afterwards. */
-    soft_context_wait(range->context != NULL ? range->context : context);
+    /* The real driver waits for the context's work too, and other threads' calls wait for it
+     * (measured). The range may be gone afterwards. */
+    soft_context_wait_holding(range->context != NULL ? range->context : context);
     range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (range->kind == SOFT_RANGE_POOLED) {

@@ -128,6 +128,8 @@ bool soft_pages_usable(const void *start, size_t size, bool read_only)
     if (madvise(first, pages * page, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0)
         return true;
     if (errno != EINVAL) return errno == EAGAIN || errno == EINTR;
+    /* It is EINVAL for pages that may not be written too; of no bytes only where it is unknown. */
+    if (madvise(first, 0, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0) return false;
     unsigned char there; /* an older kernel tells only what is mapped */
     for (size_t i = 0; i < pages; i++)
         if (mincore(first + i * page, page, &there) != 0 && errno == ENOMEM) return false;

@@ -31,17 +31,6 @@ union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, siz
     return soft_map_file(fd, 0, formats[kind].size, map, map_size);
 }
 
-union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_kind kind)
-{
-    union soft_page *copy = calloc(1, sizeof(*copy));
-    if (copy == NULL) return NULL;
-    if (kind == SOFT_PAGE_TIMELINE)
-        atomic_store(&copy->timeline.value, atomic_load(&page->timeline.value));
-    else
-        atomic_store(&copy->binary.state, atomic_load(&page->binary.state));
-    return copy;
-}
-
 static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
 {
     uint64_t before = atomic_load(&page->value);

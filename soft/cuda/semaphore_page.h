@@ -17,8 +17,6 @@ union soft_page {
 
 /* NULL when the fd is no semaphore of this kind. */
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size);
-/* A private copy, which nobody else sees; to be freed. NULL: out of memory. */
-union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_kind kind);
 /* By CUDA. `value` is a timeline's. CUDA_ERROR_ILLEGAL_STATE: a second signal of a binary
  * semaphore. */
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);

@@ -86,6 +86,7 @@ struct soft_context {
     uint64_t id;
     _Atomic int error;           /* the sticky CUresult; 0 = none */
     _Atomic bool dying;          /* waits for other APIs are given up */
+    uint64_t holder;             /* the thread whose call holds the context; 0: none */
     struct soft_stream *streams; /* those whose worker may still run */
     struct soft_stream *legacy;
     struct soft_stream *marker; /* private: completes the records of cuCtxRecordEvent */
@@ -109,7 +110,8 @@ struct soft_driver {
     bool initialized;
     int device_count;
     struct soft_device devices[SOFT_MAX_DEVICES];
-    uint64_t next_id;         /* of contexts, streams and buffers */
+    uint64_t next_id;         /* of threads, streams and buffers */
+    uint64_t next_context_id; /* counted apart, as on an H200: the first is 1 */
     int driver_version;       /* what is played: SOFT_DRIVER_VERSION or older */
     char played_name[256];    /* culvSoftPlayName; "": none */
     bool peers_barred;        /* culvSoftBarPeers */
@@ -129,6 +131,9 @@ enum soft_need {
 /* Counts the call and fails it if it is the one to fail. On success the lock is held. */
 CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context);
 CUresult soft_end(CUresult result);
+/* A call that works on a stream: the context is the current one for a default stream, and may be
+ * NULL for others, which bring their own along (measured). */
+CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
 void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
 
 /* --- device.c, vulkan_devices.c */
@@ -178,8 +183,6 @@ struct soft_op {
      * always. */
     CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
     void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
-    /* Locked, once for each time that it was admitted and not recalled */
-    void (*done)(struct soft_op *op);
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
 /* Gives up an operation that was never submitted, or one of its owners' share: the last one retires
@@ -187,7 +190,6 @@ void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)
 void soft_op_drop(void *op);
 CUresult soft_op_admit(struct soft_op *op, const struct soft_context *context);
 void soft_op_recall(struct soft_op *op);
-void soft_op_done(struct soft_op *op);
 /* Takes the operation, also when it fails. In a stream that is being captured it becomes a node. */
 CUresult soft_submit(struct soft_stream *stream, void *op);
 CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
@@ -214,6 +216,11 @@ void soft_point_wait(const struct soft_point *point);
  * if asked). */
 CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
 CUresult soft_context_wait(struct soft_context *context);
+/* The same, and other threads' calls in the context wait meanwhile, as they do in NVIDIA's driver
+ * (measured of cuMemFree). */
+CUresult soft_context_wait_holding(struct soft_context *context);
+/* Returns once no other thread holds the context; it may have ended meanwhile. */
+void soft_context_enter(const struct soft_context *context);
 /* Ends every stream of a dying context and waits for the workers. */
 void soft_streams_end(struct soft_context *context);
 
@@ -273,6 +280,8 @@ struct soft_mapping {
 /* Maps a range of the import and counts it; soft_external_memory_unmapped when it is unmapped. */
 CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
                                   uint64_t size, struct soft_mapping *out);
+/* Whether Vulkan has an image there that NVIDIA's driver reads wrong: shared/image_label.h. */
+bool soft_external_memory_misread(const struct soft_external_memory *memory, uint64_t offset);
 void soft_external_memory_free(void *memory);
 void soft_external_memory_unmapped(struct soft_external_memory *memory);
 void soft_mipmaps_forget_external(struct soft_external_memory *external);

@@ -141,11 +141,6 @@ uint64_t soft_thread_id(void)
     return thread_id;
 }
 
-void soft_op_done(struct soft_op *op)
-{
-    if (op->done != NULL) op->done(op);
-}
-
 static void unlink_stream(struct soft_stream *stream)
 {
     struct soft_stream **link = &stream->object.context->streams;
@@ -195,7 +190,6 @@ static void *worker(void *arg)
         stream->head = op->next;
         if (stream->head == NULL) stream->tail = &stream->head;
         stream->completed = op->seq;
-        soft_op_done(op);
         soft_op_drop(op);
         pthread_cond_broadcast(&soft.progress);
     }
@@ -266,6 +260,24 @@ CUresult soft_context_wait(struct soft_context *context)
 {
     struct soft_op bag = {0};
     return wait_for(&bag, context, soft_op_after_context(&bag, context, false));
+}
+
+void soft_context_enter(const struct soft_context *context)
+{
+    while (soft_object_find(context, SOFT_CONTEXT) != NULL && context->holder != 0 &&
+           context->holder != soft_thread_id())
+        pthread_cond_wait(&soft.progress, &soft.lock);
+}
+
+CUresult soft_context_wait_holding(struct soft_context *context)
+{
+    soft_context_enter(context);
+    if (soft_object_find(context, SOFT_CONTEXT) == NULL) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    context->holder = soft_thread_id();
+    CUresult result = soft_context_wait(context);
+    context->holder = 0;
+    pthread_cond_broadcast(&soft.progress);
+    return result;
 }
 
 static CUresult make_stream(struct soft_context *context, unsigned flags, int priority,
@@ -417,7 +429,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -433,7 +445,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);

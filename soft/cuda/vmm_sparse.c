@@ -436,6 +436,7 @@ CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int co
     const int device = soft_stream_context(stream)->device;
     struct region region;
     size_t tiles = 0;
+    bool after_tiles = false;
     for (unsigned i = 0; i < count; i++) { /* all of them before anything is done */
         result = check(&mapInfoList[i], device, &region);
         if (result != CUDA_SUCCESS) return soft_end(result);
@@ -450,8 +451,14 @@ CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int co
     }
     op->op.admit = admit_moves;
     op->op.recall = recall_moves;
-    for (unsigned i = 0; i < count; i++)
-        if (check(&mapInfoList[i], device, &region) == CUDA_SUCCESS) plan(&region, op);
+    for (unsigned i = 0; i < count; i++) {
+        const bool tail =
+            mapInfoList[i].subresourceType == CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL;
+        if (check(&mapInfoList[i], device, &region) != CUDA_SUCCESS) continue;
+        /* An H200 maps no mip tail that comes after tiles in one list, and says nothing. */
+        if (!tail || region.physical == NULL || !after_tiles) plan(&region, op);
+        after_tiles |= !tail;
+    }
     return soft_end(soft_submit(stream, op));
 }
 

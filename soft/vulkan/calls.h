@@ -13,9 +13,9 @@
     PASS(BindBufferMemory, (VkDevice handle, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset), (handle, buffer, memory, offset)) \
     PASS(BindBufferMemory2, (VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos), (handle, count, infos)) \
     PASS(BindBufferMemory2KHR, (VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos), (handle, count, infos)) \
-    PASS(BindImageMemory, (VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset), (handle, image, memory, offset)) \
-    PASS(BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
-    PASS(BindImageMemory2KHR, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
+    OWN(BindImageMemory, BindImageMemory, (VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset), (handle, image, memory, offset)) \
+    OWN(BindImageMemory2, BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
+    OWN(BindImageMemory2KHR, BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
     OWN(CreateBuffer, CreateBuffer, (VkDevice handle, const VkBufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkBuffer *out), (handle, info, callbacks, out)) \
     OWN(CreateImage, CreateImage, (VkDevice handle, const VkImageCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImage *out), (handle, info, callbacks, out)) \
     PASS(CreateImageView, (VkDevice handle, const VkImageViewCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImageView *out), (handle, info, callbacks, out)) \

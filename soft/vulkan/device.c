@@ -41,6 +41,7 @@ static void resolve(soft_vk_device *device)
     if (!next->SignalSemaphore) next->SignalSemaphore = next->SignalSemaphoreKHR;
     if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
     if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
+    if (!next->BindImageMemory2) next->BindImageMemory2 = next->BindImageMemory2KHR;
 }
 
 static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
@@ -148,19 +149,24 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 }
 
 /* Count what the application makes and destroys. */
-#define CREATE(name, info_type, handle_type, count)                                                \
+#define NO_RECORD(...) (void)0
+#define CREATE(name, info_type, handle_type, count, made)                                          \
     VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
                             const VkAllocationCallbacks *callbacks, handle_type *out)              \
     {                                                                                              \
         VkResult result = device->next.name(handle, info, callbacks, out);                         \
-        if (result == VK_SUCCESS) atomic_fetch_add(&(count), 1);                                   \
+        if (result == VK_SUCCESS) {                                                                \
+            atomic_fetch_add(&(count), 1);                                                         \
+            made(device, info, *out);                                                              \
+        }                                                                                          \
         return result;                                                                             \
     }
-#define DESTROY(function, name, handle_type, count)                                                \
+#define DESTROY(function, name, handle_type, count, gone)                                          \
     void VKAPI_CALL function(VkDevice handle, handle_type object,                                  \
                              const VkAllocationCallbacks *callbacks)                               \
     {                                                                                              \
         soft_vk_device *device = soft_vk_device_find(handle);                                      \
+        if (device->soft && object != VK_NULL_HANDLE) gone(device, object);                        \
         device->next.name(handle, object, callbacks);                                              \
         if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);               \
     }
@@ -192,11 +198,14 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
 {
     if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
-    if (result == VK_SUCCESS) atomic_fetch_add(&soft_vk_memories, 1);
+    if (result == VK_SUCCESS) {
+        atomic_fetch_add(&soft_vk_memories, 1);
+        soft_vk_memory_made(device, info, *out);
+    }
     return result;
 }
-DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories)
-CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers)
-DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers)
-CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images)
-DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images)
+DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, soft_vk_memory_gone)
+CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, NO_RECORD)
+DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers, NO_RECORD)
+CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, soft_vk_image_made)
+DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, soft_vk_image_gone)

@@ -105,6 +105,13 @@ void VKAPI_CALL soft_vk_destroy_image(VkDevice handle, VkImage image,
 void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
                                     const VkAllocationCallbacks *callbacks);
 
+/* image.c: what CUDA is to know of images and of the memory that they are bound to. */
+void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *info, VkImage image);
+void soft_vk_image_gone(const soft_vk_device *device, VkImage image);
+void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
+                         VkDeviceMemory memory);
+void soft_vk_memory_gone(const soft_vk_device *device, VkDeviceMemory memory);
+
 /* page.c: errors are VkResults, outputs are written only on success. */
 VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, soft_vk_page **out);
 /* Maps the page behind the caller's fd, which stays the caller's; `keep` holds a description of the

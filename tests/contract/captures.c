@@ -180,9 +180,12 @@ static void captured_events(void)
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
     ANSWER("the capture's end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    ANSWER("queried after it", "%s", raw_cuda_result_name(cu->EventQuery(event)));
-    ANSWER("waited for after it", "%s",
-           raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
+    CUresult query = cu->EventQuery(event), wait = cu->StreamWaitEvent(b.other, event, 0);
+    ANSWER("queried after it", "%s", raw_cuda_result_name(query));
+    ANSWER("waited for after it", "%s", raw_cuda_result_name(wait));
+    CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CU_IS(query, CUDA_ERROR_INVALID_VALUE);
+    CU_IS(wait, CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
     answer_is("recorded anew", cu->EventSynchronize(event), CUDA_SUCCESS);
     CU_OK(cu->EventDestroy(event));
@@ -267,7 +270,8 @@ static void ends_where_it_began(void)
     answer_is("in the wrong thread", e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
     ANSWER("after a try in the wrong thread", "%s", raw_cuda_result_name(end));
-    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    CU_IS(end, CUDA_ERROR_ILLEGAL_STATE); /* the wrong thread has ended it */
+    REQUIRE(graph == NULL);
 
     graph_begin(&b, b.p.stream);
     CU_OK(cu->EventRecord(fork, b.p.stream));
@@ -277,6 +281,7 @@ static void ends_where_it_began(void)
     graph = NULL;
     end = cu->StreamEndCapture(b.p.stream, &graph);
     ANSWER("after a try in the wrong stream", "%s", raw_cuda_result_name(end));
+    CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->EventDestroy(fork));
 

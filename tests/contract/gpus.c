@@ -56,12 +56,12 @@ static void timeline_of_another_gpu(void)
     shared_timeline_open(&p, 0, &t); /* imports */
     answer_is("signal", raw_cuda_signal(p.cu, t.cu, 5, p.stream), CUDA_SUCCESS);
     answer_is("the stream then", p.cu->StreamSynchronize(p.stream), CUDA_SUCCESS);
-    /* On one host the other side never heard of it, on another (two H200 on NVLink) it did. */
+    /* Two H200 on NVLink: the other side hears of it, which nothing promises. */
     bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, 200);
     MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
              heard ? "heard of it" : "never heard of it",
              (unsigned long long)raw_vk_timeline_value(&p.vk, t.vk));
-    if (p.cu->software) REQUIRE(!heard);
+    if (p.cu->software) REQUIRE(heard);
     shared_timeline_close(&p, &t);
     pair_close(&p);
 }
@@ -89,7 +89,7 @@ static void binary_of_another_gpu(void)
     MEASURED("binary_of_another_gpu", "Vulkan's wait: %s", came ? "taken" : "not there");
     if (!p.cu->software) test_pass(); /* Vulkan may wait for ever */
     CU_OK(after);
-    REQUIRE(!came);
+    REQUIRE(came);
     CU_OK(p.cu->DestroyExternalSemaphore(semaphore));
     raw_binary_destroy(&p.vk, &binary);
     pair_close(&p);
@@ -217,11 +217,11 @@ const test_case gpu_cases[] = {
     {.name = "gpus.timeline_of_another_gpu",
      .run = timeline_of_another_gpu,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "whether the signal arrives depends on the host: reported"},
+     .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it"},
     {.name = "gpus.binary_of_another_gpu",
      .run = binary_of_another_gpu,
      .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver presumed and reported, as its timelines behave",
+     .reason = "of NVIDIA's driver reported: two H200 hear of it, and nothing promises it",
      .own = true},
     {.name = "gpus.vmm_memory_of_another_gpu",
      .run = vmm_memory_of_another_gpu,

@@ -88,11 +88,12 @@ static void try_formats(size_t first, size_t end)
                              (row->half_height && desc.Height % 2 != 0);
             ANSWER(answer_key("%s, %s", row->name, variants[v].what), "%s",
                    raw_cuda_result_name(result));
-            if (p.cu->software)
-                REQUIRE(result == (channels == row->channels && !odd ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_INVALID_VALUE));
+            /* For the encoder and the decoder alone; of two formats there are none at all. */
+            const bool there = desc.Flags == VIDEO && channels == row->channels && !odd &&
+                               row->cu != 0xa5 && row->cu != 0xa9;
+            CU_IS(result, there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (result != CUDA_SUCCESS) continue;
-            if (v <= 3) report_planes(&p, row, variants[v].what, array);
+            if (p.cu->software) report_planes(&p, row, variants[v].what, array);
             CU_OK(p.cu->ArrayDestroy(array));
         }
     pair_close(&p);
@@ -120,11 +121,13 @@ static void copies_of_planes(void)
     desc.Flags = 0;
     CUresult result = p.cu->Array3DCreate(&array, &desc);
     ANSWER("cuArray3DCreate", "%s", raw_cuda_result_name(result));
-    if (p.cu->software) CU_OK(result);
-    if (result != CUDA_SUCCESS) {
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    if (!p.cu->software) {
         pair_close(&p);
         return;
     }
+    desc.Flags = VIDEO;
+    CU_OK(p.cu->Array3DCreate(&array, &desc));
     for (unsigned i = 0; i < 2; i++) {
         const size_t height = i == 0 ? H : H / 2; /* W bytes a row, each of them */
         CU_OK(p.cu->ArrayGetPlane(&planes[i], array, i));

@@ -99,8 +99,11 @@ static void try_planes(size_t first, size_t end)
         CUsurfObject surface = 0;
         desc.Flags = rows[i].flags;
         CUresult result = p.cu->Array3DCreate(&array, &desc);
-        image_answer(&p, row, rows[i].what, result, CUDA_SUCCESS);
-        if (result != CUDA_SUCCESS) continue;
+        image_answer(&p, row, rows[i].what, result, CUDA_ERROR_INVALID_VALUE);
+        CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        if (!p.cu->software) continue;
+        desc.Flags |= 0x100; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE, with which it was not tried */
+        CU_OK(p.cu->Array3DCreate(&array, &desc));
         result = raw_cuda_surface(p.cu, array, &surface);
         char part[48];
         snprintf(part, sizeof part, "%s, of the whole", rows[i].what);
@@ -185,7 +188,9 @@ static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
     desc.Flags = 0;
     CUresult result = r->levels == 0 ? p->cu->Array3DCreate(&array, &desc)
                                      : p->cu->MipmappedArrayCreate(&mipmap, &desc, r->levels);
-    image_answer(p, format == 0x91 ? "BC1" : "BC7", r->what, result, CUDA_SUCCESS);
+    const CUresult expected = r->height == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    image_answer(p, format == 0x91 ? "BC1" : "BC7", r->what, result, expected);
+    CU_IS(result, expected);
     if (result != CUDA_SUCCESS) return;
     if (mipmap != NULL) array = image_level(p, mipmap, r->levels - 1);
     CU_OK(p->cu->Array3DGetDescriptor(&found, array));

@@ -34,6 +34,8 @@ typedef struct capture_objects {
     size_t granule; /* 0: the driver has no virtual memory management */
     CUdeviceptr reserved;
     CUmemGenericAllocationHandle physical;
+    CUgraph graph;
+    CUgraphExec exec, created_exec;
 } capture_objects;
 
 enum { PAGES_SIZE = 65536 };
@@ -279,6 +281,18 @@ static CUresult op_graph(capture_objects *o)
     return result;
 }
 
+static CUresult op_instantiate(capture_objects *o)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    memset(&how, 0, sizeof how);
+    return o->p->cu->GraphInstantiateWithParams(&o->created_exec, o->graph, &how);
+}
+
+static CUresult op_launch(capture_objects *o)
+{
+    return o->p->cu->GraphLaunch(o->exec, o->other);
+}
+
 static CUmemAllocationProp physical_prop(const capture_objects *o)
 {
     CUmemAllocationProp prop;
@@ -337,26 +351,28 @@ static const struct {
     {"cuSurfObjectCreate", op_create_surface, UNSAFE},
     {"cuSurfObjectDestroy", op_destroy_surface, UNSAFE},
     {"cuMipmappedArrayDestroy", op_destroy_mipmap, UNSAFE},
-    {"cuTexObjectCreate", op_create_texture, OPEN},
-    {"cuTexObjectDestroy", op_destroy_texture, OPEN},
-    {"cuArray3DCreate", op_create_array, OPEN},
-    {"cuArrayDestroy", op_destroy_array, OPEN},
-    {"cuMemHostRegister", op_register, OPEN},
-    {"cuMemHostUnregister", op_unregister, OPEN},
-    {"cuStreamQuery", op_stream_query, OPEN},
-    {"cuStreamSynchronize", op_stream_synchronize, OPEN},
-    {"cuEventSynchronize", op_event_synchronize, OPEN},
-    {"cuEventRecord_elsewhere", op_event_record, OPEN},
-    {"cuCtxSynchronize", op_context_synchronize, OPEN},
-    {"cuStreamCreate", op_stream_create, OPEN},
-    {"cuMemcpyHtoD", op_copy, OPEN},
-    {"cuMemsetD32Async_legacy", op_legacy_set, OPEN},
-    {"cuMemsetD32Async_elsewhere", op_set_elsewhere, OPEN},
-    {"cuSignalExternalSemaphoresAsync_elsewhere", op_signal_elsewhere, OPEN},
-    {"cuModuleLoad", op_load_module, OPEN},
-    {"cuGraphLaunch_elsewhere", op_graph, OPEN},
-    {"cuMemCreate", op_create_physical, OPEN},
-    {"cuMemMap_cuMemSetAccess_cuMemUnmap", op_map_physical, OPEN},
+    {"cuTexObjectCreate", op_create_texture, UNSAFE},
+    {"cuTexObjectDestroy", op_destroy_texture, UNSAFE},
+    {"cuArray3DCreate", op_create_array, UNSAFE},
+    {"cuArrayDestroy", op_destroy_array, UNSAFE},
+    {"cuMemHostRegister", op_register, UNSAFE},
+    {"cuMemHostUnregister", op_unregister, UNSAFE},
+    {"cuStreamQuery", op_stream_query, UNSAFE},
+    {"cuStreamSynchronize", op_stream_synchronize, UNSAFE},
+    {"cuEventSynchronize", op_event_synchronize, UNSAFE},
+    {"cuEventRecord_elsewhere", op_event_record, HARMLESS},
+    {"cuCtxSynchronize", op_context_synchronize, ALWAYS},
+    {"cuStreamCreate", op_stream_create, HARMLESS},
+    {"cuMemcpyHtoD", op_copy, HARMLESS},
+    {"cuMemsetD32Async_legacy", op_legacy_set, HARMLESS},
+    {"cuMemsetD32Async_elsewhere", op_set_elsewhere, HARMLESS},
+    {"cuSignalExternalSemaphoresAsync_elsewhere", op_signal_elsewhere, HARMLESS},
+    {"cuModuleLoad", op_load_module, UNSAFE},
+    {"cuGraphLaunch_elsewhere", op_graph, UNSAFE},
+    {"cuGraphInstantiateWithParams", op_instantiate, OPEN},
+    {"cuGraphLaunch_alone", op_launch, OPEN},
+    {"cuMemCreate", op_create_physical, HARMLESS},
+    {"cuMemMap_cuMemSetAccess_cuMemUnmap", op_map_physical, HARMLESS},
 };
 
 typedef struct attempt {
@@ -418,6 +434,10 @@ static void prepare(pair *p, capture_objects *o)
         CU_OK(p->cu->MemAddressReserve(&o->reserved, o->granule, 0, 0, 0));
         CU_OK(p->cu->MemCreate(&o->physical, o->granule, &prop, 0));
     }
+    CU_OK(p->cu->GraphCreate(&o->graph, 0));
+    CU_OK(op_instantiate(o));
+    o->exec = o->created_exec;
+    o->created_exec = NULL;
     o->pages = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     o->registered = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     REQUIRE(o->pages != NULL && o->registered != NULL);
@@ -434,6 +454,9 @@ static void clean_up(capture_objects *o)
         CU_OK(cu->MemRelease(o->physical));
         CU_OK(cu->MemAddressFree(o->reserved, o->granule));
     }
+    if (o->created_exec != NULL) CU_OK(cu->GraphExecDestroy(o->created_exec));
+    CU_OK(cu->GraphExecDestroy(o->exec));
+    CU_OK(cu->GraphDestroy(o->graph));
     if (o->registers) CU_OK(cu->MemHostUnregister(o->pages));
     if (o->registered != NULL) CU_OK(cu->MemHostUnregister(o->registered));
     free(o->pages);

@@ -152,6 +152,49 @@ static void dedicated_buffer_of_less(void)
     pair_close(&p);
 }
 
+/* Nothing is bound: the size alone is answered for. */
+static VkResult import_more(pair *p, int fd, VkDeviceSize size, uint32_t type, const char *what)
+{
+    const VkImportMemoryFdInfoKHR import_info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .fd = fd};
+    const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                       .pNext = &import_info,
+                                       .allocationSize = size,
+                                       .memoryTypeIndex = type};
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    const VkResult r = vkAllocateMemory(p->vk.device, &info, NULL, &memory);
+    ANSWER(what, "VkResult %d, fd %s", (int)r, fd_open(fd) ? "open" : "closed");
+    if (r != VK_SUCCESS && fd_open(fd)) close(fd);
+    vkFreeMemory(p->vk.device, memory, NULL);
+    return r;
+}
+
+/* Vulkan imports with an allocationSize that nobody exported. */
+static void vulkan_import_of_more(void)
+{
+    pair p;
+    raw_vk_buffer vk;
+    vmm_pair_open(&p);
+    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, POSIX_FD);
+    raw_vk_buffer_create(&p.vk, 819200, RAW_VK_EXPORT, &vk);
+    for (unsigned more = 0; more < 2; more++) {
+        const VkResult r = import_more(
+                           &p, vmm_export(&p, handle), (1u + more) * VMM_SIZE, vk.memory_type,
+                           more ? "twice the 2 MiB of cuMemCreate" : "2 MiB of cuMemCreate"),
+                       own = import_more(&p, raw_vk_buffer_fd(&p.vk, &vk),
+                                         (1u + more) * vk.allocation_size, vk.memory_type,
+                                         more ? "twice Vulkan's own 819,200 bytes"
+                                              : "Vulkan's own 819,200 bytes");
+        const VkResult expected = more ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_SUCCESS;
+        if (!more || p.cu->software) REQUIRE(r == expected && own == expected);
+    }
+    raw_vk_buffer_destroy(&p.vk, &vk);
+    CU_OK(p.cu->MemRelease(handle));
+    pair_close(&p);
+}
+
 static void buffer_at_an_offset(void)
 {
     vulkan_buffer(0, 100000, 3 * 65536);
@@ -391,6 +434,10 @@ const test_case vmm_shared_cases[] = {
      .mark = TEST_TWIN_STRICTER,
      .reason =
          "the twin refuses each size that is not the allocation's; an H200 takes all of these"},
+    {.name = "vmm_shared.vulkan_import_of_more",
+     .run = vulkan_import_of_more,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "of NVIDIA's driver reported; lavapipe refuses what would reach beyond"},
     {.name = "vmm_shared.buffer_at_an_offset", .run = buffer_at_an_offset, .mark = TEST_BOTH},
     {.name = "vmm_shared.grown", .run = grown, .mark = TEST_BOTH},
     {.name = "vmm_shared.external_memory", .run = external_memory, .mark = TEST_BOTH},

@@ -115,7 +115,8 @@ static void contexts(void)
 
     /* Released and retained again: the handle stays, what was in it does not. */
     CU_OK(t.cu->DevicePrimaryCtxRelease(0));
-    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CU_IS(t.cu->StreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_INVALID_HANDLE);
     CU_IS(t.cu->DevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
     REQUIRE(raw_cuda_context(t.cu, 0) == t.context);
     CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_INVALID_HANDLE);

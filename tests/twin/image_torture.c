@@ -20,12 +20,12 @@ typedef struct held {
 static CUresult run(const raw_cuda *cu, held *h)
 {
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 16, 16);
-    const CUDA_ARRAY3D_DESCRIPTOR planar = raw_cuda_array_desc(CU_AD_FORMAT_NV12, 3, 16, 16);
-    CUDA_ARRAY3D_DESCRIPTOR found;
+    CUDA_ARRAY3D_DESCRIPTOR planar = raw_cuda_array_desc(CU_AD_FORMAT_NV12, 3, 16, 16), found;
     CUDA_RESOURCE_DESC resource;
     CUarray level;
     float texels[16 * 4 * 16], back[16 * 4 * 16];
     CUresult r;
+    planar.Flags |= 0x100; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */
     for (int i = 0; i < 16 * 4 * 16; i++)
         texels[i] = (float)i;
 #define TRY(call)                                                                                  \

@@ -32,11 +32,24 @@ static const format_row rows[] = {
     {0xb1, 4, 8, 0, 0, 0, 12080},
 };
 #define ROWS (sizeof rows / sizeof rows[0])
-enum { W = 38, H = 22 };
+enum { W = 38, H = 22, VIDEO = 0x100 /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */ };
+
+static bool is_video(const format_row *row)
+{
+    return row->planes > 0 || (row->format >= 0xa5 && row->format <= 0xa9) || row->format == 0xb1;
+}
 
 static CUDA_ARRAY3D_DESCRIPTOR row_desc(const format_row *row, unsigned channels)
 {
-    return raw_cuda_array_desc((CUarray_format)row->format, channels, W, H);
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)row->format, channels, W, H);
+    if (is_video(row)) desc.Flags |= VIDEO;
+    return desc;
+}
+
+/* There are no arrays of YUY2 and Y410 (measured on an H200). */
+static bool has_arrays(const format_row *row)
+{
+    return row->format != 0xa5 && row->format != 0xa9;
 }
 
 /* All of it written, and read back. */
@@ -97,10 +110,19 @@ static void every_format(void)
             CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(row, channels);
             CUDA_ARRAY3D_DESCRIPTOR found;
             CUarray array = NULL;
-            const bool right = row->channels == 0 ? channels != 3 : channels == row->channels;
+            const bool right =
+                has_arrays(row) && (row->channels == 0 ? channels != 3 : channels == row->channels);
             CU_IS(t.cu->Array3DCreate(&array, &desc),
                   right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (!right) continue;
+            if (is_video(row)) { /* for the encoder and the decoder alone */
+                CUarray none = NULL;
+                CUmipmappedArray levels = NULL;
+                desc.Flags ^= VIDEO;
+                CU_IS(t.cu->Array3DCreate(&none, &desc), CUDA_ERROR_INVALID_VALUE);
+                CU_IS(t.cu->MipmappedArrayCreate(&levels, &desc, 1), CUDA_ERROR_INVALID_VALUE);
+                desc.Flags ^= VIDEO;
+            }
             CU_OK(t.cu->Array3DGetDescriptor(&found, array));
             REQUIRE_EQ_BYTES(&found, &desc, sizeof desc);
             if (row->planes > 0) {
@@ -125,11 +147,10 @@ static void planar_rules(void)
     twin t = twin_begin(0);
     for (size_t i = 0; i < ROWS; i++) {
         const format_row *row = &rows[i];
-        if (row->planes == 0 && !row->half_width) continue;
+        if ((row->planes == 0 && !row->half_width) || !has_arrays(row)) continue;
         CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(row, row->channels);
         CUarray array;
         CUmipmappedArray mipmap;
-        desc.Flags |= 0x100; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */
         CU_OK(t.cu->Array3DCreate(&array, &desc));
         CU_OK(t.cu->ArrayDestroy(array));
         desc.Width = W - 1;
@@ -167,11 +188,16 @@ static void planar_rules(void)
         CU_OK(t.cu->MipmappedArrayGetLevel(&array, mipmap, 0));
         check_planes(&t, row, array, 2);
         CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+        /* Without the flag NV12 alone (measured on an H200). */
+        desc.Flags ^= VIDEO;
+        CUresult result = raw_cuda_map_image(t.cu, memory, 0, &desc, 1, &mipmap);
+        CU_IS(result, row->format == 0xb0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        if (result == CUDA_SUCCESS) CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
         CU_OK(t.cu->DestroyExternalMemory(memory));
     }
     CUDA_ARRAY3D_DESCRIPTOR plain = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
     CUarray array;
-    plain.Flags = 0x100;
+    plain.Flags = VIDEO;
     CU_IS(t.cu->Array3DCreate(&array, &plain), CUDA_ERROR_INVALID_VALUE); /* not a video format */
     twin_finish(&t);
 }
@@ -219,7 +245,7 @@ static void older_driver(void)
                 row_desc(&rows[i], rows[i].channels == 0 ? 4 : rows[i].channels);
             CUarray array = NULL;
             CUmipmappedArray mipmap;
-            const bool there = rows[i].since <= versions[v];
+            const bool there = rows[i].since <= versions[v] && has_arrays(&rows[i]);
             CU_IS(t.cu->Array3DCreate(&array, &desc),
                   there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (there) CU_OK(t.cu->ArrayDestroy(array));

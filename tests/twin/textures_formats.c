@@ -281,9 +281,9 @@ static const refusal refusals[] = {
      INVALID},
     {CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB,
      CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_NV12, 3, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {(CUarray_format)0xa5, 2, 0, false, CLAMP, POINT, POINT, 0,
-     CUDA_ERROR_NOT_SUPPORTED}, /* YUY2 */
+    {CU_AD_FORMAT_NV12, 3, 0x100, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {(CUarray_format)0xa7, 2, 0x100, false, CLAMP, POINT, POINT, 0,
+     CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
 };
 
 static void settings(void)
