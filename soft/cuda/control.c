@@ -77,6 +77,14 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
     return CUDA_SUCCESS;
 }
 
+CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_context **context)
+{
+    const bool needs_current =
+        handle == NULL || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+    *context = NULL;
+    return soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, context);
+}
+
 CUresult soft_end(CUresult result)
 {
     pthread_mutex_unlock(&soft.lock);

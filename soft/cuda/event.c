@@ -137,14 +137,14 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
 CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, 0);
 }
 
 CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, flags);
 }
 
@@ -168,11 +168,10 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     return soft_end(result);
 }
 
-/* The event for a call on it; locked on success. */
+/* The event for a call on it, whatever context is current (measured); locked on success. */
 static CUresult begin_with(const char *call, CUevent hEvent, struct event **event)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     *event = soft_object_find(hEvent, SOFT_EVENT);
     if (*event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -215,9 +214,9 @@ static CUresult elapsed(const char *call, float *milliseconds, CUevent hStart, C
     CUresult result = begin_with(call, hStart, &start);
     if (result != CUDA_SUCCESS) return result;
     struct event *end = soft_object_find(hEnd, SOFT_EVENT);
-    if (milliseconds == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
-        start->record == NULL || end->record == NULL)
+    if (milliseconds == NULL || end == NULL ||
+        ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || start->record == NULL ||
+        end->record == NULL)
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (!soft_point_reached(&start->record->point) || !soft_point_reached(&end->record->point))
         return soft_end(CUDA_ERROR_NOT_READY);
@@ -239,7 +238,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);

@@ -151,9 +151,15 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
         semHandleDesc->type < CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
         semHandleDesc->type > CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof(semHandleDesc->reserved) / sizeof(semHandleDesc->reserved[0]);
+         i++)
+        if (semHandleDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
         semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    if (semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
+        semHandleDesc->handle.fd < 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE); /* of binary ones UNKNOWN (measured) */
 
     struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (semaphore == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -183,6 +189,7 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (extSem == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     /* The real driver waits for the operations under way (measured). The handle may be gone
@@ -211,6 +218,7 @@ static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, 
     if (handles == NULL || params == NULL || count == 0) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         const struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
+        if (handles[i] == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured, of waits */
         if (semaphore == NULL) return CUDA_ERROR_INVALID_HANDLE;
         if (flags_of(type, params, i) != 0) return CUDA_ERROR_INVALID_VALUE;
         for (unsigned j = 0; semaphore->kind == SOFT_PAGE_BINARY && j < i; j++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: sets of device memory. */
 #include "graph.h"
+#include "vmm.h"
 
 #include <string.h>
 
@@ -66,7 +67,7 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, handle, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -76,6 +77,11 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     result = soft_memset_make(&params, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     const struct soft_range *range = soft_range_find((uintptr_t)to);
+    /* Mapped and without access: refused at the call (measured). */
+    if (!soft_virtual_accessible(range, (uintptr_t)to, count * width)) {
+        soft_op_drop(op);
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
     bool on_host = range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
                    range->sync_memops;
     return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op)

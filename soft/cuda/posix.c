@@ -128,7 +128,11 @@ bool soft_pages_usable(const void *start, size_t size, bool read_only)
     if (madvise(first, pages * page, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0)
         return true;
     if (errno != EINVAL) return errno == EAGAIN || errno == EINTR;
-    unsigned char there; /* an older kernel tells only what is mapped */
+    /* Pages that may not be written are EINVAL; so is all on a kernel that does not know the word,
+     * which tells only what is mapped. */
+    unsigned char there = 0;
+    uint8_t *own = (uint8_t *)((uintptr_t)&there - (uintptr_t)&there % page);
+    if (madvise(own, page, MADV_POPULATE_WRITE) == 0) return false;
     for (size_t i = 0; i < pages; i++)
         if (mincore(first + i * page, page, &there) != 0 && errno == ENOMEM) return false;
     return true;

@@ -387,10 +387,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-    (void)
-        /* Clamped to the range that cuCtxGetStreamPriorityRange gives, which is 0 alone */
-        priority;
-    return create(__func__, phStream, flags, 0);
+    /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
+    if (priority > 0) priority = 0;
+    if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
+    return create(__func__, phStream, flags, priority);
 }
 
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
@@ -417,7 +417,7 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -433,7 +433,7 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -449,7 +449,7 @@ static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     result = out == NULL ? CUDA_ERROR_INVALID_VALUE : soft_stream_get(context, handle, stream);
     return result == CUDA_SUCCESS ? result : soft_end(result);

@@ -180,7 +180,7 @@ static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
     CUresult result = r->levels == 0 ? p->cu->Array3DCreate(&array, &desc)
                                      : p->cu->MipmappedArrayCreate(&mipmap, &desc, r->levels);
     image_answer(p, format == 0x91 ? "block_array_of_BC1" : "block_array_of_BC7", r->what, result,
-                 CUDA_SUCCESS);
+                 r->height == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return;
     if (mipmap != NULL) array = image_level(p, mipmap, r->levels - 1);
     CU_OK(p->cu->Array3DGetDescriptor(&found, array));
