@@ -130,6 +130,8 @@ CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternal
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (bufferDesc->flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof(bufferDesc->reserved) / sizeof(bufferDesc->reserved[0]); i++)
+        if (bufferDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mapping mapping = {.image = false};
     result = soft_external_memory_map(memory, bufferDesc->offset, bufferDesc->size, &mapping);
     if (result != CUDA_SUCCESS) return soft_end(result);
