@@ -8,7 +8,10 @@ if(CULVERT_SOFT)
   enable_language(CXX)
 endif()
 
-find_program(CULVERT_NVCC nvcc HINTS ${CULVERT_CUDA_INCLUDE_DIR}/../bin ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin
+if(CULVERT_CUDA_INCLUDE_DIR)
+  set(culvert_nvcc_hint ${CULVERT_CUDA_INCLUDE_DIR}/../bin)
+endif()
+find_program(CULVERT_NVCC nvcc HINTS ${culvert_nvcc_hint} ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin
   PATHS /usr/local/cuda DOC "The CUDA compiler; kernels for NVIDIA devices are made only with it")
 set(CULVERT_CUDA_ARCHITECTURES 75 80 90 100 120 CACHE STRING "Devices that get machine code; others compile PTX")
 set(culvert_kernel_include ${CMAKE_CURRENT_LIST_DIR}/../soft/cuda)
@@ -34,7 +37,9 @@ function(culvert_add_kernels target source)
     add_library(${target}_soft MODULE ${source})
     set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
     target_include_directories(${target}_soft PRIVATE ${culvert_kernel_include})
-    target_include_directories(${target}_soft SYSTEM PRIVATE ${CULVERT_CUDA_INCLUDE_DIR})
+    # Of a toolkit, where there is one: a kernel may use more of it than vector types.
+    target_include_directories(${target}_soft SYSTEM PRIVATE
+      $<IF:$<BOOL:${CULVERT_CUDA_INCLUDE_DIR}>,${CULVERT_CUDA_INCLUDE_DIR},${CULVERT_CUDA_ABI_DIR}>)
     # No contraction, here and by nvcc: host and GPU compute the same bits. The next three let loops vectorize and change no result.
     target_compile_options(${target}_soft PRIVATE ${optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math
       -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)

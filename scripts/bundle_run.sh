@@ -9,17 +9,19 @@ here=$(cd "$(dirname "$0")" && pwd)
 usage() {
     cat <<'END'
 usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
-       run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [SUITE...]
+       run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [--record] [SUITE...]
                                         the test suites; default: all that concern the driver, those called
                                         ...-long (and on a GPU most ...-shared) only with --long. Most cases of a
                                         suite share a process; N processes share the device (default: half the
-                                        cores, at most 8), but for cases that want it for themselves
+                                        cores, at most 8), but for cases that want it for themselves.
+                                        --record: named answers are printed, for scripts/contract-answers, and not
+                                        held against the recorded ones
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
                                         culvert-bench-memory, then ripple by turns on its paths at two sizes; --quick
                                         and --driver=... count for all
-       run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--suite=NAME]... OUTDIR
+       run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
                                         info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
                                         validation layer, tests, benchmarks, in OUTDIR/results.tar.gz
        run exec COMMAND [ARGUMENTS]     any program, with this bundle's programs and libraries found first
@@ -134,7 +136,7 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
     # A suite's own arguments come last, and win. Arguments, environment and cases are lists of words.
     # shellcheck disable=SC2046,SC2086
     env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" --batch --quiet \
-        $arguments $(cat "$file") >"$output" 2>&1 </dev/null
+        ${record:+--record} $arguments $(cat "$file") >"$output" 2>&1 </dev/null
     awk -v suite="$suite" -v to="$scratch/finished/$suite/" '
         /^(PASS|SKIP|FAIL) [A-Za-z0-9_.]+(: | \()/ {
             name = $2
@@ -228,6 +230,7 @@ run_tests() {
         --driver=auto | --driver=nvidia | --driver=soft) driver=${1#--driver=} ;;
         --jobs=[1-9] | --jobs=[1-9][0-9]) jobs=${1#--jobs=} ;;
         --long) long=1 ;;
+        --record) record=1 && export record ;; # to the batches
         -*) usage >&2; return 2 ;;
         *) break ;;
         esac
@@ -347,7 +350,7 @@ run_all() {
         --no-bench) bench=0 ;;
         --only=tests) bench=0 samples=0 ;;
         --only=bench) tests=0 samples=0 ;;
-        --long | --jobs=[1-9] | --jobs=[1-9][0-9]) test_arguments="$test_arguments $1" ;;
+        --long | --record | --jobs=[1-9] | --jobs=[1-9][0-9]) test_arguments="$test_arguments $1" ;;
         --suite=*) test_suites="$test_suites ${1#--suite=}" ;;
         -*) usage >&2; return 2 ;;
         *) break ;;

@@ -49,14 +49,20 @@ need_packages() {
         { tail -n 20 build/apt.log >&2; die "installing failed (build/apt.log). As root: $by_hand"; }
 }
 
-# cuda.h cannot come from Debian's archive: Debian 12 has CUDA 11.8.
-need_cuda() {
+# A CUDA toolkit is needed for kernels that NVIDIA's GPUs run; it cannot come from Debian's archive, whose is too old.
+have_cuda() {
     local dir
     for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
         [ -n "$dir" ] && [ -f "$dir/include/cuda.h" ] && return
     done
-    die "cuda.h was not found. Install NVIDIA's CUDA toolkit, 12.8 or newer (no GPU or driver is needed):
-https://developer.nvidia.com/cuda-downloads, and set CUDA_HOME if it is not in /usr/local/cuda."
+    return 1
+}
+need_cuda() {
+    have_cuda || die "kernels for NVIDIA's GPUs need NVIDIA's CUDA toolkit, 12.8 or newer (no GPU or driver):
+https://developer.nvidia.com/cuda-downloads, and CUDA_HOME if it is not in /usr/local/cuda."
+}
+like_cuda() {
+    have_cuda || say "no CUDA toolkit: kernels are built for the software twin alone"
 }
 
 cores() { nproc 2>/dev/null || echo 2; }

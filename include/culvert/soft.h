@@ -22,6 +22,7 @@ CULV_EXTERN_C_BEGIN
 CULV_EXPORT culv_result culv_soft_enable(void);
 
 /** 1 when the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable() succeeded.
+ * CULVERT_SOFT set to 0, off, no, false or nothing allows nothing.
  * Errors: none.
  * Ownership: none.
  * Threads: any.

@@ -11,11 +11,24 @@
  * state. */
 static atomic_bool allowed;
 
+/* What people write to switch something off; upper case counts as lower case. */
+static bool means_off(const char *value)
+{
+    static const char *const words[] = {"", "0", "off", "no", "false"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t at = 0;
+        while (words[i][at] != '\0' && (value[at] | 0x20) == (words[i][at] | 0x20))
+            at++;
+        if (words[i][at] == '\0' && value[at] == '\0') return true;
+    }
+    return false;
+}
+
 bool culvi_soft_allowed(void)
 {
     if (atomic_load(&allowed)) return true;
     const char *value = culvi_environment("CULVERT_SOFT");
-    return value != NULL && strcmp(value, "0") != 0;
+    return value != NULL && !means_off(value);
 }
 
 culv_bool culv_soft_enabled(void)

@@ -270,7 +270,7 @@ static void pointers(void)
         unsigned word;
         unsigned long long number;
         void *pointer;
-        CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
+        unsigned long long tokens[2]; /* more than the two of P2P_TOKENS need */
     } value = {.number = 0};
     int fd = BAD_NO_FD;
     bad_open(&b);

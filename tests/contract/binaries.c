@@ -23,10 +23,29 @@ void shared_binary_close(pair *p, shared_binary *binary)
     raw_binary_destroy(&p->vk, &binary->peer);
 }
 
-static void require_words(const uint32_t *words, size_t count, uint32_t expected)
+static size_t wrong_words(const uint32_t *words, size_t count, uint32_t expected)
 {
+    size_t wrong = 0;
     for (size_t i = 0; i < count; i++)
-        REQUIRE_EQ(words[i], expected);
+        wrong += words[i] != expected;
+    return wrong;
+}
+
+/* Vulkan waits for a signal of CUDA, and the other way round. */
+static bool vulkan_takes(pair *p, shared_binary *s)
+{
+    return raw_binary_wait(&p->vk, p->cu, &s->peer, FAR_MS);
+}
+
+static void answer_taken(const char *key, bool taken)
+{
+    ANSWER(key, "%s", taken ? "taken" : "not there");
+    REQUIRE(taken);
+}
+
+static void answer_stream(const pair *p, const char *key)
+{
+    answer_is(key, stream_result(p, FAR_MS), CUDA_SUCCESS);
 }
 
 static void vulkan_can_export(void)
@@ -34,10 +53,10 @@ static void vulkan_can_export(void)
     pair p;
     pair_open(&p);
     VkExternalSemaphoreProperties properties = raw_binary_properties(&p.vk);
-    MEASURED("binary_opaque_fd", "features 0x%x, compatible 0x%x, export from imported 0x%x",
-             (unsigned)properties.externalSemaphoreFeatures,
-             (unsigned)properties.compatibleHandleTypes,
-             (unsigned)properties.exportFromImportedHandleTypes);
+    ANSWER("features of an opaque fd", "0x%x", (unsigned)properties.externalSemaphoreFeatures);
+    ANSWER("compatible handle types", "0x%x", (unsigned)properties.compatibleHandleTypes);
+    ANSWER("export from imported handle types", "0x%x",
+           (unsigned)properties.exportFromImportedHandleTypes);
     if (!p.cu->software)
         REQUIRE(properties.externalSemaphoreFeatures &
                 VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
@@ -50,6 +69,7 @@ static void vulkan_waits_for_cuda(void)
     shared_binary ready;
     shared_buffer b;
     raw_vk_buffer host;
+    size_t wrong = 0;
     pair_open(&p);
     shared_binary_open(&p, &ready);
     shared_buffer_open(&p, SIZE, 0, false, &b);
@@ -61,9 +81,10 @@ static void vulkan_waits_for_cuda(void)
         raw_vk_copy(&p.vk, &b.vk, 0, &host, 0, SIZE, raw_binary_turn_begin(p.cu, &copy));
         raw_binary_turn_end(p.cu, &copy);
         raw_vk_idle(&p.vk);
-        require_words(host.mapped, SIZE / 4, 0xc0da0000u + turn);
+        wrong += wrong_words(host.mapped, SIZE / 4, 0xc0da0000u + turn);
     }
     CU_OK(p.cu->StreamSynchronize(p.stream));
+    answer_wrong("words that Vulkan saw in 10 turns", wrong, (size_t)10 * SIZE / 4);
     raw_vk_buffer_destroy(&p.vk, &host);
     shared_buffer_close(&p, &b);
     shared_binary_close(&p, &ready);
@@ -77,6 +98,7 @@ static void cuda_waits_for_vulkan(void)
     shared_buffer b;
     CUdeviceptr copy = 0;
     uint32_t *found = malloc(SIZE);
+    size_t wrong = 0;
     pair_open(&p);
     REQUIRE(found != NULL);
     shared_binary_open(&p, &done);
@@ -90,9 +112,10 @@ static void cuda_waits_for_vulkan(void)
         CU_OK(p.cu->MemcpyDtoDAsync(copy, b.pointer, SIZE, p.stream));
         CU_OK(p.cu->StreamSynchronize(p.stream));
         cuda_read(&p, copy, found, SIZE);
-        require_words(found, SIZE / 4, 0xfeed0000u + turn);
+        wrong += wrong_words(found, SIZE / 4, 0xfeed0000u + turn);
         raw_vk_idle(&p.vk);
     }
+    answer_wrong("words that CUDA saw in 10 turns", wrong, (size_t)10 * SIZE / 4);
     free(found);
     CU_OK(p.cu->MemFree(copy));
     shared_buffer_close(&p, &b);
@@ -136,10 +159,13 @@ static void alternate(uint32_t queue)
     CU_OK(p.cu->StreamSynchronize(p.stream));
     raw_vk_idle(&p.vk);
     cuda_read(&p, history, seen, TURNS * 4);
+    size_t by_cuda = 0, by_vulkan = 0;
     for (uint32_t k = 0; k < TURNS; k++) {
-        REQUIRE_EQ(seen[k], 1000 + k);
-        REQUIRE_EQ(((const uint32_t *)host.mapped)[k], ~k);
+        by_cuda += seen[k] != 1000 + k;
+        by_vulkan += ((const uint32_t *)host.mapped)[k] != ~k;
     }
+    answer_wrong("words that CUDA saw", by_cuda, TURNS);
+    answer_wrong("words that Vulkan saw", by_vulkan, TURNS);
     free(seen);
     CU_OK(p.cu->MemFree(history));
     raw_vk_buffer_destroy(&p.vk, &host);
@@ -174,14 +200,14 @@ static void one_wait_a_signal(void)
     shared_binary_open(&p, &s);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    answer_taken("CUDA's signal, by Vulkan", vulkan_takes(&p, &s));
     raw_binary_signal(&p.vk, p.cu, &s.peer); /* so it was reset */
     raw_vk_idle(&p.vk);
     CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
-    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    answer_stream(&p, "CUDA's wait for Vulkan's signal");
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    answer_taken("CUDA's next signal, by Vulkan", vulkan_takes(&p, &s));
     shared_binary_close(&p, &s);
     pair_close(&p);
 }
@@ -197,7 +223,7 @@ static void signaled_before_the_import(void)
     raw_vk_idle(&p.vk);
     CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &s.cu));
     CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
-    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    answer_stream(&p, "a wait for a signal that came before the import");
     shared_binary_close(&p, &s);
     pair_close(&p);
 }
@@ -212,10 +238,10 @@ static void imported_twice(void)
     CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &second));
     raw_binary_signal(&p.vk, p.cu, &s.peer);
     CU_OK(raw_cuda_wait(p.cu, second, 0, p.stream));
-    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    answer_stream(&p, "a wait through the second import");
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    answer_taken("a signal through the first import, by Vulkan", vulkan_takes(&p, &s));
     raw_vk_idle(&p.vk);
     CU_OK(p.cu->DestroyExternalSemaphore(second));
     shared_binary_close(&p, &s);
@@ -232,10 +258,10 @@ static void values_are_ignored(void)
     for (uint64_t value = 7; value > 3; value--) { /* not even backwards means anything */
         CU_OK(raw_cuda_signal(p.cu, s.cu, value, p.stream));
         CU_OK(p.cu->StreamSynchronize(p.stream));
-        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+        answer_taken(answer_key("a signal of %d", (int)value), vulkan_takes(&p, &s));
         raw_binary_signal(&p.vk, p.cu, &s.peer);
         CU_OK(raw_cuda_wait(p.cu, s.cu, UINT64_C(1) << (8 * value), p.stream));
-        CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+        answer_stream(&p, answer_key("a wait for 1 << %d", 8 * (int)value));
         raw_vk_idle(&p.vk);
     }
     shared_binary_close(&p, &s);
@@ -246,13 +272,14 @@ static void fds_return(void)
 {
     pair p;
     size_t before = 0;
+    unsigned consumed = 0;
     pair_open(&p);
     for (int turn = 0; turn < 20; turn++) {
         shared_binary s;
         raw_binary_create(&p.vk, p.cu, &s.peer);
         int fd = raw_binary_fd(&p.vk, &s.peer), same = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         CU_OK(raw_cuda_import_binary(p.cu, fd, &s.cu));
-        REQUIRE(!fd_open(fd) || !same_file(fd, same)); /* consumed */
+        consumed += !fd_open(fd) || !same_file(fd, same);
         close(same);
         CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
         CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -265,21 +292,23 @@ static void fds_return(void)
         }
         if (turn == 1) before = test_open_fds();
     }
-    REQUIRE_EQ(test_open_fds(), before);
+    const size_t after = test_open_fds();
+    ANSWER("fds consumed by an import", "%u of 20", consumed);
+    ANSWER("fds more after 18 turns", "%ld", (long)after - (long)before);
+    REQUIRE(consumed == 20 && after == before);
     pair_close(&p);
 }
 
 /* Both imports get a duplicate, so what becomes of the number can be told. Unless refused, the
  * import is used by nobody: only its answer matters. */
-static void report_import(pair *p, const char *row, const char *what, int fd, bool as_timeline)
+static void answer_import(pair *p, const char *what, int fd, bool as_timeline)
 {
     CUexternalSemaphore semaphore = NULL;
     int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     CUresult result = as_timeline ? raw_cuda_import_timeline(p->cu, given, &semaphore)
                                   : raw_cuda_import_binary(p->cu, given, &semaphore);
     bool still_open = fd_open(given) && same_file(given, fd);
-    MEASURED(row, "%s: %s, fd %s", what, raw_cuda_result_name(result),
-             still_open ? "open" : "closed");
+    ANSWER(what, "%s, fd %s", raw_cuda_result_name(result), still_open ? "open" : "closed");
     if (result == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
     if (p->cu->software) {
         CU_IS(result, CUDA_ERROR_UNKNOWN);
@@ -296,10 +325,8 @@ static void imported_as_the_other_type(void)
     pair_open(&p);
     VkSemaphore timeline = raw_vk_timeline(&p.vk, 0, true);
     raw_binary_create(&p.vk, p.cu, &binary);
-    report_import(&p, "semaphore_of_the_other_type", "binary as TIMELINE_SEMAPHORE_FD",
-                  raw_binary_fd(&p.vk, &binary), true);
-    report_import(&p, "semaphore_of_the_other_type", "timeline as OPAQUE_FD",
-                  raw_vk_semaphore_fd(&p.vk, timeline), false);
+    answer_import(&p, "binary as TIMELINE_SEMAPHORE_FD", raw_binary_fd(&p.vk, &binary), true);
+    answer_import(&p, "timeline as OPAQUE_FD", raw_vk_semaphore_fd(&p.vk, timeline), false);
     raw_binary_destroy(&p.vk, &binary);
     raw_vk_semaphore_destroy(&p.vk, timeline);
     pair_close(&p);
@@ -307,22 +334,21 @@ static void imported_as_the_other_type(void)
 
 static void wrong_fds(void)
 {
-    static const char row[] = "import_wrong_binary_fd";
     pair p;
     raw_vk_buffer memory;
     int ends[2];
     pair_open(&p);
     REQUIRE(pipe(ends) == 0);
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &memory);
-    report_import(&p, row, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
-    report_import(&p, row, "pipe_read", ends[0], false);
-    report_import(&p, row, "pipe_write", ends[1], false);
-    report_import(&p, row, "eventfd", eventfd(0, EFD_CLOEXEC), false);
-    report_import(&p, row, "program_file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
-    report_import(&p, row, "memory", raw_vk_buffer_fd(&p.vk, &memory), false);
+    answer_import(&p, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
+    answer_import(&p, "pipe_read", ends[0], false);
+    answer_import(&p, "pipe_write", ends[1], false);
+    answer_import(&p, "eventfd", eventfd(0, EFD_CLOEXEC), false);
+    answer_import(&p, "program_file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
+    answer_import(&p, "memory", raw_vk_buffer_fd(&p.vk, &memory), false);
     CUexternalSemaphore semaphore = NULL;
     CUresult result = raw_cuda_import_binary(p.cu, -1, &semaphore);
-    MEASURED(row, "number -1: %s", raw_cuda_result_name(result));
+    ANSWER("number -1", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS && semaphore == NULL);
     raw_vk_buffer_destroy(&p.vk, &memory);
     pair_close(&p);
@@ -336,6 +362,7 @@ static void round_trips(void)
     pair_open(&p);
     shared_binary_open(&p, &there);
     shared_binary_open(&p, &back);
+    CUresult last = CUDA_SUCCESS;
     for (uint32_t queue = 0; queue < p.vk.queue_count && queue < 3; queue++) {
         double start = test_now_us();
         for (int k = 0; k < TURNS; k++) {
@@ -346,12 +373,14 @@ static void round_trips(void)
             raw_binary_turn_end(p.cu, &turn);
             CU_OK(raw_cuda_wait(p.cu, back.cu, 0, p.stream));
         }
-        CU_OK(p.cu->StreamSynchronize(p.stream));
+        last = p.cu->StreamSynchronize(p.stream);
+        CU_OK(last);
         MEASURED("binary_round_trip", "queue family %u%s: %.1f us", queue,
                  there.peer.peer >= 0 ? ", the other side played" : "",
                  (test_now_us() - start) / TURNS);
         raw_vk_idle(&p.vk);
     }
+    ANSWER("the stream after 200 turns a queue", "%s", raw_cuda_result_name(last));
     shared_binary_close(&p, &there);
     shared_binary_close(&p, &back);
     pair_close(&p);

@@ -13,11 +13,23 @@ static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
     return status;
 }
 
+static void answer_status(const char *key, CUstreamCaptureStatus status,
+                          CUstreamCaptureStatus expected)
+{
+    ANSWER(key, "%s",
+           status == CU_STREAM_CAPTURE_STATUS_NONE     ? "none"
+           : status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? "active"
+                                                       : "invalidated");
+    REQUIRE_EQ(status, expected);
+}
+
 /* The capture ends with this error, without a graph, and the stream works again. */
-static void require_broken(graph_bench *b, CUstream stream, CUresult error)
+static void require_broken(graph_bench *b, const char *key, CUstream stream, CUresult error)
 {
     CUgraph graph = (CUgraph)(void *)b;
-    CU_IS(b->p.cu->StreamEndCapture(stream, &graph), error);
+    CUresult end = b->p.cu->StreamEndCapture(stream, &graph);
+    ANSWER(key, "%s, %s", raw_cuda_result_name(end), graph == NULL ? "no graph" : "a graph");
+    CU_IS(end, error);
     REQUIRE(graph == NULL);
     REQUIRE_EQ(status_of(b, stream), CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(graph_kernel(b, b->write, 77, stream));
@@ -36,10 +48,10 @@ static void nothing_runs(void)
 {
     graph_bench b;
     graph_bench_open(&b);
-    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status("before", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
     graph_begin(&b, b.p.stream);
-    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status("in it", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_status("in it, another stream", status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
     CU_OK(raw_cuda_signal(b.p.cu, b.out.cu, 1, b.p.stream));
     CUstreamCaptureStatus status;
@@ -53,14 +65,18 @@ static void nothing_runs(void)
     REQUIRE_EQ(num_next, 1);
     CUgraphNodeType type;
     CU_OK(b.p.cu->GraphNodeGetType(next[0], &type));
+    ANSWER("the last node after a kernel and a signal", "one, of type %d", (int)type);
     REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
     graph = graph_end(&b, b.p.stream);
+    ANSWER("the graph", "%s", graph == captured ? "the one it told of" : "another one");
     REQUIRE(graph == captured);
-    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    answer_status("after it", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 0);
+    const unsigned long long counter = raw_vk_timeline_value(&b.p.vk, b.out.vk);
     uint32_t word = 1;
     cuda_read(&b.p, b.words + 4, &word, 4);
+    ANSWER("what has run", "counter %llu, word %u", counter, (unsigned)word);
+    REQUIRE_EQ(counter, 0);
     REQUIRE_EQ(word, 0);
     CU_OK(b.p.cu->GraphDestroy(graph));
     graph_bench_close(&b);
@@ -77,7 +93,7 @@ static void forks_and_joins(void)
     CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
     CU_OK(cu->EventRecord(fork, b.p.stream));
     CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
-    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_status("the forked stream", status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
     CU_OK(raw_cuda_wait(cu, b.in.cu, 1, b.other));
     CU_OK(graph_kernel(&b, b.add, 10, b.other));
     CU_OK(cu->EventRecord(join, b.other));
@@ -85,18 +101,22 @@ static void forks_and_joins(void)
     CU_OK(cu->StreamWaitEvent(b.p.stream, join, 0));
     CU_OK(graph_kernel(&b, b.add, 100, b.p.stream));
     CUgraph graph = graph_end(&b, b.p.stream);
-    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
-    REQUIRE_EQ(graph_count(&b, graph), 5);
+    answer_status("the forked stream after it", status_of(&b, b.other),
+                  CU_STREAM_CAPTURE_STATUS_NONE);
     size_t edges = 0;
     CU_OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
+    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(&b, graph), edges);
+    REQUIRE_EQ(graph_count(&b, graph), 5);
     REQUIRE_EQ(edges, 5);
     CUgraphExec exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     graph_require_pending(&b, b.p.stream);
-    CU_OK(cu->StreamSynchronize(b.other)); /* the launch is none of its work */
+    /* the launch is none of its work */
+    answer_is("the forked stream while the launch waits", cu->StreamSynchronize(b.other),
+              CUDA_SUCCESS);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     CU_OK(cu->StreamSynchronize(b.p.stream));
-    graph_require_words(&b, 1, 110);
+    graph_answer_words(&b, "words after a launch", 1, 110);
     REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 1);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
@@ -114,8 +134,9 @@ static void unjoined(void)
     CU_OK(b.p.cu->EventRecord(fork, b.p.stream));
     CU_OK(b.p.cu->StreamWaitEvent(b.other, fork, 0));
     CU_OK(graph_kernel(&b, b.write, 1, b.other));
-    require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
+    require_broken(&b, "its end", b.p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    answer_status("the forked stream after it", status_of(&b, b.other),
+                  CU_STREAM_CAPTURE_STATUS_NONE);
     CU_OK(b.p.cu->EventDestroy(fork));
     graph_bench_close(&b);
 }
@@ -129,12 +150,18 @@ static void asked_for_its_work(void)
     for (int waits = 0; waits < 2; waits++) {
         CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
         CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
-        CU_IS(waits ? cu->StreamSynchronize(b.p.stream) : cu->StreamQuery(b.p.stream),
-              CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-        CU_IS(graph_kernel(&b, b.write, 1, b.p.stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        CU_IS(raw_cuda_signal(cu, b.out.cu, 1, b.p.stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        const char *call = waits ? "cuStreamSynchronize" : "cuStreamQuery";
+        answer_is(call, waits ? cu->StreamSynchronize(b.p.stream) : cu->StreamQuery(b.p.stream),
+                  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        answer_status(answer_key("the capture after %s", call), status_of(&b, b.p.stream),
+                      CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+        answer_is(answer_key("a launch after %s", call), graph_kernel(&b, b.write, 1, b.p.stream),
+                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        answer_is(answer_key("a signal after %s", call),
+                  raw_cuda_signal(cu, b.out.cu, 1, b.p.stream),
+                  CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        require_broken(&b, answer_key("the end after %s", call), b.p.stream,
+                       CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
     graph_bench_close(&b);
 }
@@ -148,17 +175,16 @@ static void captured_events(void)
     CUevent event = new_event(&b);
     CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     CU_OK(cu->EventRecord(event, b.p.stream));
-    CU_IS(cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
+    answer_is("queried in its capture", cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
-    MEASURED("captured_event", "queried in its capture, which then ends with %s",
-             raw_cuda_result_name(end));
+    ANSWER("the capture's end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    MEASURED("captured_event", "after it: query %s, wait %s",
-             raw_cuda_result_name(cu->EventQuery(event)),
-             raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
+    ANSWER("queried after it", "%s", raw_cuda_result_name(cu->EventQuery(event)));
+    ANSWER("waited for after it", "%s",
+           raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
     CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
-    CU_OK(cu->EventSynchronize(event));
+    answer_is("recorded anew", cu->EventSynchronize(event), CUDA_SUCCESS);
     CU_OK(cu->EventDestroy(event));
     graph_bench_close(&b);
 }
@@ -175,15 +201,16 @@ static void waits_for_uncaptured_work(void)
     CUresult never = cu->StreamWaitEvent(b.p.stream, event, 0);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
-    MEASURED("capture_waits", "for an event that was never recorded: %s, and ends with %s",
-             raw_cuda_result_name(never), raw_cuda_result_name(end));
+    ANSWER("a wait for an event that was never recorded", "%s", raw_cuda_result_name(never));
+    ANSWER("and its end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(graph_kernel(&b, b.write, 1, b.other));
     CU_OK(cu->EventRecord(event, b.other));
     CU_OK(cu->StreamSynchronize(b.other));
     graph_begin(&b, b.p.stream);
-    CU_IS(cu->StreamWaitEvent(b.p.stream, event, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    answer_is("a wait for work outside", cu->StreamWaitEvent(b.p.stream, event, 0),
+              CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    require_broken(&b, "and the end of that", b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CU_OK(cu->EventDestroy(event));
     graph_bench_close(&b);
 }
@@ -197,12 +224,13 @@ static void two_captures_do_not_merge(void)
     graph_begin(&b, b.other);
     CU_OK(graph_kernel(&b, b.write, 1, b.other));
     CU_OK(b.p.cu->EventRecord(event, b.other));
-    CU_IS(b.p.cu->StreamWaitEvent(b.p.stream, event, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    answer_is("a wait for the other one's event", b.p.cu->StreamWaitEvent(b.p.stream, event, 0),
+              CUDA_ERROR_STREAM_CAPTURE_MERGE);
     CUgraph graphs[2] = {NULL, NULL};
     CUresult ends[2] = {b.p.cu->StreamEndCapture(b.p.stream, &graphs[0]),
                         b.p.cu->StreamEndCapture(b.other, &graphs[1])};
-    MEASURED("capture_merge", "the one that waited ends with %s, the other one with %s",
-             raw_cuda_result_name(ends[0]), raw_cuda_result_name(ends[1]));
+    ANSWER("the one that waited ends", "%s", raw_cuda_result_name(ends[0]));
+    ANSWER("the other one ends", "%s", raw_cuda_result_name(ends[1]));
     CU_IS(ends[0], CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graphs[1] != NULL) CU_OK(b.p.cu->GraphDestroy(graphs[1]));
     CU_OK(b.p.cu->EventDestroy(event));
@@ -236,18 +264,19 @@ static void ends_where_it_began(void)
     graph_begin(&b, b.p.stream);
     REQUIRE(pthread_create(&thread, NULL, end_elsewhere, &e) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
-    CU_IS(e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    answer_is("in the wrong thread", e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
-    MEASURED("capture_ends", "after a try in the wrong thread: %s", raw_cuda_result_name(end));
+    ANSWER("after a try in the wrong thread", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
 
     graph_begin(&b, b.p.stream);
     CU_OK(cu->EventRecord(fork, b.p.stream));
     CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
-    CU_IS(cu->StreamEndCapture(b.other, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    answer_is("in the wrong stream", cu->StreamEndCapture(b.other, &graph),
+              CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     graph = NULL;
     end = cu->StreamEndCapture(b.p.stream, &graph);
-    MEASURED("capture_ends", "after a try in the wrong stream: %s", raw_cuda_result_name(end));
+    ANSWER("after a try in the wrong stream", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->EventDestroy(fork));
 
@@ -277,13 +306,14 @@ static void legacy_beside_a_blocking_stream(void)
     CUstreamCaptureStatus status;
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CU_IS(cu->StreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    REQUIRE_EQ(status_of(&b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    CU_IS(graph_kernel(&b, b.write, 1, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    answer_is("cuStreamIsCapturing of the legacy stream", cu->StreamIsCapturing(NULL, &status),
+              CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    answer_status("the capture then", status_of(&b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_is("a launch in the legacy stream", graph_kernel(&b, b.write, 1, NULL),
+              CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(blocking, &graph);
-    MEASURED("capture_legacy", "after a launch in the legacy stream: %s",
-             raw_cuda_result_name(end));
+    ANSWER("the capture's end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(graph_kernel(&b, b.write, 1, NULL));
     CU_OK(cu->StreamSynchronize(NULL));

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,6 +162,56 @@ void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offs
 
     free(found);
     free(expected);
+}
+
+void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
+                        CUdeviceptr pointer, size_t size, uint32_t seed)
+{
+    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
+    const unsigned char *bytes = (const unsigned char *)found;
+    REQUIRE(found != NULL);
+    raw_vk_write(&p->vk, buffer, offset, expected, size);
+    cuda_read(p, pointer, found, size);
+    size_t wrong = image_wrong_bytes(bytes, (const unsigned char *)expected, size);
+
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] = ~expected[i];
+    CU_OK(raw_cuda_upload(p->cu, pointer, expected, size));
+    memset(found, 0, size);
+    raw_vk_read(&p->vk, buffer, offset, found, size);
+    wrong += image_wrong_bytes(bytes, (const unsigned char *)expected, size);
+
+    raw_vk_fill(&p->vk, buffer, offset, size, seed ^ 0x5aa5c33cu, NULL);
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] = seed ^ 0x5aa5c33cu;
+    cuda_read(p, pointer, found, size);
+    wrong += image_wrong_bytes(bytes, (const unsigned char *)expected, size);
+    free(found);
+    free(expected);
+    ANSWER(key, "%zu bytes wrong of 3 x %zu", wrong, size);
+    REQUIRE_EQ(wrong, 0);
+}
+
+void answer_wrong(const char *key, size_t wrong, size_t all)
+{
+    ANSWER(key, "%zu wrong of %zu", wrong, all);
+    REQUIRE_EQ(wrong, 0);
+}
+
+void answer_is(const char *key, CUresult result, CUresult expected)
+{
+    ANSWER(key, "%s", raw_cuda_result_name(result));
+    CU_IS(result, expected);
+}
+
+const char *answer_key(const char *format, ...)
+{
+    static _Thread_local char key[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(key, sizeof key, format, args);
+    va_end(args);
+    return key;
 }
 
 bool fd_open(int fd)

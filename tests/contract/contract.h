@@ -51,6 +51,14 @@ void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offs
                          CUdeviceptr pointer, size_t size, uint32_t seed);
 /* size / 4 words that differ from word to word and from seed to seed; freed by the caller. */
 uint32_t *pattern_words(size_t size, uint32_t seed);
+/* The same, with the bytes that are wrong counted, and answered. */
+void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
+                        CUdeviceptr pointer, size_t size, uint32_t seed);
+/* Answers what was wrong of how much, or what a call returned, and requires 0, or that result. */
+void answer_wrong(const char *key, size_t wrong, size_t all);
+void answer_is(const char *key, CUresult result, CUresult expected);
+/* A key of several parts for ANSWER. This thread's next call overwrites it. */
+const char *answer_key(const char *format, ...) TEST_PRINTF(1, 2);
 
 /* Whether both numbers are open and name the same open file. */
 bool same_file(int a, int b);

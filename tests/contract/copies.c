@@ -43,14 +43,18 @@ static void two_close(two *w)
     raw_cuda_require_empty(w->cu);
 }
 
+static size_t wrong_of(const uint32_t *found, const uint32_t *expected, size_t size)
+{
+    return image_wrong_bytes((const unsigned char *)found, (const unsigned char *)expected, size);
+}
+
 /* The words of memory[1], which were copied there. */
 static size_t wrong_bytes(const two *w, const uint32_t *expected)
 {
     uint32_t *found = calloc(1, SIZE);
     REQUIRE(found != NULL);
     CU_OK(w->cu->MemcpyDtoH(found, w->memory[1], SIZE));
-    const size_t wrong =
-        image_wrong_bytes((unsigned char *)found, (const unsigned char *)expected, SIZE);
+    const size_t wrong = wrong_of(found, expected, SIZE);
     free(found);
     return wrong;
 }
@@ -66,6 +70,9 @@ static void between_devices(void)
         CU_OK(cu->DeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)attribute, 0, 1));
         MEASURED("peers", "P2P attribute %d: %d", attribute, value);
     }
+    static const char *const ways[] = {"cuMemcpyPeerAsync in the source's stream",
+                                       "cuMemcpyPeerAsync in the destination's stream",
+                                       "cuMemcpyPeer"};
     /* Neither needs access to be enabled; each in a stream of either device, then synchronous. */
     for (int way = 0; way < 3; way++) {
         uint32_t *words = pattern_words(SIZE, (uint32_t)way * 77);
@@ -82,7 +89,7 @@ static void between_devices(void)
             CU_OK(cu->CtxSynchronize());
         }
         CU_OK(cu->CtxSetCurrent(w.context[1]));
-        REQUIRE_EQ(wrong_bytes(&w, words), 0);
+        answer_wrong(ways[way], wrong_bytes(&w, words), SIZE);
         free(words);
     }
     CU_OK(cu->CtxSetCurrent(w.context[0]));
@@ -101,7 +108,8 @@ static void between_devices(void)
     } else {
         CU_IS(cu->CtxEnablePeerAccess(w.context[1], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     }
-    CU_IS(cu->CtxEnablePeerAccess(w.context[1], 1), CUDA_ERROR_INVALID_VALUE);
+    answer_is("peer access with an unknown flag", cu->CtxEnablePeerAccess(w.context[1], 1),
+              CUDA_ERROR_INVALID_VALUE);
     two_close(&w);
 }
 
@@ -148,12 +156,12 @@ static void arrays_between_devices(void)
                             .Height = H,
                             .Depth = D};
     CUresult result = cu->Memcpy3DPeerAsync(&c, w.stream[1]);
-    MEASURED("peer_arrays", "array to array: %s", raw_cuda_result_name(result));
+    ANSWER("array to array", "%s", raw_cuda_result_name(result));
     if (cu->software) CU_OK(result);
     CU_OK(cu->StreamSynchronize(w.stream[1]));
     if (result == CUDA_SUCCESS) {
         CU_OK(raw_cuda_read_box(cu, array[1], found, W * 4, H, D));
-        REQUIRE_EQ_BYTES(found, words, BYTES);
+        answer_wrong("bytes of it", wrong_of(found, words, BYTES), BYTES);
     }
     /* An array here from memory there, which needs no array access over the link. */
     for (size_t i = 0; i < BYTES / 4; i++)
@@ -167,13 +175,13 @@ static void arrays_between_devices(void)
     c.dstArray = array[0];
     c.dstContext = w.context[0];
     result = cu->Memcpy3DPeerAsync(&c, w.stream[1]);
-    MEASURED("peer_arrays", "memory to array: %s", raw_cuda_result_name(result));
+    ANSWER("memory to array", "%s", raw_cuda_result_name(result));
     if (cu->software) CU_OK(result);
     CU_OK(cu->StreamSynchronize(w.stream[1]));
     CU_OK(cu->CtxSetCurrent(w.context[0]));
     if (result == CUDA_SUCCESS) {
         CU_OK(raw_cuda_read_box(cu, array[0], found, W * 4, H, D));
-        REQUIRE_EQ_BYTES(found, words, BYTES);
+        answer_wrong("bytes of that", wrong_of(found, words, BYTES), BYTES);
     }
     CU_OK(cu->EventDestroy(written));
     for (int i = 0; i < 2; i++) {
@@ -252,7 +260,7 @@ static void through_host_memory(void)
     CU_OK(cu->Memcpy3DAsync(&c, w.stream[1]));
     CU_OK(cu->StreamSynchronize(w.stream[1]));
     CU_OK(raw_cuda_read_array(cu, array[1], found, W * 4, H));
-    REQUIRE_EQ_BYTES(found, words, BYTES);
+    answer_wrong("bytes of an array through pinned memory", wrong_of(found, words, BYTES), BYTES);
     CU_OK(cu->CtxSetCurrent(w.context[0]));
     CU_OK(cu->EventDestroy(copied));
     CU_OK(cu->MemFreeHost(pinned));

@@ -36,10 +36,12 @@ static void memory_of_another_gpu(void)
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
     int fd = raw_vk_buffer_fd(&p.vk, &vk);
     int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    CU_IS(raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory),
-          CUDA_ERROR_UNKNOWN);
+    CUresult result = raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory);
+    const bool still_open = fd_open(given) && same_file(given, fd);
+    ANSWER("import", "%s, fd %s", raw_cuda_result_name(result), still_open ? "open" : "closed");
+    CU_IS(result, CUDA_ERROR_UNKNOWN);
     REQUIRE(memory == NULL);
-    REQUIRE(!fd_open(given) || !same_file(given, fd)); /* the failed import closed it */
+    REQUIRE(!still_open); /* the failed import closed it */
     REQUIRE(fd_open(fd));
     close(fd);
     raw_vk_buffer_destroy(&p.vk, &vk);
@@ -52,8 +54,8 @@ static void timeline_of_another_gpu(void)
     shared_timeline t;
     open_crossed(&p);
     shared_timeline_open(&p, 0, &t); /* imports */
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 5, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    answer_is("signal", raw_cuda_signal(p.cu, t.cu, 5, p.stream), CUDA_SUCCESS);
+    answer_is("the stream then", p.cu->StreamSynchronize(p.stream), CUDA_SUCCESS);
     /* On one host the other side never heard of it, on another (two H200 on NVLink) it did. */
     bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, 200);
     MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
@@ -67,7 +69,6 @@ static void timeline_of_another_gpu(void)
 /* Presumably as with timelines: reported, and of the twin required. */
 static void binary_of_another_gpu(void)
 {
-    static const char row[] = "binary_of_another_gpu";
     pair p;
     raw_binary binary;
     CUexternalSemaphore semaphore = NULL;
@@ -75,16 +76,17 @@ static void binary_of_another_gpu(void)
     raw_binary_create(&p.vk, p.cu, &binary);
     int fd = raw_binary_fd(&p.vk, &binary), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     CUresult result = raw_cuda_import_binary(p.cu, given, &semaphore);
-    MEASURED(row, "import %s, fd %s", raw_cuda_result_name(result),
-             fd_open(given) && same_file(given, fd) ? "open" : "closed");
+    ANSWER("import", "%s, fd %s", raw_cuda_result_name(result),
+           fd_open(given) && same_file(given, fd) ? "open" : "closed");
     close(fd);
     if (p.cu->software) CU_OK(result);
     if (result != CUDA_SUCCESS) test_pass();
     result = raw_cuda_signal(p.cu, semaphore, 0, p.stream);
     CUresult after = stream_result(&p, 3000);
     bool came = raw_binary_wait(&p.vk, p.cu, &binary, 500);
-    MEASURED(row, "signal %s, the stream %s, Vulkan's wait: %s", raw_cuda_result_name(result),
-             raw_cuda_result_name(after), came ? "taken" : "not there");
+    ANSWER("signal", "%s, the stream %s", raw_cuda_result_name(result),
+           raw_cuda_result_name(after));
+    MEASURED("binary_of_another_gpu", "Vulkan's wait: %s", came ? "taken" : "not there");
     if (!p.cu->software) test_pass(); /* Vulkan may wait for ever */
     CU_OK(after);
     REQUIRE(!came);
@@ -163,7 +165,7 @@ static void vmm_memory_of_another_gpu(void)
                                        .memoryTypeIndex = memory_type};
     VkDeviceMemory imported = VK_NULL_HANDLE;
     VkResult result = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
-    MEASURED("vulkan_import_of_another_gpus_vmm", "VkResult %d", (int)result);
+    ANSWER("Vulkan's import", "VkResult %d", (int)result);
     if (result == VK_SUCCESS) {
         raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type},
                       vk;
@@ -176,6 +178,7 @@ static void vmm_memory_of_another_gpu(void)
         for (size_t i = 0; i < SIZE / 4; i++)
             right += found[i] == 0x13572468u;
         MEASURED("words_right_of_another_gpus_vmm", "%zu of %u", right, SIZE / 4);
+        ANSWER("what Vulkan then sees", "%s", right < SIZE / 4 ? "wrong words" : "the memory");
         REQUIRE(right < SIZE / 4);
         raw_vk_buffer_destroy(&p.vk, &vk);
         free(found);
@@ -201,6 +204,7 @@ static void vmm_access_for_peers(void)
     CUcontext other = raw_cuda_context(p.cu, 0);
     REQUIRE(other != NULL);
     cuda_read(&p, memory.pointer + SIZE - 4, &word, sizeof word);
+    ANSWER("a word read by the peer", "%s", word == 0x24681357u ? "right" : "wrong");
     REQUIRE_EQ(word, 0x24681357u);
     CU_OK(p.cu->CtxSetCurrent(p.context));
     CU_OK(p.cu->DevicePrimaryCtxRelease(0));

@@ -39,6 +39,14 @@ static void frame_set(graph_bench *b, frame *f, uint64_t wait, unsigned seed, ui
     CU_OK(graph_set_signal(b, f->exec, f->signal, b->out.cu, signal));
 }
 
+/* What `out` is at. */
+static void answer_counter(graph_bench *b, const char *when, uint64_t expected)
+{
+    const uint64_t value = raw_vk_timeline_value(&b->p.vk, b->out.vk);
+    ANSWER(answer_key("counter %s", when), "%llu", (unsigned long long)value);
+    REQUIRE_EQ(value, expected);
+}
+
 /* A wait node holds a launch until the host has signaled, or a queue, whichever the value is. */
 static void values_of_each_launch(void)
 {
@@ -58,7 +66,7 @@ static void values_of_each_launch(void)
                           &(raw_vk_job){.signal = b.in.vk, .signal_value = k, .pending = true});
         REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, k, FAR_MS));
         CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-        graph_require_words(&b, k == 1 ? 100 : 100 + k, 0);
+        graph_answer_words(&b, answer_key("words after launch %u", k), k == 1 ? 100 : 100 + k, 0);
     }
     raw_vk_idle(&b.p.vk);
     frame_close(&b, &f);
@@ -80,12 +88,12 @@ static void set_after_launch(void)
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 10, FAR_MS));
     graph_require_pending(&b, b.p.stream);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 10);
+    answer_counter(&b, "after the first launch's wait is over", 10);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 2);
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 20, FAR_MS));
     CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 20);
-    graph_require_words(&b, 2, 0);
+    answer_counter(&b, "after the second one's", 20);
+    graph_answer_words(&b, "words of the second launch", 2, 0);
     frame_close(&b, &f);
     graph_bench_close(&b);
 }
@@ -101,12 +109,12 @@ static void launches_in_two_streams(void)
     frame_set(&b, &f, 0, 2, 20); /* it could go on at once */
     CU_OK(b.p.cu->GraphLaunch(f.exec, b.other));
     graph_require_pending(&b, b.other);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 0);
+    answer_counter(&b, "while the first launch waits", 0);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     CU_OK(b.p.cu->StreamSynchronize(b.other));
     CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 20);
-    graph_require_words(&b, 2, 0);
+    answer_counter(&b, "after both", 20);
+    graph_answer_words(&b, "words of the second launch", 2, 0);
     frame_close(&b, &f);
     graph_bench_close(&b);
 }
@@ -123,11 +131,11 @@ static void order_in_the_stream(void)
     CU_OK(b.p.cu->GraphLaunch(f.exec, b.p.stream));
     CU_OK(graph_kernel(&b, b.add, 3, b.p.stream));
     graph_require_pending(&b, b.p.stream);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 0);
+    answer_counter(&b, "while work before the launch waits", 0);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    graph_require_words(&b, 1, 3);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 10);
+    graph_answer_words(&b, "words of the launch and of the kernel after it", 1, 3);
+    answer_counter(&b, "after all", 10);
     frame_close(&b, &f);
     graph_bench_close(&b);
 }
@@ -142,11 +150,12 @@ static void destroyed_early(void)
     CU_OK(b.p.cu->GraphDestroy(f.graph));
     CU_OK(b.p.cu->GraphLaunch(f.exec, b.p.stream));
     graph_require_pending(&b, b.p.stream);
-    CU_OK(b.p.cu->GraphExecDestroy(f.exec));
+    answer_is("cuGraphExecDestroy while its launch waits", b.p.cu->GraphExecDestroy(f.exec),
+              CUDA_SUCCESS);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 10, FAR_MS));
-    CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    graph_require_words(&b, 1, 0);
+    answer_is("the stream after it", b.p.cu->StreamSynchronize(b.p.stream), CUDA_SUCCESS);
+    graph_answer_words(&b, "words of the launch", 1, 0);
     graph_bench_close(&b);
 }
 
@@ -173,7 +182,7 @@ static void branches(void)
     CUgraphExec exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     bool passed = raw_vk_timeline_wait(&b.p.vk, b.out.vk, 1, 1000);
-    MEASURED("graph_branches", "a branch beside one that waits: %s", passed ? "runs" : "waits too");
+    ANSWER("a branch beside one that waits", "%s", passed ? "runs" : "waits too");
     REQUIRE(passed || !cu->software);
     graph_require_pending(&b, b.p.stream);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
@@ -188,8 +197,7 @@ static void branches(void)
     exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     passed = stream_result(&b.p, 1000) == CUDA_SUCCESS;
-    MEASURED("graph_branches", "a branch that waits for another one: %s",
-             passed ? "goes on" : "hangs");
+    ANSWER("a branch that waits for another one", "%s", passed ? "goes on" : "hangs");
     REQUIRE(passed || !cu->software);
     if (!passed) raw_vk_timeline_signal(&b.p.vk, b.out.vk, 2);
     CU_OK(cu->StreamSynchronize(b.p.stream));
@@ -237,8 +245,10 @@ static void frames_ahead(void)
              "%.1f us a frame, of which the graph's calls %.1f us of the host",
              (test_now_us() - start) / FRAMES, cpu / FRAMES);
     CU_OK(cu->StreamSynchronize(b.p.stream));
+    size_t wrong = 0;
     for (uint32_t k = 0; k < FRAMES; k++)
-        REQUIRE_EQ(((const uint32_t *)host.mapped)[k], 1000 * k + 7);
+        wrong += ((const uint32_t *)host.mapped)[k] != 1000 * k + 7;
+    answer_wrong("words that Vulkan saw", wrong, FRAMES);
     raw_vk_idle(&b.p.vk);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
@@ -260,10 +270,9 @@ static void same_value_again(void)
     CU_OK(raw_cuda_signal(b.p.cu, b.out.cu, 9, b.p.stream));
     CUresult result = b.p.cu->GraphLaunch(f.exec, b.p.stream);
     CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    MEASURED("graph_same_value_again", "%s, the counter is %llu", raw_cuda_result_name(result),
-             (unsigned long long)raw_vk_timeline_value(&b.p.vk, b.out.vk));
-    CU_IS(result, b.p.cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), b.p.cu->software ? 9 : 5);
+    answer_is("a launch that signals 5 after 9", result,
+              b.p.cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    answer_counter(&b, "then", b.p.cu->software ? 9 : 5);
     frame_close(&b, &f);
     graph_bench_close(&b);
 }
@@ -282,10 +291,8 @@ static void binary_semaphores(void)
     CUresult signal = raw_cuda_signal(cu, ready.cu, 0, b.p.stream),
              wait = raw_cuda_wait(cu, done.cu, 0, b.p.stream);
     CU_OK(graph_kernel(&b, b.add, 1, b.p.stream));
-    MEASURED("graph_binary", "captured: signal %s, wait %s", raw_cuda_result_name(signal),
-             raw_cuda_result_name(wait));
-    CU_OK(signal);
-    CU_OK(wait);
+    answer_is("a signal captured", signal, CUDA_SUCCESS);
+    answer_is("a wait captured", wait, CUDA_SUCCESS);
     CUgraph graph = graph_end(&b, b.p.stream);
     CUgraphExec exec = graph_instantiate(&b, graph);
     for (int k = 0; k < 3; k++) {
@@ -294,7 +301,7 @@ static void binary_semaphores(void)
         raw_vk_submit(&b.p.vk, raw_vk_begin(&b.p.vk, 0), raw_binary_turn_begin(cu, &turn));
         raw_binary_turn_end(cu, &turn);
         CU_IS(stream_result(&b.p, FAR_MS), CUDA_SUCCESS);
-        graph_require_words(&b, 1, 1);
+        graph_answer_words(&b, answer_key("words after launch %d", k + 1), 1, 1);
     }
     raw_vk_idle(&b.p.vk);
     CU_OK(cu->GraphExecDestroy(exec));

@@ -50,16 +50,27 @@ CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, 
                                  NULL);
 }
 
-void graph_require_words(const graph_bench *b, unsigned seed, unsigned added)
+static size_t wrong_words(const graph_bench *b, unsigned seed, unsigned added)
 {
     uint32_t *found = malloc(GRAPH_SIZE), *expected = pattern_words(GRAPH_SIZE, seed);
+    size_t wrong = 0;
     REQUIRE(found != NULL);
-    for (size_t i = 0; i < GRAPH_WORDS; i++)
-        expected[i] += added;
     cuda_read(&b->p, b->words, found, GRAPH_SIZE);
-    REQUIRE_EQ_BYTES(found, expected, GRAPH_SIZE);
+    for (size_t i = 0; i < GRAPH_WORDS; i++)
+        wrong += found[i] != expected[i] + added;
     free(found);
     free(expected);
+    return wrong;
+}
+
+void graph_require_words(const graph_bench *b, unsigned seed, unsigned added)
+{
+    REQUIRE_EQ(wrong_words(b, seed, added), 0);
+}
+
+void graph_answer_words(const graph_bench *b, const char *key, unsigned seed, unsigned added)
+{
+    answer_wrong(key, wrong_words(b, seed, added), GRAPH_WORDS);
 }
 
 void graph_begin(const graph_bench *b, CUstream stream)
@@ -147,7 +158,7 @@ void graph_require_pending(const graph_bench *b, CUstream stream)
 
 void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUresult twin)
 {
-    MEASURED("graph_refused", "%s: %s", what, raw_cuda_result_name(actual));
+    ANSWER(what, "%s", raw_cuda_result_name(actual));
     REQUIRE(actual != CUDA_SUCCESS);
     if (b->p.cu->software) CU_IS(actual, twin);
 }
@@ -163,10 +174,11 @@ static void nodes_say_what_was_captured(void)
     CU_OK(graph_kernel(&b, b.write, 7, b.p.stream));
     CU_OK(raw_cuda_signal(cu, b.out.cu, 9, b.p.stream));
     CUgraph graph = graph_end(&b, b.p.stream);
-    REQUIRE_EQ(graph_count(&b, graph), 3);
     CUgraphNode from[4], to[4];
     size_t edges = 4;
     CU_OK(cu->GraphGetEdges(graph, from, to, &edges));
+    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(&b, graph), edges);
+    REQUIRE_EQ(graph_count(&b, graph), 3);
     REQUIRE_EQ(edges, 2);
 
     CUgraphNode signal = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
@@ -176,14 +188,20 @@ static void nodes_say_what_was_captured(void)
     CUDA_EXT_SEM_WAIT_NODE_PARAMS waits;
     CUDA_KERNEL_NODE_PARAMS launch;
     CU_OK(cu->GraphExternalSemaphoresSignalNodeGetParams(signal, &signals));
+    ANSWER("the signal's node", "%u semaphore, value %llu", signals.numExtSems,
+           (unsigned long long)signals.paramsArray[0].params.fence.value);
     REQUIRE_EQ(signals.numExtSems, 1);
     REQUIRE(signals.extSemArray[0] == b.out.cu);
     REQUIRE_EQ(signals.paramsArray[0].params.fence.value, 9);
     CU_OK(cu->GraphExternalSemaphoresWaitNodeGetParams(wait, &waits));
+    ANSWER("the wait's node", "%u semaphore, value %llu", waits.numExtSems,
+           (unsigned long long)waits.paramsArray[0].params.fence.value);
     REQUIRE_EQ(waits.numExtSems, 1);
     REQUIRE(waits.extSemArray[0] == b.in.cu);
     REQUIRE_EQ(waits.paramsArray[0].params.fence.value, 4);
     CU_OK(cu->GraphKernelNodeGetParams(kernel, &launch));
+    ANSWER("the kernel's node", "%u blocks of %u, last argument %u", launch.gridDimX,
+           launch.blockDimX, *(const unsigned *)launch.kernelParams[2]);
     REQUIRE_EQ(launch.gridDimX, GRAPH_WORDS / 256);
     REQUIRE_EQ(launch.blockDimX, 256);
     REQUIRE_EQ(*(const unsigned *)launch.kernelParams[2], 7);
@@ -203,13 +221,14 @@ static void nodes_say_what_was_captured(void)
     /* Nor can such a node be disabled. */
     graph_refused(&b, "a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0),
                   CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->GraphNodeSetEnabled(exec, kernel, 0));
+    answer_is("a disabled kernel", cu->GraphNodeSetEnabled(exec, kernel, 0), CUDA_SUCCESS);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 4);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 9, FAR_MS));
     CU_OK(cu->StreamSynchronize(b.p.stream));
     uint32_t first = 1;
     cuda_read(&b.p, b.words, &first, 4);
+    ANSWER("a word that the disabled kernel would have written", "%u", (unsigned)first);
     REQUIRE_EQ(first, 0);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
@@ -270,7 +289,9 @@ static void built_by_hand(void)
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &signal_params));
     const CUgraphNode from[] = {empty, host}, to[] = {host, signal};
     CU_OK(cu->GraphAddDependencies(graph, from, to, 2));
-    REQUIRE(cu->GraphAddDependencies(graph, from, to, 1) != CUDA_SUCCESS); /* it is there */
+    CUresult twice = cu->GraphAddDependencies(graph, from, to, 1);
+    ANSWER("a dependency that is there", "%s", raw_cuda_result_name(twice));
+    REQUIRE(twice != CUDA_SUCCESS);
 
     CUgraphExec exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphUpload(exec, b.p.stream));
@@ -281,9 +302,11 @@ static void built_by_hand(void)
         CU_OK(cu->StreamSynchronize(b.p.stream));
         REQUIRE_EQ(calls, k);
         uint32_t found[GRAPH_WORDS];
+        size_t wrong = 0;
         cuda_read(&b.p, b.words, found, sizeof found);
         for (size_t i = 0; i < GRAPH_WORDS; i++)
-            REQUIRE_EQ(found[i], 1005);
+            wrong += found[i] != 1005;
+        answer_wrong(answer_key("words after launch %u", (unsigned)k), wrong, GRAPH_WORDS);
     }
     CU_OK(cu->GraphExecDestroy(exec));
 
@@ -345,7 +368,10 @@ static void captured_copies(void)
         for (size_t i = 0; i < 16; i++)
             expected[i] = 0x1234;
         cuda_read(&b.p, to, found, GRAPH_SIZE);
-        REQUIRE_EQ_BYTES(found, expected, GRAPH_SIZE);
+        size_t wrong = 0;
+        for (size_t i = 0; i < GRAPH_WORDS; i++)
+            wrong += found[i] != expected[i];
+        answer_wrong(answer_key("words copied by launch %u", turn + 1), wrong, GRAPH_WORDS);
         free(expected);
     }
     CU_OK(cu->GraphExecDestroy(exec));
@@ -374,13 +400,16 @@ static void updated(void)
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
-    CU_OK(cu->GraphExecUpdate(exec, graphs[1], &info));
+    answer_is("an update of the same shape", cu->GraphExecUpdate(exec, graphs[1], &info),
+              CUDA_SUCCESS);
     REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 2, FAR_MS));
     CU_OK(cu->StreamSynchronize(b.p.stream));
-    graph_require_words(&b, 11, 0);
-    CU_IS(cu->GraphExecUpdate(exec, graphs[2], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    graph_answer_words(&b, "words after it", 11, 0);
+    answer_is("an update of another shape", cu->GraphExecUpdate(exec, graphs[2], &info),
+              CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    ANSWER("its reason", "%d", (int)info.result);
     REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
     CU_OK(cu->GraphExecDestroy(exec));
     for (unsigned i = 0; i < 3; i++)
@@ -413,12 +442,16 @@ static void user_objects(void)
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     CU_OK(cu->GraphExecDestroy(exec));
     usleep(20000);
-    REQUIRE_EQ(__atomic_load_n(&freed, __ATOMIC_ACQUIRE), 0);
+    const int early = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
+    ANSWER("freed while a launch runs", "%s", early ? "yes" : "no");
+    REQUIRE_EQ(early, 0);
     raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
     CU_OK(cu->StreamSynchronize(b.p.stream));
     for (int i = 0; i < 2000 && __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == 0; i++)
         usleep(1000);
-    REQUIRE_EQ(__atomic_load_n(&freed, __ATOMIC_ACQUIRE), 1);
+    const int late = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
+    ANSWER("freed after it", "%s", late ? "yes" : "no");
+    REQUIRE_EQ(late, 1);
     graph_bench_close(&b);
 }
 

@@ -26,6 +26,9 @@ CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, 
 /* Requires what pattern_write(seed), and then additions of `added` in all, leave in b->words. */
 void graph_require_words(const graph_bench *b, unsigned seed, unsigned added);
 
+/* The same, with the words that are wrong counted, and answered. */
+void graph_answer_words(const graph_bench *b, const char *key, unsigned seed, unsigned added);
+
 void graph_begin(const graph_bench *b, CUstream stream);
 CUgraph graph_end(const graph_bench *b, CUstream stream);
 CUgraphExec graph_instantiate(const graph_bench *b, CUgraph graph);
@@ -43,7 +46,7 @@ void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode node, 
 
 /* Work in the stream that the host, or a queue, has not let go on yet. */
 void graph_require_pending(const graph_bench *b, CUstream stream);
-/* An error whose number the documentation leaves open: MEASURED, and the twin's. */
+/* An error whose number the documentation leaves open: answered, and the twin's is required. */
 void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUresult twin);
 
 extern const test_case graph_cases[], graph_launch_cases[], capture_cases[];

@@ -38,21 +38,24 @@ static void registered(void)
     CU_OK(p.cu->MemHostRegister(memory, pages * page_size(),
                                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
     CU_OK(p.cu->MemHostGetDevicePointer(&pointer, memory, 0));
-    MEASURED("host_register", "the device's pointer is %s",
-             pointer == (uintptr_t)memory ? "the host's" : "another");
+    ANSWER("the device's pointer", "%s", pointer == (uintptr_t)memory ? "the host's" : "another");
     void *args[] = {&pointer, &count, &seed};
     CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), WORDS / 64, 1, 1, 64,
                              1, 1, 0, p.stream, args, NULL));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    bool differ = false;
-    for (size_t i = 1; i < WORDS; i++)
-        differ = differ || words[i] != words[0];
-    REQUIRE(differ);
+    uint32_t *expected = pattern_words(size, seed);
+    size_t wrong = 0;
+    for (size_t i = 0; i < WORDS; i++)
+        wrong += words[i] != expected[i];
+    free(expected);
+    answer_wrong("words that a kernel wrote", wrong, WORDS);
     cuda_read(&p, pointer, first, sizeof first);
     REQUIRE_EQ_BYTES(first, words, sizeof first);
-    CU_IS(p.cu->MemHostRegister(memory, page_size(), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    answer_is("registered twice", p.cu->MemHostRegister(memory, page_size(), 0),
+              CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     CU_OK(p.cu->MemHostUnregister(memory));
-    CU_IS(p.cu->MemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    answer_is("unregistered twice", p.cu->MemHostUnregister(memory),
+              CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     REQUIRE(munmap(memory, pages * page_size()) == 0);
     CU_OK(p.cu->ModuleUnload(module));
     pair_close(&p);
@@ -90,8 +93,8 @@ static void wrong_registrations(void)
     image_answer(&p, row, "read-only pages, said to be", result, CUDA_SUCCESS);
     unregister_if(&p, result, memory);
     result = p.cu->MemHostRegister(memory, page, 0);
-    MEASURED(row, "read-only pages: %s",
-             raw_cuda_result_name(result)); /* the twin needs Linux 5.14 to tell */
+    /* The twin needs Linux 5.14 to tell. */
+    ANSWER(answer_key("%s: read-only pages", row), "%s", raw_cuda_result_name(result));
     unregister_if(&p, result, memory);
     REQUIRE(munmap(memory + 3 * page, page) == 0);
     result = p.cu->MemHostRegister(memory + page, 3 * page, 0);
@@ -107,7 +110,6 @@ static void wrong_registrations(void)
 static void import_dma_buf_child(void)
 {
     (void)image_row(DMABUF_CHILD);
-    static const char row[] = "dma_buf";
     pair p;
     CUdeviceptr pointer;
     int fd = -1, supported = -1;
@@ -119,7 +121,9 @@ static void import_dma_buf_child(void)
     if (p.cu->MemGetHandleForAddressRange != NULL)
         result = p.cu->MemGetHandleForAddressRange(&fd, pointer, size,
                                                    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
-    MEASURED(row, "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
+    MEASURED("dma_buf", "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
+    ANSWER("the attribute and cuMemGetHandleForAddressRange", "%s",
+           supported == (result == CUDA_SUCCESS) ? "agree" : "do not agree");
     if (!supported) REQUIRE(result != CUDA_SUCCESS);
     if (p.cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
     if (result != CUDA_SUCCESS) {
@@ -136,9 +140,8 @@ static void import_dma_buf_child(void)
         desc.size = size;
         desc.flags = flags;
         CUresult imported = p.cu->ImportExternalMemory(&memory, &desc);
-        MEASURED(row, "import of %s, flags %u: %s, the fd is %s",
-                 result == CUDA_SUCCESS ? "CUDA's dma-buf" : "a memfd", flags,
-                 raw_cuda_result_name(imported), fd_open(fd) ? "open" : "closed");
+        ANSWER(answer_key("import as a dma-buf, flags %u", flags), "%s, the fd is %s",
+               raw_cuda_result_name(imported), fd_open(fd) ? "open" : "closed");
         if (p.cu->software)
             REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) &&
                     fd_open(fd));
@@ -152,10 +155,11 @@ static void import_dma_buf_child(void)
 
 static void import_dma_buf(void)
 {
+    const bool software = raw_cuda_open()->software;
     REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
     const int status = test_run_child("host.dma_buf_child");
-    MEASURED("dma_buf", "the process ended with status %d", status);
-    if (raw_cuda_open()->software) REQUIRE_EQ(status, 0);
+    ANSWER("the process ended with status", "%d", status);
+    if (software) REQUIRE_EQ(status, 0);
 }
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"

@@ -47,8 +47,12 @@ size_t image_wrong_bytes(const unsigned char *found, const unsigned char *expect
  * texels. */
 void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
                   CUsurfObject surface, VkExtent3D extent, void *argument);
-/* All ways of reading and writing a level: by array copy and by kernel, from and to Vulkan. Ends
- * the case on a wrong byte. */
+/* All five ways of reading and writing a level, by array copy and by kernel, from and to Vulkan:
+ * the bytes that are wrong. */
+size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
+                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
+                        unsigned seed);
+/* The same; ends the case on a wrong byte. */
 void require_same_image(pair *p, CUmodule module, const image_format *format,
                         const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
                         unsigned seed);
@@ -60,7 +64,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
  * raw_vulkan_image.h cannot count. */
 void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
                      VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
-/* The twin's answer is required, NVIDIA's reported. */
+/* Answers "NAME: WHAT"; the twin's is required. */
 void image_answer(const pair *p, const char *name, const char *what, CUresult result,
                   CUresult twin);
 /* Runs the case `child` once for each of `count` rows, told by the environment variable: on

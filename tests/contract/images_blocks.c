@@ -98,15 +98,15 @@ static void try_blocks(size_t first, size_t end)
         CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
                                      &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, LEVELS, &mipmap);
-        image_answer(&p, "blocks", row->name, result, CUDA_SUCCESS);
+        image_answer(&p, "mapping", row->name, result, CUDA_SUCCESS);
         for (uint32_t level = 0; level < LEVELS && mipmap != NULL; level++)
             for (int by_blocks = 1; by_blocks >= 0; by_blocks--) {
                 size_t wrong = 0;
                 result = copy_level(&p, row, &vk, mipmap, level, by_blocks, &wrong);
                 if (level == 0 || level == LEVELS - 1)
-                    MEASURED("blocks", "%s, level %u, rows counted in %s: %s, %zu bytes wrong",
-                             row->name, level, by_blocks ? "blocks" : "texels",
-                             raw_cuda_result_name(result), wrong);
+                    ANSWER(answer_key("%s, level %u, rows counted in %s", row->name, level,
+                                      by_blocks ? "blocks" : "texels"),
+                           "%s, %zu bytes wrong", raw_cuda_result_name(result), wrong);
                 if (p.cu->software && by_blocks) REQUIRE(result == CUDA_SUCCESS && wrong == 0);
                 if (result == CUDA_SUCCESS && wrong == 0) break;
             }
@@ -115,7 +115,7 @@ static void try_blocks(size_t first, size_t end)
         mipmap = NULL;
         array.Flags = CUDA_ARRAY3D_SURFACE_LDST;
         result = raw_cuda_map_image(p.cu, memory, 0, &array, LEVELS, &mipmap);
-        image_answer(&p, "blocks_with_SURFACE_LDST", row->name, result, CUDA_ERROR_NOT_SUPPORTED);
+        image_answer(&p, "mapping with SURFACE_LDST", row->name, result, CUDA_ERROR_NOT_SUPPORTED);
         if (mipmap != NULL) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
         CU_OK(p.cu->DestroyExternalMemory(memory));
         raw_vk_image_destroy(&p.vk, &vk);

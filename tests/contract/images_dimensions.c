@@ -65,10 +65,12 @@ static void run(const pair *p, CUmodule module, const char *verb, const char *na
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-/* A level, all of its layers: kernel to Vulkan, Vulkan to kernel and to copy, copy to Vulkan. */
-static void check_level(pair *p, CUmodule module, const shape *s, const raw_vk_image *vk,
-                        CUmipmappedArray mipmap, uint32_t level)
+/* A level, all of its layers: kernel to Vulkan, Vulkan to kernel and to copy, copy to Vulkan. The
+ * bytes that are wrong. */
+static size_t check_level(pair *p, CUmodule module, const shape *s, const raw_vk_image *vk,
+                          CUmipmappedArray mipmap, uint32_t level)
 {
+    size_t wrong = 0;
     const VkExtent3D extent = raw_vk_image_extent(vk, level);
     const size_t slices = (size_t)extent.depth * s->layers, row = (size_t)extent.width * 4,
                  size = row * extent.height * slices;
@@ -84,29 +86,30 @@ static void check_level(pair *p, CUmodule module, const shape *s, const raw_vk_i
     CU_OK(raw_cuda_upload(p->cu, data, expected, size));
     run(p, module, "write", s->name, surface, data, all);
     raw_vk_image_read(&p->vk, vk, level, found);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size);
 
     free(expected);
     expected = pattern_words(size, 3 * level + 1);
     raw_vk_image_write(&p->vk, vk, level, expected);
     run(p, module, "read", s->name, surface, data, all);
     cuda_read(p, data, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size);
     memset(found, 0, size);
     CU_OK(raw_cuda_read_box(p->cu, array, found, row, extent.height, slices));
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size);
 
     free(expected);
     expected = pattern_words(size, 3 * level + 2);
     CU_OK(raw_cuda_write_box(p->cu, array, expected, row, extent.height, slices));
     CU_OK(p->cu->CtxSynchronize());
     raw_vk_image_read(&p->vk, vk, level, found);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size);
 
     CU_OK(p->cu->MemFree(data));
     CU_OK(p->cu->SurfObjectDestroy(surface));
     free(expected);
     free(found);
+    return wrong;
 }
 
 static void check_shape(const shape *s)
@@ -124,8 +127,11 @@ static void check_shape(const shape *s)
     CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
                                  &memory));
     CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, s->levels, &mipmap));
-    for (uint32_t level = 0; level < s->levels; level++)
-        check_level(&p, module, s, &vk, mipmap, level);
+    for (uint32_t level = 0; level < s->levels; level++) {
+        const size_t wrong = check_level(&p, module, s, &vk, mipmap, level);
+        ANSWER(answer_key("level %u", level), "%zu bytes wrong", wrong);
+        REQUIRE_EQ(wrong, 0);
+    }
     CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_image_destroy(&p.vk, &vk);
@@ -190,7 +196,7 @@ static void try_others(size_t first, size_t end)
         CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
                                      &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
-        image_answer(&p, "image_as_another_kind", row->what, result, row->twin);
+        image_answer(&p, "mapping", row->what, result, row->twin);
         if (result == CUDA_SUCCESS && row->slices > 0) {
             const size_t bytes = raw_vk_image_bytes(&vk, 0), size = bytes / s->layers * row->slices;
             uint32_t *expected = pattern_words(bytes, 5), *found = calloc(1, bytes);
@@ -198,10 +204,10 @@ static void try_others(size_t first, size_t end)
             raw_vk_image_write(&p.vk, &vk, 0, expected);
             result = raw_cuda_read_box(p.cu, image_level(&p, mipmap, 0), found, s->width * 4,
                                        s->height, row->slices);
-            MEASURED("image_as_another_kind", "%s: read %s, %zu of %zu bytes wrong", row->what,
-                     raw_cuda_result_name(result),
-                     image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size),
-                     size);
+            ANSWER(answer_key("reading: %s", row->what), "%s, %zu of %zu bytes wrong",
+                   raw_cuda_result_name(result),
+                   image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size),
+                   size);
             free(expected);
             free(found);
         }

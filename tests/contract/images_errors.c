@@ -25,7 +25,10 @@ static void three_channels(void)
     for (size_t i = 0; i < 3; i++) {
         CUmipmappedArray mipmap = NULL;
         const CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(formats[i], 3, W, H);
-        CU_IS(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap), CUDA_ERROR_INVALID_VALUE);
+        const CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
+        ANSWER(answer_key("three channels of format 0x%x", (unsigned)formats[i]), "%s, %s",
+               raw_cuda_result_name(result), mipmap == NULL ? "no array" : "an array");
+        CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         REQUIRE(mipmap == NULL);
     }
     CU_OK(p.cu->DestroyExternalMemory(memory));
@@ -153,7 +156,7 @@ static void try_descriptors(size_t first, size_t end)
         CUmipmappedArray mipmap = NULL;
         CUresult result =
             p.cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong_rows[i].desc);
-        image_answer(&p, "map_wrong_image", wrong_rows[i].name, result, wrong_rows[i].twin);
+        image_answer(&p, "mapping", wrong_rows[i].name, result, wrong_rows[i].twin);
         if (i == 0) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     }
@@ -194,18 +197,18 @@ static void dedicated_or_not(void)
         CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size,
                                      !dedicated, &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap);
-        image_answer(&p, "image_dedicated_flag", what, result, CUDA_SUCCESS);
+        image_answer(&p, "mapping", what, result, CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
             size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1) +
                            count_wrong_bytes(&p, format, &vk, mipmap, 7, 2);
-            MEASURED("image_dedicated_flag", "%s: %zu wrong bytes", what, wrong);
+            ANSWER(answer_key("reading and writing: %s", what), "%zu bytes wrong", wrong);
             if (p.cu->software) REQUIRE_EQ(wrong, 0);
             CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
         }
         const CUDA_ARRAY3D_DESCRIPTOR small =
             raw_cuda_array_desc(format->cu, format->channels, 64, 64);
         result = raw_cuda_map_image(p.cu, memory, 65536, &small, 1, &second);
-        image_answer(&p, "image_at_65536",
+        image_answer(&p, "mapping at 65536",
                      dedicated ? "imported without the flag" : "imported with the flag", result,
                      dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(second));
@@ -232,12 +235,12 @@ static void surface_needs_the_flag(void)
                                  &memory));
     CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
     CUresult result = raw_cuda_surface(p.cu, image_level(&p, mipmap, 0), &surface);
-    image_answer(&p, "surface_without_SURFACE_LDST", "of a mapped image", result,
+    image_answer(&p, "surface without SURFACE_LDST", "of a mapped image", result,
                  CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->Array3DCreate(&own, &array));
     result = raw_cuda_surface(p.cu, own, &surface);
-    image_answer(&p, "surface_without_SURFACE_LDST", "of an array", result,
+    image_answer(&p, "surface without SURFACE_LDST", "of an array", result,
                  CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->ArrayDestroy(own));
@@ -254,8 +257,11 @@ static void level_out_of_range(void)
     CUarray level = NULL;
     pair_open(&p);
     shared_image_open(&p, &image_formats[IMAGE_RGBA8], W, H, 3, 0, &image);
-    CU_IS(p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 3), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1000), CUDA_ERROR_INVALID_VALUE);
+    for (unsigned at = 3; at <= 1000; at += 997) {
+        const CUresult result = p.cu->MipmappedArrayGetLevel(&level, image.mipmap, at);
+        ANSWER(answer_key("level %u of 3", at), "%s", raw_cuda_result_name(result));
+        CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    }
     REQUIRE(level == NULL);
     shared_image_close(&p, &image);
     pair_close(&p);
@@ -279,30 +285,27 @@ static void wrong_copies(void)
     CU_OK(p.cu->Memcpy2D(&good));
     CUDA_MEMCPY2D c = good;
     c.dstXInBytes = 4;
-    image_answer(&p, "wrong_array_copy", "past the right edge", p.cu->Memcpy2D(&c),
-                 CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "copy", "past the right edge", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstY = 1;
-    image_answer(&p, "wrong_array_copy", "past the bottom", p.cu->Memcpy2D(&c),
-                 CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "copy", "past the bottom", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstXInBytes = 2;
     c.WidthInBytes = 4;
-    image_answer(&p, "wrong_array_copy", "from within a texel", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
+    image_answer(&p, "copy", "from within a texel", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
     c = good;
     c.WidthInBytes = 6;
-    image_answer(&p, "wrong_array_copy", "one texel and a half", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
+    image_answer(&p, "copy", "one texel and a half", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
     c = good;
     c.srcPitch = W * 4 - 1;
-    image_answer(&p, "wrong_array_copy", "pitch less than width", p.cu->Memcpy2D(&c),
-                 CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "copy", "pitch less than width", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.srcPitch = 0;
-    image_answer(&p, "wrong_array_copy", "pitch 0 with several rows", p.cu->Memcpy2D(&c),
+    image_answer(&p, "copy", "pitch 0 with several rows", p.cu->Memcpy2D(&c),
                  CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.Height = 0;
-    image_answer(&p, "wrong_array_copy", "height 0", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
+    image_answer(&p, "copy", "height 0", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
     CU_OK(p.cu->CtxSynchronize()); /* none of them broke anything */
     free(texels);
     shared_image_close(&p, &image);
@@ -326,9 +329,9 @@ static void store_out_of_range(void)
     CU_OK(p.cu->StreamSynchronize(p.stream)); /* the last texel is inside */
     x = (int)W;
     CU_OK(p.cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, p.stream, args, NULL));
-    image_answer(&p, "store_out_of_range", "the stream", stream_result(&p, 5000),
+    image_answer(&p, "store out of range", "the stream", stream_result(&p, 5000),
                  CUDA_ERROR_ILLEGAL_ADDRESS);
-    image_answer(&p, "store_out_of_range", "the context then", p.cu->CtxSynchronize(),
+    image_answer(&p, "store out of range", "the context then", p.cu->CtxSynchronize(),
                  CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass(); /* the context is not to be used any further */
 }

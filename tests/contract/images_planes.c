@@ -33,24 +33,25 @@ static const plane_row rows[] = {
     {"Y410", 0xa9, VK_FORMAT_UNDEFINED, 4, 0, 4, 0, 0},
     {"Y416", 0xb1, VK_FORMAT_UNDEFINED, 4, 0, 8, 0, 0},
 };
-#define ROWS (sizeof rows / sizeof rows[0])
+#define ROWS     (sizeof rows / sizeof rows[0])
+#define NO_IMAGE "Vulkan exports no such image"
 enum { W = 64, H = 32, VIDEO = 0x100 /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */ };
 
-static void report_planes(const pair *p, const plane_row *row, CUarray array)
+static void report_planes(const pair *p, const plane_row *row, const char *what, CUarray array)
 {
     for (unsigned i = 0; i <= row->planes; i++) {
         CUarray plane = NULL;
         CUDA_ARRAY3D_DESCRIPTOR desc;
         CUresult result = p->cu->ArrayGetPlane(&plane, array, i);
+        const char *key = answer_key("planes of %s, %s: %u", row->name, what, i);
         if (result != CUDA_SUCCESS) {
-            MEASURED("planes", "%s, plane %u: %s", row->name, i, raw_cuda_result_name(result));
+            ANSWER(key, "%s", raw_cuda_result_name(result));
             if (p->cu->software) REQUIRE(i == row->planes && result == CUDA_ERROR_INVALID_VALUE);
             continue;
         }
         CU_OK(p->cu->Array3DGetDescriptor(&desc, plane));
-        MEASURED("planes", "%s, plane %u: %zu x %zu x %zu, format 0x%x, %u channels, flags 0x%x",
-                 row->name, i, desc.Width, desc.Height, desc.Depth, (unsigned)desc.Format,
-                 desc.NumChannels, desc.Flags);
+        ANSWER(key, "%zu x %zu x %zu, format 0x%x, %u channels, flags 0x%x", desc.Width,
+               desc.Height, desc.Depth, (unsigned)desc.Format, desc.NumChannels, desc.Flags);
         if (p->cu->software) REQUIRE(i < row->planes);
     }
 }
@@ -85,13 +86,13 @@ static void try_formats(size_t first, size_t end)
             const CUresult result = p.cu->Array3DCreate(&array, &desc);
             const bool odd = (row->half_width && desc.Width % 2 != 0) ||
                              (row->half_height && desc.Height % 2 != 0);
-            MEASURED("planar_array", "%s, %s: %s", row->name, variants[v].what,
-                     raw_cuda_result_name(result));
+            ANSWER(answer_key("%s, %s", row->name, variants[v].what), "%s",
+                   raw_cuda_result_name(result));
             if (p.cu->software)
                 REQUIRE(result == (channels == row->channels && !odd ? CUDA_SUCCESS
                                                                      : CUDA_ERROR_INVALID_VALUE));
             if (result != CUDA_SUCCESS) continue;
-            if (v <= 3) report_planes(&p, row, array);
+            if (v <= 3) report_planes(&p, row, variants[v].what, array);
             CU_OK(p.cu->ArrayDestroy(array));
         }
     pair_close(&p);
@@ -118,7 +119,7 @@ static void copies_of_planes(void)
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_NV12, 3, W, H);
     desc.Flags = 0;
     CUresult result = p.cu->Array3DCreate(&array, &desc);
-    MEASURED("planes_nv12", "cuArray3DCreate: %s", raw_cuda_result_name(result));
+    ANSWER("cuArray3DCreate", "%s", raw_cuda_result_name(result));
     if (p.cu->software) CU_OK(result);
     if (result != CUDA_SUCCESS) {
         pair_close(&p);
@@ -137,12 +138,12 @@ static void copies_of_planes(void)
         for (size_t k = 0; k < sizeof in; k++)
             in[k] = (unsigned char)(k * 31 + i);
         const size_t wrong = image_wrong_bytes(out, in, W * height);
-        MEASURED("planes_nv12", "plane %u: %zu of %zu bytes wrong", i, wrong, W * height);
+        ANSWER(answer_key("plane %u", i), "%zu of %zu bytes wrong", wrong, W * height);
         if (p.cu->software) REQUIRE_EQ(wrong, 0);
     }
     /* Of the whole, which has no elements of its own. */
     result = raw_cuda_read_array(p.cu, array, out, W, 1);
-    image_answer(&p, "planes_nv12", "a copy of the whole array", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "copy", "the whole array", result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->ArrayDestroy(array));
     pair_close(&p);
 }
@@ -166,8 +167,7 @@ static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk
         const size_t across = extent.width * channels * row->bytes, size = across * extent.height;
         CUresult result = p->cu->ArrayGetPlane(&plane, array, i);
         if (result != CUDA_SUCCESS) {
-            MEASURED("mapped_planes", "%s, plane %u: %s", row->name, i,
-                     raw_cuda_result_name(result));
+            ANSWER(answer_key("%s, plane %u", row->name, i), "%s", raw_cuda_result_name(result));
             continue;
         }
         for (size_t k = 0; k < size; k++) /* 10 bits lie in the upper ones of 16 */
@@ -179,9 +179,8 @@ static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk
         image_copy_part(p, vk, aspects[i], 0, extent, &staging, true);
         memset(found, 0, size);
         result = raw_cuda_read_array(p->cu, plane, found, across, extent.height);
-        MEASURED("mapped_planes", "%s, plane %u read by CUDA: %s, %zu of %zu bytes wrong",
-                 row->name, i, raw_cuda_result_name(result),
-                 image_wrong_bytes(found, expected, size), size);
+        ANSWER(answer_key("%s, plane %u read by CUDA", row->name, i), "%s, %zu of %zu bytes wrong",
+               raw_cuda_result_name(result), image_wrong_bytes(found, expected, size), size);
         for (size_t k = 0; k < size; k++)
             found[k] = expected[k] =
                 (unsigned char)(expected[k] ^ (row->bytes == 2 && k % 2 == 0 ? 0x40 : 0x33));
@@ -189,9 +188,9 @@ static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk
         CU_OK(p->cu->CtxSynchronize());
         memset(bytes, 0, size);
         image_copy_part(p, vk, aspects[i], 0, extent, &staging, false);
-        MEASURED("mapped_planes", "%s, plane %u written by CUDA: %s, %zu of %zu bytes wrong",
-                 row->name, i, raw_cuda_result_name(result),
-                 image_wrong_bytes(bytes, expected, size), size);
+        ANSWER(answer_key("%s, plane %u written by CUDA", row->name, i),
+               "%s, %zu of %zu bytes wrong", raw_cuda_result_name(result),
+               image_wrong_bytes(bytes, expected, size), size);
         free(expected);
     }
     raw_vk_buffer_destroy(&p->vk, &staging);
@@ -204,6 +203,7 @@ static void try_mapped(size_t first, size_t end)
     unsigned found = 0;
     pair_open(&p);
     if (p.cu->ArrayGetPlane == NULL) SKIP("this driver has no planes");
+    static const unsigned flags[] = {0, CUDA_ARRAY3D_SURFACE_LDST, VIDEO};
     for (size_t i = first; i < end; i++) {
         const plane_row *row = &rows[i];
         const raw_vk_image_desc desc = {
@@ -215,23 +215,24 @@ static void try_mapped(size_t first, size_t end)
         CUmipmappedArray mipmap = NULL;
         if (row->vk == VK_FORMAT_UNDEFINED || row->planes == 0) continue;
         if (!raw_vk_image_supported(&p.vk, &desc)) {
-            MEASURED("mapped_planes", "%s: Vulkan exports no such image", row->name);
+            for (size_t n = 0; n < sizeof flags / sizeof flags[0]; n++)
+                ANSWER(answer_key("%s, flags 0x%x", row->name, flags[n]), NO_IMAGE);
             continue;
         }
         found++;
         raw_vk_image_create(&p.vk, &desc, &vk);
         CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, true,
                                      &memory));
-        for (int flags = 0; flags < 3; flags++) {
+        for (size_t n = 0; n < sizeof flags / sizeof flags[0]; n++) {
             CUDA_ARRAY3D_DESCRIPTOR wanted = array;
-            wanted.Flags = flags == 0 ? 0 : flags == 1 ? CUDA_ARRAY3D_SURFACE_LDST : VIDEO;
+            wanted.Flags = flags[n];
             const CUresult result = raw_cuda_map_image(p.cu, memory, 0, &wanted, 1, &mipmap);
-            MEASURED("mapped_planes", "%s, flags 0x%x: %s", row->name, wanted.Flags,
-                     raw_cuda_result_name(result));
+            ANSWER(answer_key("%s, flags 0x%x", row->name, wanted.Flags), "%s",
+                   raw_cuda_result_name(result));
             if (p.cu->software) REQUIRE_EQ(result, CUDA_SUCCESS);
             if (result != CUDA_SUCCESS) continue;
-            if (flags == 0) {
-                report_planes(&p, row, image_level(&p, mipmap, 0));
+            if (wanted.Flags == 0) {
+                report_planes(&p, row, "mapped", image_level(&p, mipmap, 0));
                 compare_planes(&p, row, &vk, image_level(&p, mipmap, 0));
             }
             CU_OK(p.cu->MipmappedArrayDestroy(mipmap));

@@ -142,7 +142,7 @@ void image_launch(const pair *p, CUmodule module, const char *verb, const image_
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-void require_same_image(pair *p, CUmodule module, const image_format *format,
+size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
                         const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
                         unsigned seed)
 {
@@ -152,6 +152,7 @@ void require_same_image(pair *p, CUmodule module, const image_format *format,
     unsigned char *found = malloc(size), *expected = image_pattern(format, extent, seed);
     CUsurfObject surface = 0;
     CUdeviceptr texels = 0;
+    size_t wrong = 0;
     REQUIRE(found != NULL);
     CU_OK(raw_cuda_surface(p->cu, array, &surface));
     CU_OK(p->cu->MemAlloc(&texels, size));
@@ -160,35 +161,43 @@ void require_same_image(pair *p, CUmodule module, const image_format *format,
     CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
     CU_OK(p->cu->CtxSynchronize());
     raw_vk_image_read(&p->vk, image, level, found);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes(found, expected, size);
     /* A kernel writes, Vulkan reads. */
     free(expected);
     expected = image_pattern(format, extent, ++seed);
     image_launch(p, module, "write", format, surface, extent, &seed);
     raw_vk_image_read(&p->vk, image, level, found);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes(found, expected, size);
     /* Vulkan copies; a kernel reads, and a copy. */
     free(expected);
     expected = image_pattern(format, extent, ++seed);
     raw_vk_image_write(&p->vk, image, level, expected);
     image_launch(p, module, "read", format, surface, extent, &texels);
     cuda_read(p, texels, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes(found, expected, size);
     memset(found, 0, size);
     CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes(found, expected, size);
     /* Vulkan clears, a kernel reads. */
     raw_vk_image_clear(&p->vk, image, level, format->color, NULL);
     for (size_t i = 0; i < size; i++)
         expected[i] = format->cleared[i % format->texel];
     image_launch(p, module, "read", format, surface, extent, &texels);
     cuda_read(p, texels, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    wrong += image_wrong_bytes(found, expected, size);
 
     CU_OK(p->cu->MemFree(texels));
     CU_OK(p->cu->SurfObjectDestroy(surface));
     free(expected);
     free(found);
+    return wrong;
+}
+
+void require_same_image(pair *p, CUmodule module, const image_format *format,
+                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
+                        unsigned seed)
+{
+    REQUIRE_EQ(same_image_wrong(p, module, format, image, mipmap, level, seed), 0);
 }
 
 size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
@@ -215,7 +224,7 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
 
 void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin)
 {
-    MEASURED(name, "%s: %s", what, raw_cuda_result_name(result));
+    ANSWER(answer_key("%s: %s", name, what), "%s", raw_cuda_result_name(result));
     if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
 }
 
@@ -223,6 +232,7 @@ void image_answer(const pair *p, const char *name, const char *what, CUresult re
 static int run_rows(const char *variable, const char *child, size_t first, size_t end)
 {
     char rows[48];
+    test_wants_own_process(); /* the variable is for the child alone */
     snprintf(rows, sizeof rows, "%zu-%zu", first, end);
     REQUIRE(setenv(variable, rows, 1) == 0);
     const int status = test_run_child(child);
@@ -242,7 +252,8 @@ void image_row_groups(const char *variable, const char *child, size_t count, siz
         int status = run_rows(variable, child, first, end);
         for (size_t row = first; row < end && status != 0; row++) {
             const int its = group == 1 ? status : run_rows(variable, child, row, row + 1);
-            if (its != 0) MEASURED(child, "row %zu: the process ended with status %d", row, its);
+            if (its != 0)
+                ANSWER(answer_key("row %zu: the process", row), "ended with status %d", its);
         }
     }
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the library rests on and the texts leave open: reported as MEASURED lines; asserted only
- * what is needed. */
+/* What the library rests on and the texts leave open: answers; asserted only what is needed. */
 #include "contract.h"
 
 #include <fcntl.h>
@@ -30,33 +29,37 @@ static void procs_of_extensions_not_enabled(void)
                                            .without_semaphore_fd = !enabled});
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
             PFN_vkVoidFunction function = vkGetDeviceProcAddr(vk.device, names[i]);
-            MEASURED("vkGetDeviceProcAddr", "%s, extension %s: %s", names[i],
-                     enabled ? "enabled" : "not enabled", present(function));
+            ANSWER(answer_key("vkGetDeviceProcAddr: %s, extension %s", names[i],
+                              enabled ? "enabled" : "not enabled"),
+                   "%s", present(function));
             if (enabled) REQUIRE(function != NULL);
         }
-        MEASURED("vkGetInstanceProcAddr", "vkGetMemoryFdKHR, extension %s: %s",
-                 enabled ? "enabled" : "not enabled",
-                 present(vkGetInstanceProcAddr(vk.instance, "vkGetMemoryFdKHR")));
+        ANSWER(answer_key("vkGetInstanceProcAddr: vkGetMemoryFdKHR, extension %s",
+                          enabled ? "enabled" : "not enabled"),
+               "%s", present(vkGetInstanceProcAddr(vk.instance, "vkGetMemoryFdKHR")));
         raw_vk_close(&vk);
     }
 }
 
-static void report_calls(const pair *p, const shared_timeline *t, CUevent event, uint64_t value,
+/* `current` is NULL where it depends on the machine whether there is such a context. */
+static void answer_calls(const pair *p, const shared_timeline *t, CUevent event, uint64_t value,
                          const char *current)
 {
+    static const char *const calls[] = {"signal", "wait", "cuEventRecord", "cuStreamSynchronize",
+                                        "cuEventQuery"};
     CUresult signal = raw_cuda_signal(p->cu, t->cu, value, p->stream);
     /* A value that nobody signals would be waited for without end; 0 was there from the start. */
     CUresult wait = raw_cuda_wait(p->cu, t->cu, signal == CUDA_SUCCESS ? value : 0, p->stream);
     CUresult record = p->cu->EventRecord(event, p->stream);
     CUresult synchronize = p->cu->StreamSynchronize(p->stream);
-    MEASURED("calls_by_context", "%s current: signal %s", current, raw_cuda_result_name(signal));
-    MEASURED("calls_by_context", "%s current: wait %s", current, raw_cuda_result_name(wait));
-    MEASURED("calls_by_context", "%s current: cuEventRecord %s", current,
-             raw_cuda_result_name(record));
-    MEASURED("calls_by_context", "%s current: cuStreamSynchronize %s", current,
-             raw_cuda_result_name(synchronize));
-    MEASURED("calls_by_context", "%s current: cuEventQuery %s", current,
-             raw_cuda_result_name(p->cu->EventQuery(event)));
+    const CUresult results[] = {signal, wait, record, synchronize, p->cu->EventQuery(event)};
+    for (size_t i = 0; i < 5; i++)
+        if (current != NULL)
+            ANSWER(answer_key("%s current: %s", current, calls[i]), "%s",
+                   raw_cuda_result_name(results[i]));
+        else
+            MEASURED("calls_by_context", "another device's context current: %s %s", calls[i],
+                     raw_cuda_result_name(results[i]));
     /* The library rests on these two: it makes no context current for a stream that it knows. */
     CU_IS(signal, CUDA_SUCCESS);
     CU_IS(wait, CUDA_SUCCESS);
@@ -72,21 +75,21 @@ static void signal_without_the_context(void)
     pair_open(&p);
     shared_timeline_open(&p, 0, &t);
     CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    report_calls(&p, &t, event, ++value, "its context");
+    answer_calls(&p, &t, event, ++value, "its context");
 
     CU_OK(p.cu->CtxSetCurrent(NULL));
-    report_calls(&p, &t, event, ++value, "no context");
+    answer_calls(&p, &t, event, ++value, "no context");
 
     if (p.cu->device_count > 1) {
         CUcontext other = raw_cuda_context(p.cu, 1);
         REQUIRE(other != NULL);
-        report_calls(&p, &t, event, ++value, "another device's context");
+        answer_calls(&p, &t, event, ++value, NULL);
         CU_OK(p.cu->CtxSetCurrent(NULL));
         CU_OK(p.cu->DevicePrimaryCtxRelease(1));
     }
     CUcontext created = NULL;
     if (p.cu->CtxCreate != NULL && p.cu->CtxCreate(&created, 0, p.device) == CUDA_SUCCESS) {
-        report_calls(&p, &t, event, ++value, "another context of the device");
+        answer_calls(&p, &t, event, ++value, "another context of the device");
         CU_OK(p.cu->CtxDestroy(created));
     }
     CU_OK(p.cu->CtxSetCurrent(p.context));
@@ -96,14 +99,24 @@ static void signal_without_the_context(void)
     pair_close(&p);
 }
 
-static char logged[4096];
+static char logged[512];
 
 static void CUDA_CB on_log(void *data, int level, char *message, size_t length)
 {
-    const char *step = data;
+    (void)data;
     size_t used = strlen(logged);
-    snprintf(logged + used, sizeof logged - used, "[%s, level %d] %.*s ", step, level, (int)length,
-             message);
+    snprintf(logged + used, sizeof logged - used, "[level %d] %.*s ", level, (int)length, message);
+}
+
+/* What the driver logged since the last time. */
+static void answer_log(const char *step)
+{
+    for (char *c = logged; *c != '\0'; c++)
+        if (*c == '\n') *c = ' ';
+    for (size_t length = strlen(logged); length > 0 && logged[length - 1] == ' ';)
+        logged[--length] = '\0';
+    ANSWER(step, "%s", logged[0] != '\0' ? logged : "no text came");
+    logged[0] = '\0';
 }
 
 static void driver_logs(void)
@@ -113,22 +126,18 @@ static void driver_logs(void)
     CUexternalMemory memory = NULL;
     CUdeviceptr pointer = 0;
     void *callback = NULL;
-    static char step[32];
     pair_open(&p);
-    if (p.cu->LogsRegisterCallback == NULL || p.cu->LogsUnregisterCallback == NULL) {
-        MEASURED("logs", "cuLogsRegisterCallback is not there");
+    if (p.cu->LogsRegisterCallback == NULL || p.cu->LogsUnregisterCallback == NULL)
         SKIP("this driver has no cuLogsRegisterCallback");
-    }
-    CUresult result = p.cu->LogsRegisterCallback(on_log, step, &callback);
-    MEASURED("logs", "cuLogsRegisterCallback %s", raw_cuda_result_name(result));
+    CUresult result = p.cu->LogsRegisterCallback(on_log, NULL, &callback);
+    ANSWER("cuLogsRegisterCallback", "%s", raw_cuda_result_name(result));
     raw_vk_buffer_create(&p.vk, 1u << 20, RAW_VK_EXPORT, &vk);
     int fd = raw_vk_buffer_fd(&p.vk, &vk), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    snprintf(step, sizeof step, "import, size 0");
     (void)raw_cuda_import_memory(p.cu, fd, 0, false, &memory);
-    snprintf(step, sizeof step, "import, /dev/null");
+    answer_log("import, size 0");
     (void)raw_cuda_import_memory(p.cu, null_fd, 1u << 20, false, &memory);
-    snprintf(step, sizeof step, "import, bad flags");
+    answer_log("import, /dev/null");
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
     memset(&desc, 0, sizeof desc);
     desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
@@ -136,18 +145,13 @@ static void driver_logs(void)
     desc.size = 4096;
     desc.flags = 0x80000000u;
     (void)p.cu->ImportExternalMemory(&memory, &desc);
+    answer_log("import, bad flags");
     REQUIRE(memory == NULL);
     CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
-    snprintf(step, sizeof step, "map past the end");
     (void)raw_cuda_map_buffer(p.cu, memory, 65536, vk.allocation_size, &pointer);
-    snprintf(step, sizeof step, "map size 0");
+    answer_log("map past the end");
     (void)raw_cuda_map_buffer(p.cu, memory, 0, 0, &pointer);
-    for (char *c = logged; *c != '\0'; c++)
-        if (*c == '\n') *c = ' ';
-    /* One line at most a kilobyte long. */
-    for (size_t at = 0; at < strlen(logged); at += 900)
-        MEASURED("logs", "text: %.900s", logged + at);
-    if (logged[0] == '\0') MEASURED("logs", "no text came");
+    answer_log("map size 0");
     if (result == CUDA_SUCCESS) CU_OK(p.cu->LogsUnregisterCallback(callback));
     close(null_fd);
     CU_OK(p.cu->DestroyExternalMemory(memory));
@@ -169,14 +173,14 @@ static void cuda_outlives_vulkan(void)
     raw_vk_buffer_destroy(&p.vk, &b.vk);
     raw_vk_timeline_destroy(&p.vk, t.vk);
     CUresult result = p.cu->MemcpyDtoH(&word, b.pointer, sizeof word);
-    MEASURED("memory_outlives_vulkan", "%s, data %s", raw_cuda_result_name(result),
-             word == 0x77777777u ? "right" : "wrong");
+    ANSWER("a copy from the memory", "%s, data %s", raw_cuda_result_name(result),
+           word == 0x77777777u ? "right" : "wrong");
     result = raw_cuda_signal(p.cu, t.cu, 4, p.stream);
     CUresult wait = raw_cuda_wait(p.cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p.stream);
     CUresult synchronize = stream_result(&p, 3000);
-    MEASURED("timeline_outlives_vulkan", "signal %s", raw_cuda_result_name(result));
-    MEASURED("timeline_outlives_vulkan", "wait %s", raw_cuda_result_name(wait));
-    MEASURED("timeline_outlives_vulkan", "the stream then %s", raw_cuda_result_name(synchronize));
+    ANSWER("a signal of the timeline", "%s", raw_cuda_result_name(result));
+    ANSWER("a wait for the timeline", "%s", raw_cuda_result_name(wait));
+    ANSWER("the stream then", "%s", raw_cuda_result_name(synchronize));
     if (synchronize != CUDA_SUCCESS) test_pass(); /* nothing more can be done with it */
     CU_OK(p.cu->DestroyExternalSemaphore(t.cu));
     CU_OK(p.cu->MemFree(b.pointer));
@@ -193,14 +197,13 @@ static void memory_destroyed_before_its_mapping(void)
     shared_buffer_open(&p, 1u << 20, 0, false, &b);
     size_t before = test_open_fds();
     CU_OK(p.cu->DestroyExternalMemory(b.memory));
-    MEASURED("destroy_memory_before_mapping", "fds %zu, before %zu", test_open_fds(), before);
+    ANSWER("fds closed by cuDestroyExternalMemory", "%ld", (long)before - (long)test_open_fds());
     CUresult set = p.cu->MemsetD32Async(b.pointer, 5, 16, p.stream),
              done = p.cu->StreamSynchronize(p.stream);
-    MEASURED("destroy_memory_before_mapping", "then a write to the mapping: %s",
-             raw_cuda_result_name(set));
-    MEASURED("destroy_memory_before_mapping", "and its end: %s", raw_cuda_result_name(done));
+    ANSWER("then a write to the mapping", "%s", raw_cuda_result_name(set));
+    ANSWER("and its end", "%s", raw_cuda_result_name(done));
     CUresult result = p.cu->MemFree(b.pointer);
-    MEASURED("destroy_memory_before_mapping", "then cuMemFree: %s", raw_cuda_result_name(result));
+    ANSWER("then cuMemFree", "%s", raw_cuda_result_name(result));
     test_pass(); /* the context may be broken now */
 }
 

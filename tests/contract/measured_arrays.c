@@ -4,6 +4,7 @@
 #include "images.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,9 @@ static void try_orders(size_t first, size_t end)
         CUresult result =
             texture != 0 ? p.cu->TexObjectDestroy(texture) : p.cu->SurfObjectDestroy(surface);
         image_answer(&p, row, what[i], result, CUDA_SUCCESS);
-        image_answer(&p, row, "the context then", p.cu->CtxSynchronize(), CUDA_SUCCESS);
+        char then[80];
+        snprintf(then, sizeof then, "%s, the context then", what[i]);
+        image_answer(&p, row, then, p.cu->CtxSynchronize(), CUDA_SUCCESS);
         if (!p.cu->software) test_pass(); /* nothing more is to be done with it */
         pair_close(&p);
     }
@@ -99,18 +102,20 @@ static void try_planes(size_t first, size_t end)
         image_answer(&p, row, rows[i].what, result, CUDA_SUCCESS);
         if (result != CUDA_SUCCESS) continue;
         result = raw_cuda_surface(p.cu, array, &surface);
-        image_answer(&p, row, "of the whole", result, CUDA_ERROR_INVALID_VALUE);
+        char part[48];
+        snprintf(part, sizeof part, "%s, of the whole", rows[i].what);
+        image_answer(&p, row, part, result, CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
         for (unsigned n = 0; n < 2; n++) {
             CUarray plane = NULL;
             CUtexObject texture = 0;
             CU_OK(p.cu->ArrayGetPlane(&plane, array, n));
             result = raw_cuda_surface(p.cu, plane, &surface);
-            image_answer(&p, row, n == 0 ? "of plane 0" : "of plane 1", result, rows[i].twin);
+            snprintf(part, sizeof part, "%s, of plane %u", rows[i].what, n);
+            image_answer(&p, row, part, result, rows[i].twin);
             if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
             result = raw_cuda_texture(p.cu, plane, NULL, &texture);
-            image_answer(&p, "texture_of_a_plane", n == 0 ? "of plane 0" : "of plane 1", result,
-                         CUDA_SUCCESS);
+            image_answer(&p, "texture_of_a_plane", part, result, CUDA_SUCCESS);
             if (result == CUDA_SUCCESS) CU_OK(p.cu->TexObjectDestroy(texture));
         }
         CU_OK(p.cu->ArrayDestroy(array));
@@ -162,8 +167,9 @@ static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t 
     CUresult result = raw_cuda_write_array(p->cu, array, in, across, down);
     if (result == CUDA_SUCCESS) result = raw_cuda_read_array(p->cu, array, out, across, down);
     const size_t wrong = image_wrong_bytes(out, in, across * down);
-    MEASURED("block_array", "%s, %zu x %zu of blocks copied: %s, %zu of %zu bytes wrong", r->what,
-             width, height, raw_cuda_result_name(result), wrong, across * down);
+    ANSWER(answer_key("BC%d: %s, %zu x %zu of blocks copied", bytes == 8 ? 1 : 7, r->what, width,
+                      height),
+           "%s, %zu of %zu bytes wrong", raw_cuda_result_name(result), wrong, across * down);
     if (p->cu->software) REQUIRE(result == CUDA_SUCCESS && wrong == 0);
     free(in);
     free(out);
@@ -179,13 +185,14 @@ static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
     desc.Flags = 0;
     CUresult result = r->levels == 0 ? p->cu->Array3DCreate(&array, &desc)
                                      : p->cu->MipmappedArrayCreate(&mipmap, &desc, r->levels);
-    image_answer(p, format == 0x91 ? "block_array_of_BC1" : "block_array_of_BC7", r->what, result,
+    image_answer(p, format == 0x91 ? "BC1" : "BC7", r->what, result,
                  r->height == 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return;
     if (mipmap != NULL) array = image_level(p, mipmap, r->levels - 1);
     CU_OK(p->cu->Array3DGetDescriptor(&found, array));
-    MEASURED("block_array", "%s: the %s is told as %zu x %zu", r->what,
-             mipmap == NULL ? "array" : "last level", found.Width, found.Height);
+    ANSWER(answer_key("BC%d: %s, the %s is told as", bytes == 8 ? 1 : 7, r->what,
+                      mipmap == NULL ? "array" : "last level"),
+           "%zu x %zu", found.Width, found.Height);
     const uint32_t last = r->levels == 0 ? 0 : r->levels - 1;
     const size_t width = r->width >> last, height = r->height >> last;
     if (p->cu->software) REQUIRE(found.Width == (width == 0 ? 1 : width) && found.Height >= height);
@@ -260,7 +267,7 @@ static void try_clamps(size_t first, size_t end)
         unsigned wrong = 0;
         CUresult result = raw_cuda_mip_texture(p.cu, image.mipmap, &how, &texture);
         if (p.cu->software) CU_OK(result);
-        MEASURED("max_level_clamp", "%g: %s", (double)most[i], raw_cuda_result_name(result));
+        ANSWER(answer_key("a clamp at %g", (double)most[i]), "%s", raw_cuda_result_name(result));
         if (result != CUDA_SUCCESS) continue;
         void *params[] = {&texture, &in, &found, &count};
         CU_OK(p.cu->LaunchKernel(kernel, 1, 1, 1, 64, 1, 1, 0, p.stream, params, NULL));
@@ -268,9 +275,9 @@ static void try_clamps(size_t first, size_t end)
         CU_OK(p.cu->MemcpyDtoH(read, found, sizeof read));
         for (size_t k = 0; k < READS; k++)
             wrong += fabsf(read[k] - fminf(fminf(asked[k], most[i]), LEVELS - 1)) > 0;
-        MEASURED("max_level_clamp", "%g: %u of %d reads of another level (%g %g %g %g %g %g)",
-                 (double)most[i], wrong, READS, (double)read[0], (double)read[1], (double)read[2],
-                 (double)read[3], (double)read[4], (double)read[5]);
+        ANSWER(answer_key("levels read with a clamp at %g", (double)most[i]), "%g %g %g %g %g %g",
+               (double)read[0], (double)read[1], (double)read[2], (double)read[3], (double)read[4],
+               (double)read[5]);
         if (p.cu->software) REQUIRE_EQ(wrong, 0);
         CU_OK(p.cu->TexObjectDestroy(texture));
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the guide forbids to do with binary semaphores (R11, R12): reported, so that the library's
+/* What the guide forbids to do with binary semaphores (R11, R12): answered, so that the library's
  * refusals can say what they spare. Nothing here waits without a limit, and a case that may leave
  * work behind which never ends leaves the process without a word to the drivers. */
 #include "binaries.h"
@@ -18,7 +18,6 @@ static const char *taken(bool came)
 /* A second signal while the first has not been waited for. */
 static void double_signal(void)
 {
-    static const char row[] = "binary_double_signal";
     pair p;
     shared_binary s;
     pair_open(&p);
@@ -26,35 +25,31 @@ static void double_signal(void)
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
     CUresult second = raw_cuda_signal(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "the second signal %s, the stream then %s", raw_cuda_result_name(second),
-             raw_cuda_result_name(after));
+    ANSWER("the second signal", "%s", raw_cuda_result_name(second));
+    ANSWER("the stream then", "%s", raw_cuda_result_name(after));
     if (p.cu->software) { /* Vulkan's rule, enforced */
         CU_OK(second);
         CU_IS(after, CUDA_ERROR_ILLEGAL_STATE);
-        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)); /* the first one */
-        REQUIRE(!raw_binary_wait(&p.vk, p.cu, &s.peer, 20));
-        test_pass(); /* the context has failed */
     }
     bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
-    MEASURED(row, "Vulkan's first wait: %s", taken(first));
+    ANSWER("Vulkan's first wait", "%s", taken(first));
+    const unsigned bound = p.cu->software ? 20 : BOUND_MS;
     if (first)
-        MEASURED(row, "Vulkan's second wait: %s",
-                 taken(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)));
-    test_pass();
+        ANSWER("Vulkan's second wait", "%s", taken(raw_binary_wait(&p.vk, p.cu, &s.peer, bound)));
+    test_pass(); /* the context may have failed */
 }
 
 /* A wait in CUDA for a signal of CUDA: on the same stream, and on another. */
 static void cuda_to_cuda(void)
 {
-    static const char row[] = "binary_cuda_to_cuda";
     pair p;
     shared_binary s;
     pair_open(&p);
     shared_binary_open(&p, &s);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "one stream: the wait %s, the stream then %s", raw_cuda_result_name(wait),
-             raw_cuda_result_name(after));
+    ANSWER("one stream: the wait", "%s", raw_cuda_result_name(wait));
+    ANSWER("one stream: the stream then", "%s", raw_cuda_result_name(after));
     if (p.cu->software) {
         CU_OK(wait);
         CU_IS(after, CUDA_ERROR_ILLEGAL_STATE);
@@ -65,15 +60,14 @@ static void cuda_to_cuda(void)
     CU_OK(p.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, other));
     wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream);
-    MEASURED(row, "two streams: the wait %s, the stream then %s", raw_cuda_result_name(wait),
-             raw_cuda_result_name(stream_result(&p, BOUND_MS)));
+    ANSWER("two streams: the wait", "%s", raw_cuda_result_name(wait));
+    ANSWER("two streams: the stream then", "%s", raw_cuda_result_name(stream_result(&p, BOUND_MS)));
     test_pass();
 }
 
 /* The wait is submitted first: CUDA's for Vulkan's signal, then Vulkan's for CUDA's. */
 static void wait_before_signal(void)
 {
-    static const char row[] = "binary_wait_before_signal";
     pair p;
     shared_binary s;
     pair_open(&p);
@@ -81,8 +75,9 @@ static void wait_before_signal(void)
     CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), before = stream_result(&p, 20);
     raw_binary_signal(&p.vk, p.cu, &s.peer);
     CUresult after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "CUDA's wait %s, its stream %s, and after Vulkan's signal %s",
-             raw_cuda_result_name(wait), raw_cuda_result_name(before), raw_cuda_result_name(after));
+    ANSWER("CUDA's wait", "%s", raw_cuda_result_name(wait));
+    ANSWER("its stream", "%s", raw_cuda_result_name(before));
+    ANSWER("its stream after Vulkan's signal", "%s", raw_cuda_result_name(after));
     if (p.cu->software) {
         CU_OK(wait);
         CU_IS(before, CUDA_ERROR_NOT_READY);
@@ -96,15 +91,15 @@ static void wait_before_signal(void)
         &(raw_vk_job){.wait = s.peer.vk, .signal = over, .signal_value = 1, .pending = true});
     bool early = raw_vk_timeline_wait(&p.vk, over, 1, 20);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-    MEASURED(row, "Vulkan's wait: %s before CUDA's signal, %s after it", taken(early),
-             taken(raw_vk_timeline_wait(&p.vk, over, 1, BOUND_MS)));
+    ANSWER("Vulkan's wait before CUDA's signal", "%s", taken(early));
+    ANSWER("Vulkan's wait after CUDA's signal", "%s",
+           taken(raw_vk_timeline_wait(&p.vk, over, 1, BOUND_MS)));
     test_pass();
 }
 
 /* Two waits for one signal, then a second signal. */
 static void double_wait(void)
 {
-    static const char row[] = "binary_double_wait";
     pair p;
     shared_binary s;
     pair_open(&p);
@@ -113,15 +108,15 @@ static void double_wait(void)
     CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
     CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
     CUresult second = raw_cuda_wait(p.cu, s.cu, 0, p.stream), pending = stream_result(&p, BOUND_MS);
-    MEASURED(row, "the second wait %s, its stream %s", raw_cuda_result_name(second),
-             raw_cuda_result_name(pending));
+    ANSWER("the second wait", "%s", raw_cuda_result_name(second));
+    ANSWER("its stream", "%s", raw_cuda_result_name(pending));
     if (pending != CUDA_ERROR_NOT_READY) {
         REQUIRE(!p.cu->software);
         test_pass();
     }
     raw_binary_signal(&p.vk, p.cu, &s.peer);
     CUresult after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "after a second signal %s", raw_cuda_result_name(after));
+    ANSWER("its stream after a second signal", "%s", raw_cuda_result_name(after));
     if (p.cu->software) CU_OK(after);
     test_pass();
 }
@@ -144,8 +139,7 @@ static void both_directions(void)
         CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
         right = stream_result(&p, BOUND_MS) == CUDA_SUCCESS;
     }
-    MEASURED("binary_both_directions", "100 turns with the host between: %s",
-             right ? "right" : "stuck");
+    ANSWER("100 turns with the host between", "%s", right ? "right" : "stuck");
     if (p.cu->software) REQUIRE(right);
     test_pass();
 }
@@ -155,8 +149,6 @@ static void both_directions(void)
  * the stream. */
 static void destroyed_in_vulkan(bool binary)
 {
-    static const char row[] = "destroyed_in_vulkan_with_pending_cuda_work";
-    const char *type = binary ? "binary" : "timeline";
     pair p;
     shared_timeline gate, t = {0};
     shared_binary b = {0};
@@ -178,11 +170,11 @@ static void destroyed_in_vulkan(bool binary)
     CU_IS(p.cu->StreamQuery(p.stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&p.vk, gate.vk, 1);
     CUresult after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "%s: the stream %s", type, raw_cuda_result_name(after));
+    ANSWER("the stream", "%s", raw_cuda_result_name(after));
     if (p.cu->software) CU_OK(after);
     if (after != CUDA_SUCCESS) test_pass();
     CUresult destroyed = p.cu->DestroyExternalSemaphore(semaphore);
-    MEASURED(row, "%s: then cuDestroyExternalSemaphore %s", type, raw_cuda_result_name(destroyed));
+    ANSWER("then cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(destroyed));
     CU_OK(destroyed);
     if (second != NULL) CU_OK(p.cu->DestroyExternalSemaphore(second));
     shared_timeline_close(&p, &gate);

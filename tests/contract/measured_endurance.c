@@ -136,6 +136,7 @@ static void many_turns(const char *name, void (*turn)(lasting *))
     static lasting l;
     long turns = strtol(test_option("raw-turns", "2000"), NULL, 10);
     level levels[3];
+    size_t fds = 0;
     REQUIRE(turns >= 100);
     pair_open(&l.p);
     raw_vk_buffer_create(&l.p.vk, SIZE, RAW_VK_EXPORT, &l.memory);
@@ -144,6 +145,7 @@ static void many_turns(const char *name, void (*turn)(lasting *))
     for (long i = 0; i < turns / 10; i++) /* caches fill */
         turn(&l);
     levels[0] = measure();
+    fds = test_open_fds();
     for (int half = 1; half <= 2; half++) {
         for (long i = 0; i < turns / 2; i++)
             turn(&l);
@@ -156,6 +158,7 @@ static void many_turns(const char *name, void (*turn)(lasting *))
              name, turns, (levels[1].resident - levels[0].resident) / each,
              (levels[2].resident - levels[1].resident) / each,
              (levels[1].heap - levels[0].heap) / each, (levels[2].heap - levels[1].heap) / each);
+    ANSWER("fds more after the turns", "%ld", (long)test_open_fds() - (long)fds);
     shared_timeline_close(&l.p, &l.shared);
     raw_vk_semaphore_destroy(&l.p.vk, l.timeline);
     raw_vk_buffer_destroy(&l.p.vk, &l.memory);

@@ -78,6 +78,7 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
     CUexternalMemory memory;
     char line[512] = "";
     int at = 0;
+    const char *own = "not tried", *full = "not tried";
     if (!raw_vk_image_supported(&p->vk, &desc)) return;
     raw_vk_image_create(&p->vk, &desc, &vk);
     for (uint32_t level = 0; level < levels; level++) {
@@ -94,13 +95,23 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
         if (p->cu->software) CU_OK(result);
         if (result != CUDA_SUCCESS) {
             at += snprintf(line + at, sizeof line - (size_t)at, " %u refused", (unsigned)count);
+            if (count == levels) own = "refused";
+            if (count == whole) full = "refused";
             continue;
         }
         const size_t wrong = wrong_bytes(p, &vk, mipmap, count);
         at += snprintf(line + at, sizeof line - (size_t)at, " %u %zu", (unsigned)count, wrong);
+        if (count == levels) own = wrong == 0 ? "all bytes right" : "bytes wrong";
+        if (count == whole) full = wrong == 0 ? "all bytes right" : "bytes wrong";
         if (p->cu->software) REQUIRE_EQ(wrong, 0);
         CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
     }
+    char image[96];
+    snprintf(image, sizeof image, "%s %ux%ux%u, %u layers, %u of %u levels, usage %s", k->name,
+             (unsigned)k->width, (unsigned)k->height, (unsigned)k->depth, (unsigned)k->layers,
+             (unsigned)levels, (unsigned)whole, usages[usage].name);
+    ANSWER(answer_key("mapped as it is: %s", image), "%s", own);
+    if (levels != whole) ANSWER(answer_key("mapped with a whole chain: %s", image), "%s", full);
     MEASURED(
         "levels_of_layers",
         "%s %ux%ux%u, %u layers, usage %s, %u of %u levels, %llu bytes; numLevels and wrong bytes:%s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What destroying does while work is pending, and after a sticky error: reported, asserted only
- * where the library needs it. */
+/* What destroying does while work is pending, and after a sticky error: answered, asserted only
+ * where the library needs it. How long it waits is reported. */
 #include "contract.h"
 
 #include <pthread.h>
@@ -67,15 +67,17 @@ static void free_of_a_mapping_with_pending_work(void)
         double start = test_now_us();
         result = p.cu->MemFree(b.pointer);
         double took = test_now_us() - start;
-        MEASURED("cuMemFree_of_mapping_with_pending_work",
-                 "%s of %d us on a stream: %s after %.0f us",
-                 by_host_function ? "a host function" : "a timeline wait", DELAY_US,
-                 raw_cuda_result_name(result), took);
+        const char *work = by_host_function ? "a host function" : "a timeline wait";
+        ANSWER(answer_key("cuMemFree beside %s", work), "%s", raw_cuda_result_name(result));
+        MEASURED("cuMemFree_of_mapping_with_pending_work", "%s of %d us on a stream: %.0f us", work,
+                 DELAY_US, took);
         REQUIRE(result == CUDA_SUCCESS);
         start = test_now_us();
         result = p.cu->DestroyExternalMemory(b.memory);
-        MEASURED("cuDestroyExternalMemory_after_it", "%s after %.0f us",
-                 raw_cuda_result_name(result), test_now_us() - start);
+        took = test_now_us() - start;
+        ANSWER(answer_key("cuDestroyExternalMemory beside %s", work), "%s",
+               raw_cuda_result_name(result));
+        MEASURED("cuDestroyExternalMemory_after_it", "%.0f us", took);
         if (!by_host_function) late_signal_join(&late);
         CU_OK(p.cu->StreamSynchronize(p.stream));
         raw_vk_buffer_destroy(&p.vk, &b.vk);
@@ -100,8 +102,8 @@ static void destroy_memory_with_pending_work(void)
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalMemory(memory); /* never mapped */
-    MEASURED("cuDestroyExternalMemory_with_pending_work", "%s after %.0f us",
-             raw_cuda_result_name(result), test_now_us() - start);
+    MEASURED("cuDestroyExternalMemory_with_pending_work", "%.0f us", test_now_us() - start);
+    ANSWER("cuDestroyExternalMemory", "%s", raw_cuda_result_name(result));
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -123,12 +125,11 @@ static void destroy_semaphore_with_a_pending_wait(void)
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalSemaphore(t.cu);
-    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%s after %.0f us",
-             raw_cuda_result_name(result), test_now_us() - start);
+    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%.0f us", test_now_us() - start);
+    ANSWER("cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(result));
     late_signal_join(&late);
     result = stream_result(&p, 3000);
-    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "the stream then: %s",
-             raw_cuda_result_name(result));
+    ANSWER("the stream then", "%s", raw_cuda_result_name(result));
     test_pass(); /* the stream may never end */
 }
 
@@ -146,8 +147,8 @@ static void destroy_idle_semaphore_beside_pending_work(void)
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalSemaphore(idle.cu);
     MEASURED("cuDestroyExternalSemaphore_beside_pending_work",
-             "another semaphore's wait of %d us: %s after %.0f us", DELAY_US,
-             raw_cuda_result_name(result), test_now_us() - start);
+             "another semaphore's wait of %d us: %.0f us", DELAY_US, test_now_us() - start);
+    ANSWER("cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(result));
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -163,6 +164,7 @@ typedef struct cuda_signal {
     CUstream stream;
     atomic_bool done;
     double took;
+    CUresult result;
 } cuda_signal;
 
 static void *signal_late_by_cuda(void *argument)
@@ -171,7 +173,7 @@ static void *signal_late_by_cuda(void *argument)
     usleep(DELAY_US);
     CU_OK(s->p->cu->CtxSetCurrent(s->p->context));
     double start = test_now_us();
-    CU_OK(raw_cuda_signal(s->p->cu, s->semaphore, 2, s->stream));
+    s->result = raw_cuda_signal(s->p->cu, s->semaphore, 2, s->stream);
     s->took = test_now_us() - start;
     atomic_store(&s->done, true);
     return NULL;
@@ -204,12 +206,16 @@ static void free_while_another_thread_signals(void)
     REQUIRE(pthread_create(&thread, NULL, signal_late_by_cuda, &s) == 0);
     REQUIRE(pthread_create(&rescuer, NULL, rescue, &s) == 0);
     double start = test_now_us();
-    CU_OK(p.cu->MemFree(b.pointer));
+    CUresult result = p.cu->MemFree(b.pointer);
     MEASURED("cuMemFree_while_another_thread_signals", "returned after %.0f us",
              test_now_us() - start);
     REQUIRE(pthread_join(thread, NULL) == 0 && pthread_join(rescuer, NULL) == 0);
     MEASURED("cuMemFree_while_another_thread_signals", "the other thread's signal took %.0f us",
              s.took);
+    ANSWER("cuMemFree", "%s", raw_cuda_result_name(result));
+    ANSWER("the other thread's signal", "%s", raw_cuda_result_name(s.result));
+    CU_OK(result);
+    CU_OK(s.result);
     CU_OK(p.cu->DestroyExternalMemory(b.memory));
     CU_OK(p.cu->StreamDestroy(s.stream));
     raw_vk_buffer_destroy(&p.vk, &b.vk);
@@ -231,15 +237,19 @@ static void destroy_event_and_stream_with_a_pending_wait(void)
     CU_IS(p.cu->EventQuery(event), CUDA_ERROR_NOT_READY);
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
-    CU_OK(p.cu->EventDestroy(event));
-    MEASURED("cuEventDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us",
-             test_now_us() - start);
+    CUresult result = p.cu->EventDestroy(event);
+    MEASURED("cuEventDestroy_with_pending_work", "%.0f us", test_now_us() - start);
+    ANSWER("cuEventDestroy", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
     start = test_now_us();
-    CU_OK(p.cu->StreamDestroy(p.stream));
-    MEASURED("cuStreamDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us",
-             test_now_us() - start);
+    result = p.cu->StreamDestroy(p.stream);
+    MEASURED("cuStreamDestroy_with_pending_work", "%.0f us", test_now_us() - start);
+    ANSWER("cuStreamDestroy", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
     late_signal_join(&late);
-    CU_OK(p.cu->CtxSynchronize());
+    result = p.cu->CtxSynchronize();
+    ANSWER("cuCtxSynchronize, once the wait is over", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
     CU_OK(p.cu->StreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
     shared_timeline_close(&p, &t);
     pair_close(&p);
@@ -256,22 +266,21 @@ static void ctx_record_event(void)
     CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
     CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
     CUresult result = p.cu->CtxRecordEvent(p.context, event);
-    MEASURED("cuCtxRecordEvent", "on the primary context: %s", raw_cuda_result_name(result));
-    MEASURED("cuCtxRecordEvent", "while a stream waits: %s",
-             raw_cuda_result_name(p.cu->EventQuery(event)));
+    ANSWER("on the primary context", "%s", raw_cuda_result_name(result));
+    ANSWER("while a stream waits", "%s", raw_cuda_result_name(p.cu->EventQuery(event)));
     raw_vk_timeline_signal(&p.vk, t.vk, 1);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     CUresult synchronize = p.cu->EventSynchronize(event);
-    MEASURED("cuCtxRecordEvent", "after it: %s", raw_cuda_result_name(synchronize));
+    ANSWER("after it", "%s", raw_cuda_result_name(synchronize));
     CU_OK(p.cu->EventDestroy(event));
     shared_timeline_close(&p, &t);
     pair_close(&p);
 }
 
-static void report_sticky(const char *call, CUresult result)
+static void answer_sticky(const char *call, CUresult result)
 {
-    MEASURED("after_sticky_error", "%s: %s, %zu fds", call, raw_cuda_result_name(result),
-             test_open_fds());
+    ANSWER(call, "%s", raw_cuda_result_name(result));
+    MEASURED("after_sticky_error", "%s: %zu fds", call, test_open_fds());
 }
 
 static void after_a_sticky_error(void)
@@ -303,30 +312,35 @@ static void after_a_sticky_error(void)
     CUresult recorded =
         p.cu->EventRecord(event, p.stream); /* fails when the fault is known already */
     REQUIRE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_ILLEGAL_ADDRESS);
-    CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CUresult fault = p.cu->StreamSynchronize(p.stream);
+    answer_sticky("cuStreamSynchronize after the kernel", fault);
+    CU_IS(fault, CUDA_ERROR_ILLEGAL_ADDRESS);
 
     uint32_t word = 0;
     /* It stays */
-    CU_IS(p.cu->MemcpyDtoH(&word, b.pointer, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS);
-    report_sticky("cuEventQuery", p.cu->EventQuery(event));
-    report_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
+    fault = p.cu->MemcpyDtoH(&word, b.pointer, sizeof word);
+    answer_sticky("cuMemcpyDtoH of the mapping", fault);
+    CU_IS(fault, CUDA_ERROR_ILLEGAL_ADDRESS);
+    answer_sticky("cuEventQuery", p.cu->EventQuery(event));
+    answer_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
     CUresult event_result = p.cu->EventDestroy(event), free_result = p.cu->MemFree(b.pointer);
-    report_sticky("cuEventDestroy", event_result);
-    report_sticky("cuMemFree of the mapping", free_result);
+    answer_sticky("cuEventDestroy", event_result);
+    answer_sticky("cuMemFree of the mapping", free_result);
     CU_IS(event_result, CUDA_ERROR_ILLEGAL_ADDRESS);
     CU_IS(free_result, CUDA_ERROR_ILLEGAL_ADDRESS);
-    report_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(b.memory));
-    report_sticky("cuDestroyExternalSemaphore", p.cu->DestroyExternalSemaphore(t.cu));
-    report_sticky("cuModuleUnload", p.cu->ModuleUnload(module));
-    report_sticky("cuStreamDestroy", p.cu->StreamDestroy(p.stream));
-    report_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
-    report_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
+    answer_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(b.memory));
+    answer_sticky("cuDestroyExternalSemaphore", p.cu->DestroyExternalSemaphore(t.cu));
+    answer_sticky("cuModuleUnload", p.cu->ModuleUnload(module));
+    answer_sticky("cuStreamDestroy", p.cu->StreamDestroy(p.stream));
+    answer_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
+    answer_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
     CUcontext again = NULL;
     CUresult retain = p.cu->DevicePrimaryCtxRetain(&again, p.device);
-    report_sticky("cuDevicePrimaryCtxRetain again", retain);
+    answer_sticky("cuDevicePrimaryCtxRetain again", retain);
     raw_vk_timeline_destroy(&p.vk, t.vk);
     raw_vk_buffer_destroy(&p.vk, &b.vk);
     MEASURED("after_sticky_error", "in the end %zu fds", test_open_fds());
+    ANSWER("fds more than before the objects", "%s", test_open_fds() > before ? "some" : "none");
     REQUIRE_EQ(retain, CUDA_ERROR_ILLEGAL_ADDRESS);
     if (p.cu->software) {
         REQUIRE_EQ(test_open_fds(), before);

@@ -13,7 +13,8 @@ static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         shared_buffer b;
         shared_buffer_open(&p, sizes[i], vk_flags, dedicated_flag, &b);
-        require_same_memory(&p, &b.vk, 0, b.pointer, sizes[i], 0x1000u + (uint32_t)i);
+        answer_same_memory(&p, answer_key("a buffer of %zu", sizes[i]), &b.vk, 0, b.pointer,
+                           sizes[i], 0x1000u + (uint32_t)i);
         shared_buffer_close(&p, &b);
     }
     pair_close(&p);
@@ -52,7 +53,7 @@ static void buffer_at_an_offset(void)
     CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false,
                                  &memory));
     CU_OK(raw_cuda_map_buffer(p.cu, memory, vk.offset, size, &pointer));
-    require_same_memory(&p, &vk, 0, pointer, size, 77);
+    answer_same_memory(&p, "at an offset of 70,000 or more", &vk, 0, pointer, size, 77);
     CU_OK(p.cu->MemFree(pointer));
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p.vk, &vk);
@@ -70,7 +71,7 @@ static void half_the_size(void)
     raw_vk_buffer_create(&p.vk, size, RAW_VK_EXPORT, &vk);
     CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), size / 2, false, &memory));
     CU_OK(raw_cuda_map_buffer(p.cu, memory, 0, size / 2, &pointer));
-    require_same_memory(&p, &vk, 0, pointer, size / 2, 5);
+    answer_same_memory(&p, "its first half", &vk, 0, pointer, size / 2, 5);
     CU_OK(p.cu->MemFree(pointer));
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p.vk, &vk);
@@ -87,17 +88,18 @@ static void overlapping_mappings(void)
     shared_buffer_open(&p, size, 0, false, &b);
     CU_OK(raw_cuda_map_buffer(p.cu, b.memory, offset, size - offset, &second));
     REQUIRE(second != 0 && second != b.pointer);
-    require_same_memory(&p, &b.vk, offset, second, size - offset, 11);
-    require_same_memory(&p, &b.vk, 0, b.pointer, size, 12);
+    answer_same_memory(&p, "the second mapping", &b.vk, offset, second, size - offset, 11);
+    answer_same_memory(&p, "the first mapping beside it", &b.vk, 0, b.pointer, size, 12);
 
     uint32_t word = 0;
     CU_OK(p.cu->MemsetD32Async(second, 0xabcd0123u, 16, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     cuda_read(&p, b.pointer + offset, &word, sizeof word);
+    ANSWER("written by the second, read by the first", "0x%x", (unsigned)word);
     REQUIRE_EQ(word, 0xabcd0123u);
 
     CU_OK(p.cu->MemFree(second));
-    require_same_memory(&p, &b.vk, 0, b.pointer, size, 13); /* the first goes on alone */
+    answer_same_memory(&p, "the first mapping alone again", &b.vk, 0, b.pointer, size, 13);
     shared_buffer_close(&p, &b);
     pair_close(&p);
 }
@@ -113,7 +115,9 @@ static void fds_return(void)
         shared_buffer_close(&p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first import */
     }
-    REQUIRE_EQ(test_open_fds(), before);
+    const size_t after = test_open_fds();
+    ANSWER("fds more after 18 imports", "%ld", (long)after - (long)before);
+    REQUIRE_EQ(after, before);
     pair_close(&p);
 }
 
@@ -126,13 +130,14 @@ static void fd_is_consumed(void)
     raw_vk_buffer_create(&p.vk, 65536, RAW_VK_EXPORT, &vk);
     int fd = raw_vk_buffer_fd(&p.vk, &vk), other = raw_vk_buffer_fd(&p.vk, &vk);
     CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
-    MEASURED("imported_fd", "%s",
-             fd_open(fd) ? "still open, the driver's" : "closed by the import");
+    ANSWER("an imported fd", "%s",
+           fd_open(fd) ? "still open, the driver's" : "closed by the import");
     CU_OK(p.cu->DestroyExternalMemory(memory));
     REQUIRE(!fd_open(fd) ||
             !same_file(fd, other)); /* gone, though a driver may have taken the number again */
-    CU_OK(raw_cuda_import_memory(p.cu, other, vk.allocation_size, false,
-                                 &memory)); /* a second fd is another import */
+    answer_is("an import of a second fd",
+              raw_cuda_import_memory(p.cu, other, vk.allocation_size, false, &memory),
+              CUDA_SUCCESS);
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p.vk, &vk);
     pair_close(&p);
@@ -170,13 +175,18 @@ static void pointer_attributes(void)
     CU_OK(p.cu->MemAlloc(&plain, 65536));
     ids[ANEW] = buffer_id(&p, plain);
     CU_OK(p.cu->MemFree(plain));
+    int zero = 0, alike = 0;
     for (int i = 0; i < IDS; i++) {
         MEASURED("buffer_id", "%llu", ids[i]);
-        REQUIRE(ids[i] != 0);
+        zero += ids[i] == 0;
         for (int k = 0; k < i; k++)
-            REQUIRE(ids[i] != ids[k]);
+            alike += ids[i] == ids[k];
     }
-    CU_OK(p.cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
+    ANSWER("buffer ids of two allocations and two mappings", "%d zero, %d alike", zero, alike);
+    REQUIRE(zero == 0 && alike == 0);
+    answer_is("SYNC_MEMOPS of a mapping",
+              p.cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer),
+              CUDA_SUCCESS);
     shared_buffer_close(&p, &b);
     pair_close(&p);
 }
@@ -191,18 +201,19 @@ static void no_dma_buf_of_a_mapping(void)
     if (p.cu->MemGetHandleForAddressRange == NULL) {
         int claimed = 1;
         CU_OK(p.cu->DeviceGetAttribute(&claimed, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p.device));
+        ANSWER("of a mapping", "no such call");
         REQUIRE_EQ(claimed, 0);
         pair_close(&p);
         return;
     }
     shared_buffer_open(&p, 2u << 20, 0, false, &b);
-    CU_IS(p.cu->MemGetHandleForAddressRange(&fd, b.pointer, 65536,
-                                            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
-          CUDA_ERROR_INVALID_VALUE);
+    CUresult result = p.cu->MemGetHandleForAddressRange(&fd, b.pointer, 65536,
+                                                        CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    answer_is("of a mapping", result, CUDA_ERROR_INVALID_VALUE);
     shared_buffer_close(&p, &b);
 
     CU_OK(p.cu->MemAlloc(&own, 2u << 20));
-    CUresult result =
+    result =
         p.cu->MemGetHandleForAddressRange(&fd, own, 65536, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     MEASURED("dma_buf_of_own_memory", "%s", raw_cuda_result_name(result));
     CU_OK(p.cu->MemFree(own));
@@ -215,6 +226,14 @@ static void launch(const pair *p, CUfunction kernel, CUdeviceptr data, unsigned 
     void *args[] = {&data, &count, &last};
     CU_OK(p->cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, p->stream, args,
                               NULL));
+}
+
+static size_t wrong_words(const uint32_t *found, const uint32_t *expected, size_t count)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong += found[i] != expected[i];
+    return wrong;
 }
 
 static void kernel_writes(void)
@@ -234,7 +253,8 @@ static void kernel_writes(void)
     launch(&p, write, b.pointer, count, 99);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     raw_vk_read(&p.vk, &b.vk, 0, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
+    answer_wrong("words that a kernel wrote, read by Vulkan", wrong_words(found, expected, count),
+                 count);
 
     raw_vk_fill(&p.vk, &b.vk, 0, size, 1000,
                 NULL); /* Vulkan's words, read and changed by the kernel */
@@ -243,7 +263,8 @@ static void kernel_writes(void)
     raw_vk_read(&p.vk, &b.vk, 0, found, size);
     for (unsigned i = 0; i < count; i++)
         expected[i] = 1234;
-    REQUIRE_EQ_BYTES(found, expected, size);
+    answer_wrong("Vulkan's words that a kernel changed", wrong_words(found, expected, count),
+                 count);
 
     free(found);
     free(expected);
@@ -259,6 +280,7 @@ static void every_queue_family(void)
     const size_t size = 65536;
     pair_open(&p);
     shared_buffer_open(&p, size, 0, false, &b);
+    unsigned wrong = 0;
     for (uint32_t q = 0; q < p.vk.queue_count; q++) {
         /* Families of video engines and such have no transfer operations. */
         const VkQueueFlags can =
@@ -267,9 +289,10 @@ static void every_queue_family(void)
         if ((p.vk.queues[q].flags & can) == 0) continue;
         raw_vk_fill(&p.vk, &b.vk, 0, size, 0x7700u + q, &(raw_vk_job){.queue = q});
         cuda_read(&p, b.pointer + size - 8, words, sizeof words);
-        REQUIRE_EQ(words[0], 0x7700u + q);
-        REQUIRE_EQ(words[1], 0x7700u + q);
+        wrong += words[0] != 0x7700u + q || words[1] != 0x7700u + q;
     }
+    ANSWER("families whose words are wrong", "%u", wrong);
+    REQUIRE_EQ(wrong, 0);
     shared_buffer_close(&p, &b);
     pair_close(&p);
 }
@@ -284,10 +307,11 @@ static void second_vulkan_buffer(void)
     pair_open(&p);
     shared_buffer_open(&p, size, 0, false, &b);
     raw_vk_buffer_import(&p.vk, raw_vk_buffer_fd(&p.vk, &b.vk), &b.vk, &again);
-    require_same_memory(&p, &again, 0, b.pointer, size, 21);
+    answer_same_memory(&p, "CUDA's memory in a second buffer", &again, 0, b.pointer, size, 21);
     CU_OK(p.cu->MemsetD32Async(b.pointer, 0x600df00du, size / 4, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     raw_vk_read(&p.vk, &again, size - 4, &word, 4);
+    ANSWER("its last word", "0x%x", (unsigned)word);
     REQUIRE_EQ(word, 0x600df00du);
     raw_vk_buffer_destroy(&p.vk, &again);
     shared_buffer_close(&p, &b);
@@ -297,6 +321,7 @@ static void second_vulkan_buffer(void)
 static void costs(void)
 {
     static const size_t sizes[] = {65536, 8u << 20, 64u << 20, 1u << 30};
+    unsigned made = 0;
     pair p;
     pair_open(&p);
     for (size_t i = 0; i < (p.cu->software ? 3 : 4); i++) {
@@ -313,10 +338,12 @@ static void costs(void)
         CU_OK(p.cu->MemFree(pointer));
         double unmapped = test_now_us();
         CU_OK(p.cu->DestroyExternalMemory(memory));
+        made += i < 3;
         MEASURED("import_cost", "%zu KiB: import %.1f us, map %.1f us, unmap %.1f us",
                  sizes[i] / 1024, imported - start, mapped - imported, unmapped - mapped);
         raw_vk_buffer_destroy(&p.vk, &vk);
     }
+    ANSWER("sizes up to 64 MiB imported, mapped and given back", "%u of 3", made);
     pair_close(&p);
 }
 

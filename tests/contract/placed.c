@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NO_IMAGE "Vulkan exports no such image"
+
 /* Depth and stencil ---------------------------------------------------------------------------- */
 
 typedef struct depth_format {
@@ -131,9 +133,8 @@ static void compare_depth(depth_image *i, const char *what, bool required)
             (void)by_cuda(i, level, level + 77, shift, true);
         for (uint32_t level = 0; level < DEPTH_LEVELS; level++)
             to_vulkan += by_vulkan(i, level, level + 77, false);
-        MEASURED("placed_depth",
-                 "%s, from bit %u on: of %zu texels wrong: read by CUDA %zu, by Vulkan %zu", what,
-                 shift, all, to_cuda, to_vulkan);
+        ANSWER(answer_key("%s, from bit %u on", what, shift),
+               "of %zu texels wrong: read by CUDA %zu, by Vulkan %zu", all, to_cuda, to_vulkan);
         if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
     }
 }
@@ -154,7 +155,7 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
              (unsigned)element_of(f) / f->channels, (unsigned)width, (unsigned)height,
              dedicated ? " dedicated" : "");
     if (!raw_vk_image_supported(&p->vk, &desc)) {
-        MEASURED("placed_depth", "%s: Vulkan exports no such image", what);
+        ANSWER(what, NO_IMAGE);
         return;
     }
     raw_vk_image_create(&p->vk, &desc, &i.vk);
@@ -171,10 +172,11 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
         compare_depth(&i, what, (dedicated || p->cu->software) ? f->dedicated : f->plain);
         CU_OK(p->cu->MipmappedArrayDestroy(i.mipmap));
     } else {
-        MEASURED("placed_depth", "%s: %s", what, raw_cuda_result_name(result));
+        ANSWER(what, "%s", raw_cuda_result_name(result));
     }
     array.Flags = CUDA_ARRAY3D_DEPTH_TEXTURE;
     result = raw_cuda_map_image(p->cu, i.memory, i.vk.offset, &array, DEPTH_LEVELS, &i.mipmap);
+    ANSWER(answer_key("%s, with DEPTH_TEXTURE", what), "%s", raw_cuda_result_name(result));
     if (settled) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p->cu->MipmappedArrayDestroy(i.mipmap));
     raw_vk_buffer_destroy(&p->vk, &i.staging);
@@ -343,7 +345,7 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
         raw_cuda_map_image(i->p->cu, i->memory, i->vk.offset + i->at[n], &desc, 1, &mipmap);
     if (required) CU_OK(result);
     if (result != CUDA_SUCCESS) {
-        MEASURED("placed_planes", "%s, plane %u: %s", i->what, n, raw_cuda_result_name(result));
+        ANSWER(answer_key("%s, plane %u", i->what, n), "%s", raw_cuda_result_name(result));
         return;
     }
     unsigned char *expected = malloc(size), *found = calloc(1, size), *staged = i->staging.mapped;
@@ -363,8 +365,8 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
     memset(staged, 0, size);
     image_copy_part(i->p, &i->vk, plane_aspects[n], 0, extent, &i->staging, false);
     const size_t to_vulkan = image_wrong_bytes(staged, expected, size);
-    MEASURED("placed_planes", "%s, plane %u: of %zu bytes wrong: read by CUDA %zu, by Vulkan %zu",
-             i->what, n, size, to_cuda, to_vulkan);
+    ANSWER(answer_key("%s, plane %u", i->what, n),
+           "of %zu bytes wrong: read by CUDA %zu, by Vulkan %zu", size, to_cuda, to_vulkan);
     if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
     CU_OK(i->p->cu->MipmappedArrayDestroy(mipmap));
     free(found);
@@ -386,7 +388,8 @@ static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t 
              disjoint ? " disjoint" : "");
     i.what = what;
     if (!raw_vk_image_supported(&p->vk, &i.vk.desc)) {
-        MEASURED("placed_planes", "%s: Vulkan exports no such image", what);
+        for (unsigned n = 0; n < 2; n++)
+            ANSWER(answer_key("%s, plane %u", what, n), NO_IMAGE);
         return;
     }
     raw_vk_buffer_create(&p->vk, (VkDeviceSize)width * height * 4, RAW_VK_HOST, &i.staging);

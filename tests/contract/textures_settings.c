@@ -82,14 +82,14 @@ static void try_settings(size_t first, size_t end)
         CUresult result = s->mipmapped ? p.cu->MipmappedArrayCreate(&mipmap, &desc, 3)
                                        : p.cu->Array3DCreate(&array, &desc);
         if (result != CUDA_SUCCESS) {
-            MEASURED("texture_setting", "%s: no such array: %s", s->what,
-                     raw_cuda_result_name(result));
+            ANSWER(answer_key("texture: %s", s->what), "no such array: %s",
+                   raw_cuda_result_name(result));
             REQUIRE(!p.cu->software);
             continue;
         }
         result = s->mipmapped ? raw_cuda_mip_texture(p.cu, mipmap, &sampling, &texture)
                               : raw_cuda_texture(p.cu, array, &sampling, &texture);
-        image_answer(&p, "texture_setting", s->what, result, s->twin);
+        image_answer(&p, "texture", s->what, result, s->twin);
         if (i == 0) CU_OK(result);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->TexObjectDestroy(texture));
         if (array != NULL) CU_OK(p.cu->ArrayDestroy(array));
@@ -178,7 +178,7 @@ static void try_views(size_t first, size_t end)
         view.firstLayer = row->first_layer;
         view.lastLayer = row->last_layer;
         const CUresult result = p.cu->TexObjectCreate(&texture, &resource, &sampling, &view);
-        image_answer(&p, "texture_view", row->what, result, row->twin);
+        image_answer(&p, "view", row->what, result, row->twin);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->TexObjectDestroy(texture));
         CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     }

@@ -110,10 +110,22 @@ static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view
     return r->p.cu->TexObjectCreate(out, &resource, &how, &view);
 }
 
+static const char *view_key(int of, bool layered, const view_row *row)
+{
+    char level[16];
+    snprintf(level, sizeof level, "level %d", of);
+    return answer_key("%s%s, format %#x, levels %u to %u, layers %u to %u, depth %zu, the extent "
+                      "of level %u",
+                      of < 0 ? "all levels" : level, layered ? " of layers" : "",
+                      (unsigned)row->format, row->levels[0], row->levels[1], row->layers[0],
+                      row->layers[1], row->depth, row->shrink);
+}
+
 static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layered,
                          const view_row *row)
 {
     CUtexObject texture;
+    double reads[2];
     CU_OK(make_view(r, mipmap, of, row, &texture));
     for (unsigned level = 0; level < 2; level++) {
         const unsigned last = row->levels[1] - row->levels[0];
@@ -122,18 +134,23 @@ static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layere
         const double wanted = (16 * shown + row->layers[0] + 1) / 255.0;
         float found[4];
         read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, (float)level, found);
+        reads[level] = (double)found[0] * 255;
         if (fabs((double)found[0] - wanted) > 1e-6)
             FAIL("levels %u to %u, layers %u to %u of level %d: level %u is %.6f, not %.6f",
                  row->levels[0], row->levels[1], row->layers[0], row->layers[1], of, level,
                  (double)found[0], wanted);
     }
+    ANSWER(view_key(of, layered, row), "level 0 reads %.0f, level 1 %.0f", reads[0], reads[1]);
     CU_OK(r->p.cu->TexObjectDestroy(texture));
 }
 
-static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row)
+static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, bool layered,
+                        const view_row *row)
 {
     CUtexObject texture;
-    CU_IS(make_view(r, mipmap, of, row, &texture), CUDA_ERROR_INVALID_VALUE);
+    const CUresult result = make_view(r, mipmap, of, row, &texture);
+    ANSWER(view_key(of, layered, row), "%s", raw_cuda_result_name(result));
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
 }
 
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
@@ -167,19 +184,29 @@ static void views(void)
     for (size_t i = 0; i < sizeof flat / sizeof flat[0]; i++)
         require_view(&r, mipmap, -1, false, &flat[i]);
     require_view(&r, mipmap, 1, false, &one);
-    refuse_view(&r, mipmap, -1, &none);
-    refuse_view(&r, mipmap, -1, &shrunk);
+    refuse_view(&r, mipmap, -1, false, &none);
+    refuse_view(&r, mipmap, -1, false, &shrunk);
     CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
     mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
         require_view(&r, mipmap, -1, true, &layers[i]);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        refuse_view(&r, mipmap, -1, &refused[i]);
+        refuse_view(&r, mipmap, -1, true, &refused[i]);
     require_view(&r, mipmap, 1, true, &one_of_layers);
-    refuse_view(&r, mipmap, 1, &one_unshrunk);
-    refuse_view(&r, mipmap, 1, &one_none);
+    refuse_view(&r, mipmap, 1, true, &one_unshrunk);
+    refuse_view(&r, mipmap, 1, true, &one_none);
     CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
     reader_close(&r);
+}
+
+/* `found`: NULL where nothing was read. */
+static void answer_texture(const char *key, CUresult result, const float *found)
+{
+    if (found == NULL)
+        ANSWER(key, "%s", raw_cuda_result_name(result));
+    else
+        ANSWER(key, "%s, reads %.4f %.4f %.4f %.4f", raw_cuda_result_name(result), (double)found[0],
+               (double)found[1], (double)found[2], (double)found[3]);
 }
 
 static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, const view_row *row,
@@ -187,16 +214,14 @@ static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, co
 {
     CUtexObject texture = 0;
     const CUresult result = make_view(r, mipmap, -1, row, &texture);
+    const bool reads = result == CUDA_SUCCESS && !(row->flags & CU_TRSF_READ_AS_INTEGER);
     float found[4] = {-1, -1, -1, -1};
+    if (reads) read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, 0, found);
+    if (result == CUDA_SUCCESS) CU_OK(r->p.cu->TexObjectDestroy(texture));
+    answer_texture(
+        answer_key("%s, view format %#x, flags %#x", what, (unsigned)row->format, row->flags),
+        result, reads ? found : NULL);
     if (r->p.cu->software) REQUIRE_EQ(result, twin);
-    if (result == CUDA_SUCCESS) {
-        if (!(row->flags & CU_TRSF_READ_AS_INTEGER))
-            read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, 0, found);
-        CU_OK(r->p.cu->TexObjectDestroy(texture));
-    }
-    MEASURED("placed_views", "%s, view format %#x, flags %#x: %s, reads %.5f %.5f %.5f %.5f", what,
-             (unsigned)row->format, row->flags, raw_cuda_result_name(result), (double)found[0],
-             (double)found[1], (double)found[2], (double)found[3]);
 }
 
 /* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
@@ -321,9 +346,7 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         read_texel(r, "read_2d", texture, -1000.0f, found);
         CU_OK(cu->TexObjectDestroy(texture));
     }
-    MEASURED("placed_srgb_blocks", "%s: %s, reads %.4f %.4f %.4f %.4f", what,
-             raw_cuda_result_name(result), (double)found[0], (double)found[1], (double)found[2],
-             (double)found[3]);
+    answer_texture(what, result, result == CUDA_SUCCESS ? found : NULL);
     if (cu->software) {
         REQUIRE_EQ(result, taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
         return;

@@ -96,6 +96,21 @@ void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t
     free(expected);
 }
 
+void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_t size,
+                      uint32_t seed, uint32_t addend)
+{
+    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
+    size_t wrong = 0;
+    REQUIRE(found != NULL);
+    cuda_read(p, pointer, found, size);
+    for (size_t i = 0; i < size / 4; i++)
+        wrong += found[i] != expected[i] + addend;
+    ANSWER(key, "%zu of %zu words wrong", wrong, size / 4);
+    REQUIRE_EQ(wrong, 0);
+    free(found);
+    free(expected);
+}
+
 static void life(void)
 {
     pair p;
@@ -106,11 +121,12 @@ static void life(void)
     uint32_t *words = pattern_words(b.size, 3);
     CU_OK(p.cu->MemcpyHtoD(b.pointer, words, b.size));
     CU_OK(p.cu->CtxSynchronize());
-    vmm_require_words(&p, b.pointer, b.size, 3, 0);
+    vmm_answer_words(&p, "cuMemcpyHtoD", b.pointer, b.size, 3, 0);
     CU_OK(p.cu->MemsetD32Async(b.pointer + 4096, 0x5a5a5a5au, 16, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     uint32_t word = 0;
     cuda_read(&p, b.pointer + 4096 + 60, &word, 4);
+    ANSWER("cuMemsetD32Async's last word", "0x%x", word);
     REQUIRE_EQ(word, 0x5a5a5a5au);
     free(words);
     vmm_close(&p, &b);
@@ -134,20 +150,24 @@ static void grows(void)
         vmm_map(&p, base + i * VMM_SIZE, VMM_SIZE, chunks[i]);
         if (i == 1) CU_OK(vmm_kernel(&p, write, base, 2 * VMM_SIZE, 77));
     }
-    vmm_require_words(&p, base, 2 * VMM_SIZE, 77, 0);
+    vmm_answer_words(&p, "two chunks, when two more came", base, 2 * VMM_SIZE, 77, 0);
     CU_OK(vmm_kernel(&p, write, base, CHUNKS * VMM_SIZE, 78));
     CU_OK(vmm_kernel(&p, add, base, CHUNKS * VMM_SIZE, 5));
-    vmm_require_words(&p, base, CHUNKS * VMM_SIZE, 78, 5); /* one copy over all of them */
+    /* One copy over all of them. */
+    vmm_answer_words(&p, "four chunks", base, CHUNKS * VMM_SIZE, 78, 5);
     CU_OK(p.cu->MemcpyDtoDAsync(base, base + 2 * VMM_SIZE, 2 * VMM_SIZE, p.stream));
     CU_OK(p.cu->MemsetD32Async(base + VMM_SIZE - 64, 0x01020304u, 32, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     uint32_t words[34];
     cuda_read(&p, base + VMM_SIZE - 68, words, sizeof words);
+    unsigned right = 0;
     for (size_t i = 1; i < 33; i++)
-        REQUIRE_EQ(words[i], 0x01020304u);
+        right += words[i] == 0x01020304u;
+    ANSWER("a fill over the border of two", "%u of 32 words right", right);
+    REQUIRE_EQ(right, 32);
     /* The last two go, the others stay; then all the rest at once. */
     CUresult result = p.cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE);
-    MEASURED("unmap_two_mappings_in_one_call", "%s", raw_cuda_result_name(result));
+    ANSWER("cuMemUnmap of two mappings", "%s", raw_cuda_result_name(result));
     CU_OK(result);
     cuda_read(&p, base + 2 * VMM_SIZE - 4, words, 4);
     CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
@@ -174,12 +194,12 @@ static void aliases(void)
     REQUIRE(other != b.pointer);
     CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 9));
     CU_OK(vmm_kernel(&p, add, other, VMM_SIZE, 3));
-    vmm_require_words(&p, b.pointer, VMM_SIZE, 9, 3);
-    vmm_require_words(&p, other, VMM_SIZE, 9, 3);
+    vmm_answer_words(&p, "the first mapping", b.pointer, VMM_SIZE, 9, 3);
+    vmm_answer_words(&p, "the other one", other, VMM_SIZE, 9, 3);
     CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
-    vmm_require_words(&p, other, VMM_SIZE, 9, 3); /* the other one stays */
+    vmm_answer_words(&p, "the other one alone", other, VMM_SIZE, 9, 3);
     vmm_map(&p, b.pointer, VMM_SIZE, b.handle);
-    vmm_require_words(&p, b.pointer, VMM_SIZE, 9, 3);
+    vmm_answer_words(&p, "the first one again", b.pointer, VMM_SIZE, 9, 3);
     CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
     CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
     vmm_close(&p, &b);
@@ -207,7 +227,7 @@ static void moves(void)
     for (unsigned i = 0; i < 2; i++)
         CU_OK(p.cu->MemUnmap(from + i * VMM_SIZE, VMM_SIZE));
     CU_OK(p.cu->MemAddressFree(from, 2 * VMM_SIZE));
-    vmm_require_words(&p, to, 2 * VMM_SIZE, 21, 0);
+    vmm_answer_words(&p, "in the new range", to, 2 * VMM_SIZE, 21, 0);
     for (unsigned i = 0; i < 2; i++) {
         CU_OK(p.cu->MemUnmap(to + i * VMM_SIZE, VMM_SIZE));
         CU_OK(p.cu->MemRelease(chunks[i]));
@@ -228,17 +248,16 @@ static void released_while_mapped(void)
     vmm_open(&p, VMM_SIZE, 0, &b);
     CU_OK(p.cu->MemRelease(b.handle));
     CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 31));
-    vmm_require_words(&p, b.pointer, VMM_SIZE, 31, 0);
+    vmm_answer_words(&p, "after cuMemRelease", b.pointer, VMM_SIZE, 31, 0);
     CUmemGenericAllocationHandle again = 0;
     CU_OK(p.cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
-    MEASURED("retained_after_release", "%s",
-             again == b.handle ? "the same value" : "another value");
+    ANSWER("its handle by address", "%s", again == b.handle ? "the same value" : "another value");
     const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
     vmm_map(&p, other, VMM_SIZE, again);
-    vmm_require_words(&p, other, VMM_SIZE, 31, 0);
+    vmm_answer_words(&p, "mapped once more", other, VMM_SIZE, 31, 0);
     CU_OK(p.cu->MemRelease(again));
     CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
-    vmm_require_words(&p, other, VMM_SIZE, 31, 0);
+    vmm_answer_words(&p, "by the last mapping", other, VMM_SIZE, 31, 0);
     CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
     CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
     CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
@@ -255,6 +274,8 @@ static void retained(void)
     vmm_open(&p, 2 * VMM_SIZE, 0, &b);
     CU_OK(p.cu->MemRetainAllocationHandle(&first, (void *)(uintptr_t)b.pointer));
     CU_OK(p.cu->MemRetainAllocationHandle(&second, (void *)(uintptr_t)(b.pointer + b.size - 1)));
+    ANSWER("by the first byte", "%s", first == b.handle ? "the same value" : "another value");
+    ANSWER("by the last byte", "%s", second == b.handle ? "the same value" : "another value");
     REQUIRE_EQ(first, b.handle); /* cuda.h: "guaranteed to be the same handle value" */
     REQUIRE_EQ(second, b.handle);
     CU_OK(p.cu->MemRelease(first));
@@ -283,8 +304,7 @@ static void properties(void)
     int supported = 0;
     CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
                                    p.device));
-    MEASURED("compressible", "supported %d, granted %d", supported,
-             found.allocFlags.compressionType);
+    ANSWER("compressible", "supported %d, granted %d", supported, found.allocFlags.compressionType);
     if (!supported) REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE);
     CU_OK(p.cu->MemRelease(handle));
 
@@ -293,8 +313,7 @@ static void properties(void)
     CU_OK(p.cu->DeviceGetAttribute(
         &supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, p.device));
     CUresult result = p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0);
-    MEASURED("rdma_capable", "supported %d, cuMemCreate %s", supported,
-             raw_cuda_result_name(result));
+    ANSWER("RDMA-capable", "supported %d, cuMemCreate %s", supported, raw_cuda_result_name(result));
     if (supported) CU_OK(result);
     if (result == CUDA_SUCCESS) {
         CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
@@ -318,6 +337,8 @@ static void memory_info(void)
     CU_OK(p.cu->MemGetInfo(&after, NULL));
     MEASURED("memory_info", "256 MiB created: %zu bytes less free; released: %zu less",
              before - during, before - after);
+    ANSWER("256 MiB created", "%s", during <= before - size ? "so much less is free" : "not");
+    ANSWER("released", "%s", after >= during + size ? "so much more is free" : "not");
     REQUIRE(during <= before - size); /* never mapped, and taken all the same */
     REQUIRE(after >= during + size);
     pair_close(&p);
@@ -333,15 +354,19 @@ static void reserved_addresses(void)
     REQUIRE_EQ(first % VMM_SIZE, 0);
     /* "If CUDA cannot use this VA for whatever reason, it ignores the hint" (002). */
     CU_OK(p.cu->MemAddressReserve(&second, size, 0, first + size, 0));
-    MEASURED("hint_behind_a_reservation", "%s", second == first + size ? "taken" : "not taken");
+    ANSWER("a hint behind a reservation", "%s", second == first + size ? "taken" : "not taken");
     REQUIRE(second >= first + size || second + size <= first);
     CU_OK(p.cu->MemAddressReserve(&aligned, size, (size_t)1 << 30, 0, 0));
+    ANSWER("aligned to 1 GiB", "%s", aligned % ((size_t)1 << 30) == 0 ? "yes" : "no");
     REQUIRE_EQ(aligned % ((size_t)1 << 30), 0);
-    CU_OK(p.cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0)); /* addresses only */
+    CUresult result =
+        p.cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0); /* addresses only */
+    ANSWER("1 TiB", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
     CUdeviceptr taken = 0;
-    CUresult result = p.cu->MemAddressReserve(&taken, size, 0, first, 0);
-    MEASURED("hint_that_is_taken", "%s, %s", raw_cuda_result_name(result),
-             taken == first ? "the same address" : "elsewhere");
+    result = p.cu->MemAddressReserve(&taken, size, 0, first, 0);
+    ANSWER("a hint that is taken", "%s, %s", raw_cuda_result_name(result),
+           taken == first ? "the same address" : "elsewhere");
     if (result == CUDA_SUCCESS) {
         REQUIRE(taken != first);
         CU_OK(p.cu->MemAddressFree(taken, size));
@@ -373,9 +398,9 @@ static void unmap_does_not_wait(void)
     double released = test_now_us();
     CUresult query = p.cu->StreamQuery(p.stream);
     CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
-    MEASURED("unmap_and_release_with_work_pending",
-             "%.0f us, then the stream %s; cuMemAddressFree %.0f us", released - start,
-             raw_cuda_result_name(query), test_now_us() - released);
+    MEASURED("unmap_and_release_with_work_pending", "%.0f us, cuMemAddressFree %.0f us",
+             released - start, test_now_us() - released);
+    ANSWER("the stream when the memory is released", "%s", raw_cuda_result_name(query));
     CU_IS(query, CUDA_ERROR_NOT_READY);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     pair_close(&p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: what virtual memory management refuses. Of the twin the code is required; of
- * NVIDIA's driver that it refuses, where the library counts on that, and the code is reported. */
+ * NVIDIA's driver that it refuses, where the library counts on that, and the code is answered. */
 #include "vmm.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 static void report(const pair *p, const char *what, CUresult result, CUresult twin)
 {
-    MEASURED("vmm_answer", "%s: %s", what, raw_cuda_result_name(result));
+    ANSWER(what, "%s", raw_cuda_result_name(result));
     if (p->cu->software) CU_IS(result, twin);
 }
 
@@ -200,8 +200,7 @@ static void past_the_reservation(void)
         const CUdeviceptr last = at + VMM_SIZE;
         if (rows[i].freed) CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
         CUresult result = p.cu->MemMap(at, 2 * VMM_SIZE, 0, two, 0);
-        MEASURED("vmm_past_the_reservation", "%s: cuMemMap %s", rows[i].what,
-                 raw_cuda_result_name(result));
+        ANSWER(answer_key("%s: cuMemMap", rows[i].what), "%s", raw_cuda_result_name(result));
         if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) {
             CUdeviceptr start = 0, hinted = 0;
@@ -210,35 +209,32 @@ static void past_the_reservation(void)
                 p.cu->PointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, last);
             if (attribute == CUDA_SUCCESS)
                 (void)p.cu->PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, last);
-            MEASURED("vmm_past_the_reservation",
-                     "%s: the last granule's range: %s, starts %s the reservation, %zu granules",
-                     rows[i].what, raw_cuda_result_name(attribute),
-                     start == base ? "with" : "not with", size / VMM_SIZE);
+            ANSWER(answer_key("%s: the last granule's range", rows[i].what),
+                   "%s, starts %s the reservation, %zu granules", raw_cuda_result_name(attribute),
+                   start == base ? "with" : "not with", size / VMM_SIZE);
             const CUresult access = vmm_allow(&p, at, 2 * VMM_SIZE);
-            MEASURED("vmm_past_the_reservation",
-                     "%s: cuMemSetAccess %s; the first granule %s, the last %s", rows[i].what,
-                     raw_cuda_result_name(access),
-                     access == CUDA_SUCCESS ? holds(&p, at, 11) : "is not tried",
-                     access == CUDA_SUCCESS ? holds(&p, last, 12) : "is not tried");
+            ANSWER(answer_key("%s: cuMemSetAccess", rows[i].what),
+                   "%s; the first granule %s, the last %s", raw_cuda_result_name(access),
+                   access == CUDA_SUCCESS ? holds(&p, at, 11) : "is not tried",
+                   access == CUDA_SUCCESS ? holds(&p, last, 12) : "is not tried");
             if (!rows[i].freed) {
                 result = p.cu->MemAddressReserve(&hinted, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0);
                 const bool overlaps = result == CUDA_SUCCESS && hinted < at + 2 * VMM_SIZE &&
                                       at < hinted + 4 * VMM_SIZE;
-                MEASURED("vmm_past_the_reservation", "%s: reserving behind it: %s, %s",
-                         rows[i].what, raw_cuda_result_name(result),
-                         overlaps ? "over the mapping" : "elsewhere");
+                ANSWER(answer_key("%s: reserving behind it", rows[i].what), "%s, %s",
+                       raw_cuda_result_name(result), overlaps ? "over the mapping" : "elsewhere");
                 if (result == CUDA_SUCCESS) {
                     result = p.cu->MemAddressFree(hinted, 4 * VMM_SIZE);
-                    MEASURED("vmm_past_the_reservation", "%s: freeing that: %s", rows[i].what,
-                             raw_cuda_result_name(result));
+                    ANSWER(answer_key("%s: freeing that", rows[i].what), "%s",
+                           raw_cuda_result_name(result));
                 }
                 result = p.cu->MemAddressFree(base, 4 * VMM_SIZE);
-                MEASURED("vmm_past_the_reservation", "%s: cuMemAddressFree while mapped: %s",
-                         rows[i].what, raw_cuda_result_name(result));
+                ANSWER(answer_key("%s: cuMemAddressFree while mapped", rows[i].what), "%s",
+                       raw_cuda_result_name(result));
             }
             const CUresult unmapped = p.cu->MemUnmap(at, 2 * VMM_SIZE);
-            MEASURED("vmm_past_the_reservation", "%s: cuMemUnmap %s", rows[i].what,
-                     raw_cuda_result_name(unmapped));
+            ANSWER(answer_key("%s: cuMemUnmap", rows[i].what), "%s",
+                   raw_cuda_result_name(unmapped));
         }
         CU_OK(p.cu->MemRelease(two));
     }
@@ -255,8 +251,8 @@ static void two_reservations(void)
     CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0),
                                  one = vmm_create(&p, VMM_SIZE, 0);
     CU_OK(p.cu->MemAddressReserve(&next, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0));
-    MEASURED("vmm_answer", "a reservation is extended: %s",
-             next == base + 4 * VMM_SIZE ? "by the addresses behind it" : "elsewhere");
+    ANSWER("a reservation is extended", "%s",
+           next == base + 4 * VMM_SIZE ? "by the addresses behind it" : "elsewhere");
     if (next != base + 4 * VMM_SIZE) SKIP("no two reservations side by side");
     CUresult result = p.cu->MemMap(next - VMM_SIZE, 2 * VMM_SIZE, 0, two, 0);
     report(&p, "cuMemMap across two reservations", result, CUDA_ERROR_INVALID_VALUE);
@@ -276,11 +272,13 @@ static void two_reservations(void)
     CU_OK(p.cu->ModuleUnload(module));
     for (size_t i = 0; i < 3; i++)
         cuda_read(&p, next - VMM_SIZE + i * VMM_SIZE, found + i * (VMM_SIZE / 4), VMM_SIZE);
+    ANSWER("one kernel over two reservations", "%s",
+           memcmp(found, words, 3 * VMM_SIZE) == 0 ? "right" : "wrong");
     REQUIRE_EQ_BYTES(found, words, 3 * VMM_SIZE);
     memset(found, 0, 3 * VMM_SIZE);
     result = p.cu->MemcpyDtoH(found, next - VMM_SIZE, 3 * VMM_SIZE);
-    MEASURED("vmm_answer", "one copy over two reservations: %s, %s", raw_cuda_result_name(result),
-             memcmp(found, words, 3 * VMM_SIZE) == 0 ? "right" : "wrong");
+    ANSWER("one copy over two reservations", "%s, %s", raw_cuda_result_name(result),
+           memcmp(found, words, 3 * VMM_SIZE) == 0 ? "right" : "wrong");
     if (p.cu->software) CU_OK(result);
     free(found);
     free(words);
@@ -358,8 +356,8 @@ static void importing(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const int keep = dup(rows[i].fd);
         refused(&p, rows[i].what, vmm_import(&p, rows[i].fd, &handle), CUDA_ERROR_UNKNOWN);
-        MEASURED("vmm_answer", "%s, and the fd is %s", rows[i].what,
-                 same_file(rows[i].fd, keep) ? "open" : "closed");
+        ANSWER(answer_key("%s: the fd", rows[i].what), "%s",
+               same_file(rows[i].fd, keep) ? "open" : "closed");
         if (p.cu->software) REQUIRE(same_file(rows[i].fd, keep));
         close(keep);
         close(rows[i].fd);
@@ -379,10 +377,12 @@ static void stale_handles(void)
     CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, POSIX_FD);
     const CUdeviceptr base = vmm_reserve(&p, VMM_SIZE);
     CU_OK(p.cu->MemRelease(handle));
-    CU_IS(p.cu->MemRelease(handle), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p.cu->MemExportToShareableHandle(&fd, handle, POSIX_FD, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p.cu->MemGetAllocationPropertiesFromHandle(&prop, handle), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemRelease", p.cu->MemRelease(handle), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemMap", p.cu->MemMap(base, VMM_SIZE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemExportToShareableHandle",
+            p.cu->MemExportToShareableHandle(&fd, handle, POSIX_FD, 0), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemGetAllocationPropertiesFromHandle",
+            p.cu->MemGetAllocationPropertiesFromHandle(&prop, handle), CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->MemAddressFree(base, VMM_SIZE));
     pair_close(&p);
 }

@@ -109,12 +109,11 @@ static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_var
         if (i == first || i == first + 1)
             wrong_texels += wrong_in_texture(p, read, mipmap, v->size, i, words + i);
     }
-    MEASURED("mip_tail",
-             "%s: tail from level %u, %llu bytes; "
-             "wrong bytes: level 0 %zu, level %u %zu, the smaller ones %zu; "
-             "wrong texels of a texture there %zu",
-             v->what, first, found.miptailSize, wrong, first, wrong_first, wrong_tail,
-             wrong_texels);
+    ANSWER(v->what,
+           "tail from level %u, %llu bytes; "
+           "wrong bytes: level 0 %zu, level %u %zu, the smaller ones %zu; "
+           "wrong texels of a texture there %zu",
+           first, found.miptailSize, wrong, first, wrong_first, wrong_tail, wrong_texels);
     CU_OK(p->cu->MemRelease(pool));
     if (tails != pool) CU_OK(p->cu->MemRelease(tails));
     CU_OK(p->cu->MipmappedArrayDestroy(mipmap)); /* mapped as it is */

@@ -72,22 +72,23 @@ static void pool_memory(void)
     CU_OK(p.cu->MemsetD32Async(memory, 0x31415926u, SIZE / 4, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     cuda_read(&p, memory + SIZE - 4, &word, 4);
+    ANSWER("cuMemsetD32Async's last word", "0x%x", word);
     REQUIRE_EQ(word, 0x31415926u);
     /* R31 [measure]: what is asked when such memory is to be exported. */
     CU_OK(p.cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory));
+    ANSWER("MEMPOOL_HANDLE", "%s", found == pool ? "its pool" : "another one");
     REQUIRE(found == pool);
     CUresult result =
         p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory);
-    MEASURED("pool_memory", "ALLOWED_HANDLE_TYPES %s, 0x%llx", raw_cuda_result_name(result),
-             (unsigned long long)value);
+    ANSWER("ALLOWED_HANDLE_TYPES", "%s, 0x%llx", raw_cuda_result_name(result),
+           (unsigned long long)value);
     result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory);
-    MEASURED("pool_memory", "MEMORY_BLOCK_ID %s, 0x%llx", raw_cuda_result_name(result),
-             (unsigned long long)value);
+    ANSWER("MEMORY_BLOCK_ID", "%s", raw_cuda_result_name(result));
+    MEASURED("pool_memory", "MEMORY_BLOCK_ID 0x%llx", (unsigned long long)value);
     result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
-    MEASURED("pool_memory", "CONTEXT %s, %s", raw_cuda_result_name(result),
-             value == 0 ? "NULL" : "a context");
+    ANSWER("CONTEXT", "%s, %s", raw_cuda_result_name(result), value == 0 ? "NULL" : "a context");
     result = p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)memory);
-    MEASURED("pool_memory", "cuMemRetainAllocationHandle %s", raw_cuda_result_name(result));
+    ANSWER("cuMemRetainAllocationHandle", "%s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS) CU_OK(p.cu->MemRelease(handle));
     CU_OK(f.free(memory, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -109,12 +110,13 @@ static void pool_of_another_process_child(void)
     REQUIRE(sscanf(text, "%d,%d", &fd, &pipe_fd) == 2);
     REQUIRE(read(pipe_fd, &data, sizeof data) == (ssize_t)sizeof data);
     CU_OK(f.import_pool(&pool, (void *)(intptr_t)fd, POSIX_FD, 0));
-    MEASURED("imported_pool", "the fd is %s", fd_open(fd) ? "open" : "closed");
+    ANSWER("imported: the fd", "%s", fd_open(fd) ? "open" : "closed");
     CUresult result = f.alloc(&more, SIZE, pool, p.stream);
-    MEASURED("imported_pool", "cuMemAllocFromPoolAsync %s", raw_cuda_result_name(result));
+    ANSWER("imported: cuMemAllocFromPoolAsync", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.import_pointer(&memory, pool, &data));
     cuda_read(&p, memory + SIZE - 4, &word, 4);
+    ANSWER("imported: the exporter's last word", "0x%x", word);
     REQUIRE_EQ(word, 0x27182818u);
     CU_OK(p.cu->MemsetD32Async(memory, 0x28182845u, SIZE / 4, p.stream));
     CU_OK(f.free(memory, p.stream));
@@ -134,7 +136,7 @@ static void fabric_pool(const pair *p, const pool_procs *f)
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = p->device;
     const CUresult result = f->create(&pool, &props);
-    MEASURED("pool_for_fabric_handles", "cuMemPoolCreate %s", raw_cuda_result_name(result));
+    ANSWER("cuMemPoolCreate for fabric handles", "%s", raw_cuda_result_name(result));
     if (p->cu->software) CU_IS(result, CUDA_ERROR_NOT_SUPPORTED);
     if (result == CUDA_SUCCESS) CU_OK(f->destroy(pool));
 }
@@ -151,24 +153,27 @@ static void pool_of_another_process(void)
     int fd = -1, ends[2], supported = 0;
     CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
                                    p.device));
-    MEASURED("pool_handle_types", "0x%x", (unsigned)supported);
+    ANSWER("MEMPOOL_SUPPORTED_HANDLE_TYPES", "0x%x", (unsigned)supported);
     REQUIRE(supported & POSIX_FD);
     CUmemoryPool pool = make_pool(&p, &f, POSIX_FD), closed = make_pool(&p, &f, 0);
     fabric_pool(&p, &f);
     CUresult result = f.export_pool(&fd, closed, POSIX_FD, 0);
-    MEASURED("pool_not_made_for_it", "cuMemPoolExportToShareableHandle %s",
-             raw_cuda_result_name(result));
+    ANSWER("cuMemPoolExportToShareableHandle of a pool not made for it", "%s",
+           raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.destroy(closed));
     CU_OK(f.alloc(&memory, SIZE, pool, p.stream));
     CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, SIZE / 4, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     /* cuda.h: the pointer is one "from an already shared memory pool". */
-    CU_IS(f.export_pointer(&data, memory), CUDA_ERROR_INVALID_VALUE);
+    result = f.export_pointer(&data, memory);
+    ANSWER("cuMemPoolExportPointer before the pool's export", "%s", raw_cuda_result_name(result));
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(f.export_pool(&fd, pool, POSIX_FD, 0));
     CU_OK(f.export_pointer(&data, memory));
     result = f.export_pointer(&data, memory + 4096);
-    MEASURED("pool_pointer", "from the middle of an allocation: %s", raw_cuda_result_name(result));
+    ANSWER("cuMemPoolExportPointer from the middle of an allocation", "%s",
+           raw_cuda_result_name(result));
     if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(f.export_pointer(&data, memory));
 
@@ -197,6 +202,7 @@ static void pool_of_another_process(void)
     REQUIRE(setenv("CONTRACT_POOL", text, 1) == 0);
     REQUIRE_EQ(test_run_child("vmm_pools.of_another_process_child"), 0);
     cuda_read(&p, memory, &word, 4);
+    ANSWER("the importer's first word", "0x%x", word);
     REQUIRE_EQ(word, 0x28182845u);
     close(ends[0]);
     close(ends[1]);
@@ -249,10 +255,12 @@ static void striped(void)
         CU_OK(p.cu->ModuleUnload(module));
         CU_OK(p.cu->StreamDestroy(stream));
     }
-    vmm_require_words(&p, base, CHUNKS * VMM_SIZE, 17, 17);
+    vmm_answer_words(&p, "a kernel of each device over all chunks", base, CHUNKS * VMM_SIZE, 17,
+                     17);
     int ordinal = -1;
     CU_OK(
         p.cu->PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base + VMM_SIZE));
+    ANSWER("DEVICE_ORDINAL of the second chunk", "%d", ordinal);
     REQUIRE_EQ(ordinal, 1);
     CU_OK(p.cu->CtxSetCurrent(p.context));
     for (int i = 0; i < 2; i++)
@@ -293,6 +301,8 @@ static void during_a_capture(void)
         default: result = p.cu->MemAddressFree(base, VMM_SIZE); break;
         }
         CUresult end = p.cu->StreamEndCapture(p.stream, &graph);
+        ANSWER(calls[call], "%s, cuStreamEndCapture %s", raw_cuda_result_name(result),
+               raw_cuda_result_name(end));
         if (result != CUDA_SUCCESS || end != CUDA_SUCCESS)
             FAIL("%s: %s, cuStreamEndCapture %s", calls[call], raw_cuda_result_name(result),
                  raw_cuda_result_name(end));

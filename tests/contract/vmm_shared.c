@@ -46,17 +46,20 @@ static void vulkan_buffer(unsigned flags, VkDeviceSize size, VkDeviceSize offset
     vmm_open(&p, SIZE, POSIX_FD, &b);
     const raw_vk_buffer usual = like(&p, size, offset, flags);
     raw_vk_buffer_import(&p.vk, vmm_export(&p, b.handle), &usual, &vk);
-    require_same_memory(&p, &vk, 0, b.pointer + offset, size, 40);
+    answer_same_memory(&p, "both sides", &vk, 0, b.pointer + offset, size, 40);
     CUmodule module = raw_cuda_load(p.cu, "pattern");
     CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), b.pointer, SIZE, 41));
     uint32_t word = 0;
     raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
-    REQUIRE_EQ(word, (uint32_t)((offset + size) / 4 - 1) * 2654435761u + 41);
+    const uint32_t last = (uint32_t)((offset + size) / 4 - 1) * 2654435761u + 41;
+    ANSWER("a kernel's last word, by Vulkan", "%s", word == last ? "right" : "wrong");
+    REQUIRE_EQ(word, last);
     CU_OK(p.cu->ModuleUnload(module));
     /* Vulkan's half lives on when CUDA's is gone. */
     vmm_close(&p, &b);
     raw_vk_fill(&p.vk, &vk, 0, size, 0x42424242u, NULL);
     raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
+    ANSWER("Vulkan's last word without CUDA's half", "0x%x", word);
     REQUIRE_EQ(word, 0x42424242u);
     raw_vk_buffer_destroy(&p.vk, &vk);
     pair_close(&p);
@@ -74,7 +77,7 @@ static void dedicated_buffer(void)
 
 /* A dedicated import of the size that its buffer needs, where the allocation has more. */
 static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDeviceSize size,
-                            VkBufferUsageFlags usage, uint32_t type)
+                            VkBufferUsageFlags usage, uint32_t type, bool *open)
 {
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
@@ -106,11 +109,12 @@ static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDevi
                                        .allocationSize = needs.size,
                                        .memoryTypeIndex = type};
     const VkResult r = vkAllocateMemory(p->vk.device, &info, NULL, &memory);
+    *open = fd_open(fd);
     MEASURED("dedicated_import_of_less",
              "%llu of %zu bytes, usage %#x, memory type %u: VkResult %d, fd %s",
              (unsigned long long)needs.size, (size_t)VMM_SIZE, (unsigned)usage, (unsigned)type,
-             (int)r, fd_open(fd) ? "open" : "closed");
-    if (r != VK_SUCCESS && fd_open(fd)) close(fd);
+             (int)r, *open ? "open" : "closed");
+    if (r != VK_SUCCESS && *open) close(fd);
     vkDestroyBuffer(p->vk.device, buffer, NULL);
     vkFreeMemory(p->vk.device, memory, NULL);
     return r;
@@ -127,13 +131,23 @@ static void dedicated_buffer_of_less(void)
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++)
+        for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++) {
+            VkResult first = VK_ERROR_UNKNOWN;
+            bool first_open = false, alike = true;
             for (uint32_t type = 0; type < 8; type++) {
-                const VkResult r = import_less(&p, handle, sizes[i], usages[u], type);
+                bool open = false;
+                const VkResult r = import_less(&p, handle, sizes[i], usages[u], type, &open);
                 if (r == VK_ERROR_UNKNOWN) continue; /* no such type for it */
+                if (first == VK_ERROR_UNKNOWN) first_open = open;
+                if (first == VK_ERROR_UNKNOWN) first = r;
+                alike = alike && r == first && open == first_open;
                 if (p.cu->software) REQUIRE_EQ(r, VK_ERROR_OUT_OF_DEVICE_MEMORY);
                 REQUIRE(r == VK_SUCCESS || r == VK_ERROR_OUT_OF_DEVICE_MEMORY);
             }
+            ANSWER(answer_key("%zu bytes, usage %#x", (size_t)sizes[i], (unsigned)usages[u]),
+                   "VkResult %d, fd %s, %s", (int)first, first_open ? "open" : "closed",
+                   alike ? "in every memory type" : "not in every memory type");
+        }
     CU_OK(p.cu->MemRelease(handle));
     pair_close(&p);
 }
@@ -160,11 +174,14 @@ static void grown(void)
         vmm_map(&p, base + i * SIZE, SIZE, chunks[i]);
         raw_vk_buffer_import(&p.vk, vmm_export(&p, chunks[i]), &usual, &vk[i]);
         CU_OK(vmm_kernel(&p, write, base, (i + 1) * SIZE, i));
+        unsigned right = 0;
         for (unsigned j = 0; j <= i; j++) {
             uint32_t word = 0;
             raw_vk_read(&p.vk, &vk[j], 8, &word, 4);
-            REQUIRE_EQ(word, (uint32_t)(j * SIZE / 4 + 2) * 2654435761u + i);
+            right += word == (uint32_t)(j * SIZE / 4 + 2) * 2654435761u + i;
         }
+        ANSWER(answer_key("buffers that see the kernel over %u", i + 1), "%u", right);
+        REQUIRE_EQ(right, i + 1);
     }
     CU_OK(p.cu->MemUnmap(base, CHUNKS * SIZE));
     for (unsigned i = 0; i < CHUNKS; i++) {
@@ -191,7 +208,8 @@ static void external_memory(void)
         uint32_t *words = pattern_words(SIZE, 60 + (uint32_t)dedicated);
         CU_OK(p.cu->MemcpyHtoD(pointer, words, SIZE));
         CU_OK(p.cu->CtxSynchronize());
-        vmm_require_words(&p, b.pointer, SIZE, 60 + (uint32_t)dedicated, 0);
+        vmm_answer_words(&p, dedicated ? "imported as dedicated" : "imported as not dedicated",
+                         b.pointer, SIZE, 60 + (uint32_t)dedicated, 0);
         free(words);
         CU_OK(p.cu->MemFree(pointer));
         CU_OK(p.cu->DestroyExternalMemory(memory));
@@ -209,21 +227,25 @@ static void imported_back(void)
     vmm_open(&p, SIZE, POSIX_FD, &b);
     const int fd = vmm_export(&p, b.handle), other = vmm_export(&p, b.handle);
     REQUIRE(fd != other);
-    MEASURED("exported_fd", "%s",
-             fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
+    ANSWER("the exported fd", "%s",
+           fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
     CU_OK(vmm_import(&p, fd, &first));
     CU_OK(vmm_import(&p, fd, &second)); /* an import leaves the fd as it is */
+    ANSWER("the fd after two imports", "%s", fd_open(fd) ? "open" : "closed");
     REQUIRE(fd_open(fd));
     close(fd);
-    MEASURED("handle_of_an_import", "%s as the exporter's, %s as a second import's",
-             first == b.handle ? "the same" : "not the same",
-             first == second ? "the same" : "not the same");
+    ANSWER("the handle of an import", "%s as the exporter's, %s as a second import's",
+           first == b.handle ? "the same" : "not the same",
+           first == second ? "the same" : "not the same");
     CUmemAllocationProp prop;
     CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, first));
     REQUIRE_EQ(prop.location.id, p.device);
     REQUIRE_EQ(prop.requestedHandleTypes, CU_MEM_HANDLE_TYPE_NONE); /* who made it shares it */
     int again = -1;
-    CU_IS(p.cu->MemExportToShareableHandle(&again, first, POSIX_FD, 0), CUDA_ERROR_INVALID_VALUE);
+    const CUresult result = p.cu->MemExportToShareableHandle(&again, first, POSIX_FD, 0);
+    ANSWER("an import's requestedHandleTypes, its export", "0x%x, %s",
+           (unsigned)prop.requestedHandleTypes, raw_cuda_result_name(result));
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->MemRelease(second));
     const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
     vmm_map(&p, pointer, SIZE, first);
@@ -235,6 +257,7 @@ static void imported_back(void)
     /* The exporter's half goes first. */
     vmm_close(&p, &b);
     cuda_read(&p, pointer, &word, 4);
+    ANSWER("by an import without the exporter's half", "0x%x", word);
     REQUIRE_EQ(word, 0x70707070u);
     CU_OK(p.cu->MemUnmap(pointer, SIZE));
     CU_OK(p.cu->MemRelease(first));
@@ -242,6 +265,7 @@ static void imported_back(void)
     CU_OK(vmm_import(&p, other, &first));
     vmm_map(&p, pointer, SIZE, first);
     cuda_read(&p, pointer + 4, &word, 4);
+    ANSWER("by an import of an fd that was all that was left", "0x%x", word);
     REQUIRE_EQ(word, 0x70707070u);
     CU_OK(p.cu->MemUnmap(pointer, SIZE));
     CU_OK(p.cu->MemRelease(first));
@@ -266,7 +290,9 @@ static void fds_return(void)
         vmm_close(&p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first export */
     }
-    REQUIRE_EQ(test_open_fds(), before);
+    const size_t after = test_open_fds();
+    ANSWER("fds after 18 more turns", "%s", after == before ? "as many" : "not as many");
+    REQUIRE_EQ(after, before);
     pair_close(&p);
 }
 
@@ -282,7 +308,7 @@ static void other_process_child(void)
     CU_OK(vmm_import(&p, atoi(text), &handle));
     const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
     vmm_map(&p, pointer, SIZE, handle);
-    vmm_require_words(&p, pointer, SIZE, 80, 0);
+    vmm_answer_words(&p, "read by the importer", pointer, SIZE, 80, 0);
     CUmodule module = raw_cuda_load(p.cu, "pattern");
     CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_add"), pointer, SIZE, 1000));
     CU_OK(p.cu->ModuleUnload(module));
@@ -308,7 +334,7 @@ static void other_process(void)
     snprintf(number, sizeof number, "%d", fd);
     REQUIRE(setenv("CONTRACT_FD", number, 1) == 0);
     REQUIRE_EQ(test_run_child("vmm_shared.other_process_child"), 0);
-    vmm_require_words(&p, b.pointer, SIZE, 80, 1000);
+    vmm_answer_words(&p, "read by the exporter", b.pointer, SIZE, 80, 1000);
     close(fd);
     vmm_close(&p, &b);
     pair_close(&p);
@@ -324,18 +350,18 @@ static void vulkans_memory(void)
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
     const int fd = raw_vk_buffer_fd(&p.vk, &vk);
     CUresult result = vmm_import(&p, fd, &handle);
-    MEASURED("vulkans_memory_as_vmm", "%s, fd %s", raw_cuda_result_name(result),
-             fd_open(fd) ? "open" : "closed");
+    ANSWER("cuMemImportFromShareableHandle", "%s, fd %s", raw_cuda_result_name(result),
+           fd_open(fd) ? "open" : "closed");
     if (p.cu->software) CU_IS(result, CUDA_ERROR_UNKNOWN);
     if (result == CUDA_SUCCESS) {
         const size_t size = (size_t)vk.allocation_size;
         const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
         result = p.cu->MemMap(pointer, SIZE, 0, handle, 0);
-        MEASURED("vulkans_memory_as_vmm", "cuMemMap %s; allocationSize %zu",
-                 raw_cuda_result_name(result), size);
+        ANSWER("cuMemMap", "%s", raw_cuda_result_name(result));
+        MEASURED("vulkans_memory_as_vmm", "allocationSize %zu", size);
         if (result == CUDA_SUCCESS) {
             result = vmm_allow(&p, pointer, SIZE);
-            MEASURED("vulkans_memory_as_vmm", "cuMemSetAccess %s", raw_cuda_result_name(result));
+            ANSWER("cuMemSetAccess", "%s", raw_cuda_result_name(result));
             if (result == CUDA_SUCCESS) {
                 uint32_t word = 0;
                 raw_vk_fill(&p.vk, &vk, 0, SIZE, 0x51525354u, NULL);
@@ -344,9 +370,8 @@ static void vulkans_memory(void)
                 CU_OK(p.cu->MemsetD32Async(pointer, 0x61626364u, SIZE / 4, p.stream));
                 CU_OK(p.cu->StreamSynchronize(p.stream));
                 raw_vk_read(&p.vk, &vk, SIZE - 4, &word, 4);
-                MEASURED("vulkans_memory_as_vmm",
-                         "CUDA reads what Vulkan wrote: %s; Vulkan what CUDA wrote: %s",
-                         read ? "yes" : "no", word == 0x61626364u ? "yes" : "no");
+                ANSWER("CUDA reads what Vulkan wrote", "%s", read ? "yes" : "no");
+                ANSWER("Vulkan reads what CUDA wrote", "%s", word == 0x61626364u ? "yes" : "no");
             }
             CU_OK(p.cu->MemUnmap(pointer, SIZE));
         }

@@ -119,19 +119,20 @@ size_t sparse_wrong_bytes(const pair *p, CUarray array, unsigned x, unsigned y, 
     return wrong;
 }
 
-static void require_rectangle(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width,
-                              unsigned height, const uint32_t *expected)
+static void answer_rectangle(const pair *p, const char *key, CUarray array, unsigned x, unsigned y,
+                             unsigned width, unsigned height, const uint32_t *expected)
 {
-    REQUIRE_EQ(sparse_wrong_bytes(p, array, x, y, width, height, expected), 0);
+    const size_t wrong = sparse_wrong_bytes(p, array, x, y, width, height, expected);
+    ANSWER(key, "%zu of %zu bytes wrong", wrong, (size_t)width * height * 4);
+    REQUIRE_EQ(wrong, 0);
 }
 
 static void report_properties(const char *what, CUresult result,
                               const CUDA_ARRAY_SPARSE_PROPERTIES *found)
 {
-    MEASURED("sparse_properties",
-             "%s: %s, tile %u x %u x %u, tail from level %u, %llu bytes, flags 0x%x", what,
-             raw_cuda_result_name(result), found->tileExtent.width, found->tileExtent.height,
-             found->tileExtent.depth, found->miptailFirstLevel, found->miptailSize, found->flags);
+    ANSWER(what, "%s, tile %u x %u x %u, tail from level %u, %llu bytes, flags 0x%x",
+           raw_cuda_result_name(result), found->tileExtent.width, found->tileExtent.height,
+           found->tileExtent.depth, found->miptailFirstLevel, found->miptailSize, found->flags);
 }
 
 static void properties(void)
@@ -161,8 +162,7 @@ static void properties(void)
                             ? p.cu->Array3DCreate(&array, &desc)
                             : p.cu->MipmappedArrayCreate(&mipmap, &desc, rows[i].levels);
         if (made != CUDA_SUCCESS && !p.cu->software && i > 0) {
-            MEASURED("sparse_properties", "%s: not made, %s", rows[i].what,
-                     raw_cuda_result_name(made));
+            ANSWER(rows[i].what, "not made, %s", raw_cuda_result_name(made));
             continue;
         }
         CU_OK(made);
@@ -174,7 +174,9 @@ static void properties(void)
             report_properties(rows[i].what, f.mipmap_properties(&found, mipmap), &found);
             REQUIRE(found.miptailSize % TILE_BYTES == 0);
             CU_OK(p.cu->MipmappedArrayGetLevel(&array, mipmap, 0));
-            CU_IS(f.array_properties(&none, array), CUDA_ERROR_INVALID_VALUE); /* cuda.h */
+            const CUresult result = f.array_properties(&none, array);
+            ANSWER(answer_key("a level of a %s", rows[i].what), "%s", raw_cuda_result_name(result));
+            CU_IS(result, CUDA_ERROR_INVALID_VALUE); /* cuda.h */
             CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
         }
         if (i == 0) {
@@ -188,7 +190,9 @@ static void properties(void)
     CUDA_ARRAY_SPARSE_PROPERTIES found;
     desc.Flags = 0;
     CU_OK(p.cu->Array3DCreate(&plain, &desc));
-    CU_IS(f.array_properties(&found, plain), CUDA_ERROR_INVALID_VALUE);
+    const CUresult result = f.array_properties(&found, plain);
+    ANSWER("an array that is not sparse", "%s", raw_cuda_result_name(result));
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->ArrayDestroy(plain));
     pair_close(&p);
 }
@@ -203,7 +207,9 @@ static void array_tiles(void)
     CUmemGenericAllocationHandle pool = sparse_pool(&p);
     const CUDA_ARRAY3D_DESCRIPTOR desc = sparse_desc(512, 384, 0, 0),
                                   surface = sparse_desc(512, 384, 0, CUDA_ARRAY3D_SURFACE_LDST);
-    CU_IS(p.cu->Array3DCreate(&array, &surface), CUDA_ERROR_INVALID_VALUE);
+    const CUresult result = p.cu->Array3DCreate(&array, &surface);
+    ANSWER("cuArray3DCreate with SURFACE_LDST", "%s", raw_cuda_result_name(result));
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->Array3DCreate(&array, &desc));
     CUarrayMapInfo info[2] = {sparse_tiles(&p, array, 1, 0, 2, pool, 0),
                               sparse_tiles(&p, array, 0, 2, 1, pool, 8 * TILE_BYTES)};
@@ -214,18 +220,19 @@ static void array_tiles(void)
              *other = pattern_words(128 * 128 * 4, 6);
     sparse_copy(&p, array, 128, 0, WIDTH, HEIGHT, words, true);
     sparse_copy(&p, array, 0, 256, 128, 128, other, true);
-    require_rectangle(&p, array, 128, 0, WIDTH, HEIGHT, words);
-    require_rectangle(&p, array, 0, 256, 128, 128, other);
+    answer_rectangle(&p, "two tiles", array, 128, 0, WIDTH, HEIGHT, words);
+    answer_rectangle(&p, "a third one", array, 0, 256, 128, 128, other);
     /* The first two go, and come back elsewhere. */
     info[0] = sparse_tiles(&p, array, 1, 0, 2, 0, 0);
     CU_OK(f.map(info, 1, p.stream));
     info[0] = sparse_tiles(&p, array, 2, 1, 2, pool, 0);
     CU_OK(f.map(info, 1, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    require_rectangle(&p, array, 256, 128, WIDTH, HEIGHT, words);
-    require_rectangle(&p, array, 0, 256, 128, 128, other);
+    answer_rectangle(&p, "the two mapped elsewhere", array, 256, 128, WIDTH, HEIGHT, words);
+    answer_rectangle(&p, "the third one then", array, 0, 256, 128, 128, other);
     CU_OK(p.cu->MemRelease(pool)); /* its mappings keep it */
-    require_rectangle(&p, array, 256, 128, WIDTH, HEIGHT, words);
+    answer_rectangle(&p, "the two when the pool is released", array, 256, 128, WIDTH, HEIGHT,
+                     words);
     info[0] = sparse_tiles(&p, array, 2, 1, 2, 0, 0);
     info[1] = sparse_tiles(&p, array, 0, 2, 1, 0, 0);
     CU_OK(f.map(&info[0], 1, p.stream));
@@ -257,8 +264,7 @@ static void two_in_a_list(void)
     sparse_copy(&p, array, 0, 256, 128, 128, other, true);
     const size_t wrong[] = {sparse_wrong_bytes(&p, array, 128, 0, WIDTH, HEIGHT, words),
                             sparse_wrong_bytes(&p, array, 0, 256, 128, 128, other)};
-    MEASURED("sparse_two_in_a_list", "wrong bytes: the first %zu, the second %zu", wrong[0],
-             wrong[1]);
+    ANSWER("wrong bytes", "the first %zu, the second %zu", wrong[0], wrong[1]);
     if (p.cu->software) REQUIRE(wrong[0] == 0 && wrong[1] == 0);
     CU_OK(p.cu->MemRelease(pool));
     CU_OK(p.cu->ArrayDestroy(array));
@@ -269,7 +275,7 @@ static void two_in_a_list(void)
 
 static void report(const pair *p, const char *what, CUresult result, CUresult twin)
 {
-    MEASURED("sparse_answer", "%s: %s", what, raw_cuda_result_name(result));
+    ANSWER(what, "%s", raw_cuda_result_name(result));
     if (p->cu->software) CU_IS(result, twin);
 }
 
@@ -325,7 +331,9 @@ static void refusals(void)
     report(&p, "a whole tile over the edge", f.map(&info, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
     info = sparse_tiles(&p, odd, 2, 0, 1, pool, TILE_BYTES);
     info.subresource.sparseLevel.extentWidth = 300 - 256;
-    CU_OK(f.map(&info, 1, p.stream)); /* the part of a tile up to the edge */
+    result = f.map(&info, 1, p.stream);
+    ANSWER("the part of a tile up to the edge", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
     info.subresource.sparseLevel.extentWidth = 300 - 256 - 1;
     report(&p, "less than the part up to the edge", f.map(&info, 1, p.stream),
            CUDA_ERROR_INVALID_VALUE);
@@ -337,7 +345,7 @@ static void refusals(void)
     uint32_t *words = pattern_words(300 * 72 * 4, 3);
     sparse_copy(&p, odd, 0, 128, 300, 72, words, true);
     const size_t wrong = sparse_wrong_bytes(&p, odd, 0, 128, 300, 72, words);
-    MEASURED("sparse_up_to_the_edge", "%zu wrong bytes of %d", wrong, 300 * 72 * 4);
+    ANSWER("that row of tiles", "%zu of %d bytes wrong", wrong, 300 * 72 * 4);
     if (p.cu->software) REQUIRE_EQ(wrong, 0);
     free(words);
     CU_OK(p.cu->ArrayDestroy(odd));
@@ -363,7 +371,7 @@ static void where_nothing_is_mapped(void)
     const CUDA_ARRAY3D_DESCRIPTOR desc = sparse_desc(512, 384, 0, 0);
     CU_OK(p.cu->Array3DCreate(&array, &desc));
     sparse_copy(&p, array, 0, 0, SIDE, SIDE, words, true);
-    require_rectangle(&p, array, 0, 0, SIDE, SIDE, zeros);
+    answer_rectangle(&p, "zeros where nothing is mapped", array, 0, 0, SIDE, SIDE, zeros);
     /* Beside a tile that is mapped, in one copy; the tile keeps its part. */
     CUarrayMapInfo info = sparse_tiles(&p, array, 1, 0, 1, pool, 0);
     CU_OK(f.map(&info, 1, p.stream));
@@ -372,7 +380,8 @@ static void where_nothing_is_mapped(void)
     for (size_t y = 0; y < SIDE; y++)
         memcpy(zeros + (y * 3 + 1) * SIDE, words + (y * 3 + 1) * SIDE, SIDE * 4);
     const size_t beside = sparse_wrong_bytes(&p, array, 0, 0, 3 * SIDE, SIDE, zeros);
-    MEASURED("sparse_beside_a_tile", "%zu wrong bytes of %d", beside, 3 * SIDE * SIDE * 4);
+    ANSWER("a tile between two that are not mapped", "%zu of %d bytes wrong", beside,
+           3 * SIDE * SIDE * 4);
     if (p.cu->software) REQUIRE_EQ(beside, 0);
     /* [measure] Unmapped and mapped again, does the pool have it? */
     CUarrayMapInfo unmap = sparse_tiles(&p, array, 1, 0, 1, 0, 0);
@@ -380,7 +389,7 @@ static void where_nothing_is_mapped(void)
     CU_OK(p.cu->StreamSynchronize(p.stream));
     memset(zeros, 0, SIDE * SIDE * 4);
     const size_t unmapped = sparse_wrong_bytes(&p, array, SIDE, 0, SIDE, SIDE, zeros);
-    MEASURED("sparse_unmapped", "an unmapped tile reads %zu bytes other than 0", unmapped);
+    ANSWER("an unmapped tile", "%zu bytes other than 0", unmapped);
     if (p.cu->software) REQUIRE_EQ(unmapped, 0);
     CU_OK(p.cu->MemRelease(pool));
     CU_OK(p.cu->ArrayDestroy(array));

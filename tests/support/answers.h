@@ -9,7 +9,8 @@
  * A case fails when an answer is another one, was never recorded, or is missing at its end. On the
  * twin it also fails when a line of twin-differs.txt says what is no longer so. The recorded value
  * '?' means "not recorded yet" and fits anything. Without --answers, and with --record, answers are
- * printed and nothing else. */
+ * printed and nothing else. A case that runs in a process of another one (test_run_child()) gives
+ * that one's answers. */
 #ifndef CULVERT_TESTS_ANSWERS_H_
 #define CULVERT_TESTS_ANSWERS_H_
 
@@ -27,5 +28,12 @@ void test_answers_of(bool twin);
 /* For the harness: a case begins, and it has ended well but for its answers. */
 void test_answers_begin(void);
 void test_answers_end(void);
+
+/* For the harness, around a process that a case starts (test_run_child()): what that one answers is
+ * an answer of the case. open() returns a descriptor, for to() in the child and for take(), which
+ * closes it, when the child has ended. take() passes over keys that were answered before. */
+int test_answers_open(void);
+void test_answers_to(int fd);
+void test_answers_take(int fd);
 
 #endif

@@ -427,9 +427,11 @@ int test_run_child(const char *case_name)
     for (int i = 0; i < option_count; i++)
         args[i + 1] = option_list[i];
     args[option_count + 1] = name;
+    const int answers = test_answers_open();
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
+        test_answers_to(answers);
         execv(program, args);
         _exit(127);
     }
@@ -439,6 +441,7 @@ int test_run_child(const char *case_name)
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
         REQUIRE(errno == EINTR);
+    test_answers_take(answers);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

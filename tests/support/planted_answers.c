@@ -3,6 +3,7 @@
  * own. --as=twin and --as=nvidia say whose answers they are. */
 #include "answers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void driver(void)
@@ -49,6 +50,22 @@ static void nothing(void)
     driver();
 }
 
+/* Twice the same process: its answers are taken once. */
+static void by_a_child(void)
+{
+    driver();
+    ANSWER("here", "1");
+    REQUIRE_EQ(test_run_child("planted.answering_child"), 0);
+    REQUIRE_EQ(test_run_child("planted.answering_child"), 0);
+}
+
+static void answering_child(void)
+{
+    if (getenv("CULVERT_TEST_ANSWERS_TO") == NULL) SKIP("only as a child");
+    driver();
+    ANSWER("there", "%s", "CUDA_ERROR_UNKNOWN");
+}
+
 static const test_case cases[] = {{.name = "planted.all_right", .run = all_right},
                                   {.name = "planted.other", .run = failure},
                                   {.name = "planted.missing", .run = success},
@@ -58,5 +75,7 @@ static const test_case cases[] = {{.name = "planted.all_right", .run = all_right
                                   {.name = "planted.stale_line", .run = nothing},
                                   {.name = "planted.unknown_yet", .run = failure},
                                   {.name = "planted.twice", .run = twice},
+                                  {.name = "planted.by_a_child", .run = by_a_child},
+                                  {.name = "planted.answering_child", .run = answering_child},
                                   {.name = NULL}};
 TEST_SUITE(cases);

@@ -556,6 +556,21 @@ static void twin_is_not_allowed(void)
     if (!found) SKIP("no software Vulkan device");
 }
 
+/* What people write to switch the twin off does so, and everything else allows it. */
+static void words_for_off(void)
+{
+    static const char *const off[] = {"", "0", "off", "OFF", "no", "No", "false", "False"};
+    static const char *const on[] = {"1", "on", "yes", "true", "2", "offer", "00", "n"};
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+        REQUIRE(setenv("CULVERT_SOFT", off[i], 1) == 0);
+        if (culv_soft_enabled()) FAIL("CULVERT_SOFT=%s allows the twin", off[i]);
+    }
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+        REQUIRE(setenv("CULVERT_SOFT", on[i], 1) == 0);
+        if (!culv_soft_enabled()) FAIL("CULVERT_SOFT=%s does not allow the twin", on[i]);
+    }
+}
+
 const test_case identity_cases[] = {
     {.name = "identity.posing_driver", .run = posing_driver, .own = true},
     {.name = "identity.exporter_is_another_device", .run = exporter_is_another_device, .own = true},
@@ -577,6 +592,7 @@ const test_case identity_cases[] = {
 #else
     {.name = "loading.relative_library", .run = relative_library, .own = true},
 #endif
+    {.name = "loading.words_for_off", .run = words_for_off, .own = true},
     {.name = "no_driver.twin_is_not_allowed", .run = twin_is_not_allowed, .own = true},
     {.name = NULL},
 };
