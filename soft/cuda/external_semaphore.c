@@ -203,11 +203,23 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     return soft_end(CUDA_SUCCESS);
 }
 
-static unsigned flags_of(CUgraphNodeType type, const void *params, unsigned i)
+static bool zeros(const unsigned *words, size_t count)
 {
-    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-               ? ((const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *)params)[i].flags
-               : ((const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *)params)[i].flags;
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != 0) return false;
+    return true;
+}
+#define ZEROS(array) zeros((array), sizeof(array) / sizeof((array)[0]))
+
+/* The flags and all reserved words are (measured). */
+static bool all_zero(CUgraphNodeType type, const void *params, unsigned i)
+{
+    if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) {
+        const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = params;
+        return p[i].flags == 0 && ZEROS(p[i].reserved) && ZEROS(p[i].params.reserved);
+    }
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = params;
+    return p[i].flags == 0 && ZEROS(p[i].reserved) && ZEROS(p[i].params.reserved);
 }
 
 /* All that can be said without knowing when it is to run. One call cannot signal a binary semaphore
@@ -220,7 +232,7 @@ static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, 
         const struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
         if (handles[i] == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured, of waits */
         if (semaphore == NULL) return CUDA_ERROR_INVALID_HANDLE;
-        if (flags_of(type, params, i) != 0) return CUDA_ERROR_INVALID_VALUE;
+        if (!all_zero(type, params, i)) return CUDA_ERROR_INVALID_VALUE;
         for (unsigned j = 0; semaphore->kind == SOFT_PAGE_BINARY && j < i; j++)
             if (handles[j] == handles[i]) return CUDA_ERROR_INVALID_VALUE;
     }
