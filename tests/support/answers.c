@@ -215,6 +215,7 @@ void test_answers_end(void)
         if (was->given || strcmp(was->columns[0], test_case_name()) != 0) continue;
         row *differs = answers.twin ? find(&answers.differs, was->columns[1]) : NULL;
         if (differs != NULL) differs->given = true;
+        if (strcmp(was->columns[2], "?") == 0) continue;
         if (differs == NULL || strcmp(differs->columns[2], "-") != 0)
             complain(was->columns[1], "no answer; the recorded one is '%s'", was->columns[2]);
     }
