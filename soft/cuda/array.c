@@ -130,7 +130,7 @@ void soft_array_free(void *handle)
 CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_array *array =
         soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
@@ -256,7 +256,8 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     /* Under a sticky error it succeeds, and is of no use (measured). */
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (mipmap == NULL || mipmapDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (mipmap == NULL || mipmapDesc == NULL || extMem == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     for (size_t i = 0; i < sizeof(mipmapDesc->reserved) / sizeof(mipmapDesc->reserved[0]); i++)

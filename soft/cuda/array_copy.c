@@ -46,9 +46,12 @@ static CUresult array_side(const struct box *box, const struct soft_extent *exte
                            struct soft_side *out)
 {
     const struct soft_array *array = soft_array_find(box->array);
+    if (box->array == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured */
     if (array == NULL) return CUDA_ERROR_INVALID_HANDLE;
     const struct soft_level *level = &array->level;
-    if (box->x % array->element.bytes != 0 || extent->width % array->element.bytes != 0 ||
+    /* A part of a texel may be copied (measured), of a block not. */
+    const size_t unit = array->element.width > 1 ? array->element.bytes : 1;
+    if (box->x % unit != 0 || extent->width % unit != 0 ||
         !fits(box->x, extent->width, level->width_bytes) ||
         !fits(box->y, extent->height, level->rows) || !fits(box->z, extent->depth, level->slices))
         return CUDA_ERROR_INVALID_VALUE;

@@ -26,7 +26,9 @@ static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft
     if (w == 0) return false;
     soft_sampling_of(desc->Format, &of_width, &of_height);
     if (w % of_width != 0 || h % of_height != 0) return false;
-    if (element->width > 1 && h == 0) return false; /* no blocks in one dimension (measured) */
+    if (element->width > 1 && h == 0) return false; /* no rows of blocks (measured) */
+    /* Of four channels it is refused (measured); depth is one. */
+    if ((desc->Flags & CUDA_ARRAY3D_DEPTH_TEXTURE) && desc->NumChannels != 1) return false;
     if (element->num_planes > 0 && (cube || h == 0 || (d != 0 && !layered)))
         return false; /* 2D only */
     if (cube) {
@@ -124,7 +126,7 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
     if ((desc->Flags & ~known_flags) || !extents_valid(desc, &out->element) || num_levels == 0 ||
         num_levels > soft_full_chain(desc))
         return CUDA_ERROR_INVALID_VALUE;
-    /* Surfaces read and write texels, of which a block has sixteen. */
+    /* Surfaces read and write texels, of which a block has sixteen. The code is an H200's. */
     if (out->element.width > 1 && (desc->Flags & CUDA_ARRAY3D_SURFACE_LDST))
         return CUDA_ERROR_NOT_SUPPORTED; /* measured */
 

@@ -30,6 +30,11 @@ struct soft_context *soft_context_current(void)
     return stack.depth == 0 ? NULL : stack.items[stack.depth - 1];
 }
 
+enum soft_need soft_need_if_any(enum soft_need need)
+{
+    return soft_context_current() == NULL ? SOFT_NEED_INIT : need;
+}
+
 void soft_context_fail(struct soft_context *context, CUresult error)
 {
     if (context->error == 0) context->error = (int)error;
@@ -193,6 +198,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
     if (context == NULL || context->primary || !context->active)
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);
@@ -209,6 +215,7 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
     if (context == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (stack.depth == STACK_DEPTH) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -334,7 +341,7 @@ CUresult CUDAAPI cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPr
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (leastPriority != NULL) *leastPriority = 0;
-    if (greatestPriority != NULL) *greatestPriority = 0; /* workers have no priorities */
+    if (greatestPriority != NULL) *greatestPriority = SOFT_GREATEST_PRIORITY;
     return soft_end(CUDA_SUCCESS);
 }
 

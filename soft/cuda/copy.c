@@ -173,7 +173,7 @@ static CUresult copy(const char *call, CUstream handle, bool synchronous, uintpt
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side = {.pitch = size}, from_side = {.pitch = size};
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, handle, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);

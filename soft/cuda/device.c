@@ -177,8 +177,10 @@ CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
     CUresult result = begin_query(__func__, pciBusId, dev, &device);
     if (result != CUDA_SUCCESS) return result;
     if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0", PCI_DOMAIN, PCI_BUS, (unsigned)dev);
-    return soft_end(CUDA_SUCCESS);
+    const int needed =
+        snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0", PCI_DOMAIN, PCI_BUS, (unsigned)dev);
+    /* What fits is written all the same (measured). */
+    return soft_end(needed < len ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
@@ -290,14 +292,14 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: value = 7; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: value = 5; break;
-    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID: value = -1; break;
-    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: value = -1; break;
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: value = 0; break; /* where cuMemCreate takes it */
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: value = 1; break;

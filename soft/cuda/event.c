@@ -216,9 +216,9 @@ static CUresult elapsed(const char *call, float *milliseconds, CUevent hStart, C
     CUresult result = begin_with(call, hStart, &start);
     if (result != CUDA_SUCCESS) return result;
     struct event *end = soft_object_find(hEnd, SOFT_EVENT);
-    if (milliseconds == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
-        start->record == NULL || end->record == NULL)
+    if (milliseconds == NULL || end == NULL ||
+        ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || start->record == NULL ||
+        end->record == NULL)
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (!soft_point_reached(&start->record->point) || !soft_point_reached(&end->record->point))
         return soft_end(CUDA_ERROR_NOT_READY);

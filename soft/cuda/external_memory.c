@@ -60,6 +60,9 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     if (extMem_out == NULL || memHandleDesc == NULL || memHandleDesc->size == 0 ||
         (memHandleDesc->flags & ~(unsigned)CUDA_EXTERNAL_MEMORY_DEDICATED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof(memHandleDesc->reserved) / sizeof(memHandleDesc->reserved[0]);
+         i++)
+        if (memHandleDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (memHandleDesc->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
         (int)memHandleDesc->type > DMABUF_FD)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -138,10 +141,13 @@ CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternal
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (devPtr == NULL || bufferDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (devPtr == NULL || bufferDesc == NULL || extMem == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (bufferDesc->flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof(bufferDesc->reserved) / sizeof(bufferDesc->reserved[0]); i++)
+        if (bufferDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mapping mapping = {.image = false};
     result = soft_external_memory_map(memory, bufferDesc->offset, bufferDesc->size, &mapping);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -187,6 +193,7 @@ CUresult CUDAAPI cuDestroyExternalMemory(CUexternalMemory extMem)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (extMem == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_external_memory_free(memory);

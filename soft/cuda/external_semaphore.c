@@ -122,9 +122,15 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
         semHandleDesc->type < CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
         semHandleDesc->type > CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < sizeof(semHandleDesc->reserved) / sizeof(semHandleDesc->reserved[0]);
+         i++)
+        if (semHandleDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
         semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    if (semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
+        semHandleDesc->handle.fd < 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE); /* of binary ones UNKNOWN (measured) */
 
     struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (semaphore == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -156,6 +162,7 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (extSem == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     /* The real driver waits for all of the context's work, whatever it has to do with the semaphore
@@ -167,11 +174,23 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     return soft_end(CUDA_SUCCESS);
 }
 
-static unsigned flags_of(CUgraphNodeType type, const void *params, unsigned i)
+static bool zeros(const unsigned *words, size_t count)
 {
-    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-               ? ((const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *)params)[i].flags
-               : ((const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *)params)[i].flags;
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != 0) return false;
+    return true;
+}
+#define ZEROS(array) zeros((array), sizeof(array) / sizeof((array)[0]))
+
+/* The flags and all reserved words are (measured). */
+static bool all_zero(CUgraphNodeType type, const void *params, unsigned i)
+{
+    if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) {
+        const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = params;
+        return p[i].flags == 0 && ZEROS(p[i].reserved) && ZEROS(p[i].params.reserved);
+    }
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = params;
+    return p[i].flags == 0 && ZEROS(p[i].reserved) && ZEROS(p[i].params.reserved);
 }
 
 /* All that can be said without knowing when it is to run. One call cannot signal a binary semaphore
@@ -182,8 +201,9 @@ static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, 
     if (handles == NULL || params == NULL || count == 0) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         const struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
+        if (handles[i] == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured, of waits */
         if (semaphore == NULL) return CUDA_ERROR_INVALID_HANDLE;
-        if (flags_of(type, params, i) != 0) return CUDA_ERROR_INVALID_VALUE;
+        if (!all_zero(type, params, i)) return CUDA_ERROR_INVALID_VALUE;
         for (unsigned j = 0; semaphore->kind == SOFT_PAGE_BINARY && j < i; j++)
             if (handles[j] == handles[i]) return CUDA_ERROR_INVALID_VALUE;
     }

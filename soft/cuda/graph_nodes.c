@@ -341,6 +341,8 @@ CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     struct soft_op *work = NULL;
     CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
     if (result != CUDA_SUCCESS) return result;
+    /* NULL is the current one (measured). */
+    if (ctx == NULL) ctx = (CUcontext)(void *)soft_context_current();
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     result = soft_memset_make(nodeParams, &work);
     return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMSET, result, work, dependencies,

@@ -133,6 +133,7 @@ static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p
     struct soft_op *op;
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
+    if (params == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_kernel_make(params, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     result = soft_stream_get(context, handle, &stream);
@@ -168,8 +169,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
                                   void **extra)
 {
     static const CUlaunchConfig nothing;
-    const CUlaunchConfig *c =
-        config == NULL ? &nothing : config; /* zero dimensions are refused below */
+    const CUlaunchConfig *c = config == NULL ? &nothing : config;
     const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
                                             .gridDimX = c->gridDimX,
                                             .gridDimY = c->gridDimY,
@@ -180,7 +180,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
                                             .sharedMemBytes = c->sharedMemBytes,
                                             .kernelParams = kernelParams,
                                             .extra = extra};
-    return launch_kernel(__func__, &params, c->hStream);
+    return launch_kernel(__func__, config == NULL ? NULL : &params, c->hStream);
 }
 
 static CUresult run_host_call(struct soft_op *op)
@@ -215,7 +215,7 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
     result = soft_stream_get(context, hStream, &stream);
     if (result == CUDA_SUCCESS)

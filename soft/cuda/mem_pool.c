@@ -90,7 +90,7 @@ static CUresult check(const CUmemPoolProps *props)
         if (props->reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
     switch ((int)props->location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-        if (!soft_device_valid(props->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+        if (!soft_device_valid(props->location.id)) return CUDA_ERROR_INVALID_VALUE; /* measured */
         return (unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal()
                                                                       : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
@@ -255,6 +255,9 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
     if (found == NULL || (map == NULL && count > 0)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
         const CUmemLocation *location = &map[i].location;
+        if (location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
+            map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ)
+            return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* measured */
         if (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
             (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
              map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
@@ -262,9 +265,9 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
         if (!soft_device_valid(location->id) ||
             (soft.peers_barred && location->id != found->device))
             return soft_end(CUDA_ERROR_INVALID_DEVICE);
-        /* Its own device always has access. */
+        /* Its own device always has access. The code is an H200's. */
         if (location->id == found->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
-            return soft_end(CUDA_ERROR_INVALID_VALUE);
+            return soft_end(CUDA_ERROR_INVALID_DEVICE);
     }
     for (size_t i = 0; i < count; i++)
         found->access[map[i].location.id] = (uint8_t)map[i].flags;

@@ -152,7 +152,11 @@ static CUresult allocate_and_end(struct soft_pool *pool, CUdeviceptr *dptr, size
                                  struct soft_stream *stream)
 {
     struct soft_range *range;
-    if (dptr == NULL || size == 0 || pool->imported) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (dptr == NULL || pool->imported) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (size == 0) { /* no error (measured), and what cuMemFreeAsync takes */
+        *dptr = 0;
+        return soft_end(CUDA_SUCCESS);
+    }
     CUresult result = soft_pooled_new(pool, size, NULL, false, &range);
     if (result != CUDA_SUCCESS) return soft_end(result);
     soft_fault_install(); /* copies may come too early */
@@ -189,15 +193,45 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUm
     return allocate_and_end(from, dptr, bytesize, stream);
 }
 
+/* What cuMemAlloc made, until the stream comes to its free. */
+struct unmap_op {
+    struct soft_op op;
+    void *map;
+    size_t map_size;
+};
+
+static void unmap(struct soft_op *op)
+{
+    const struct unmap_op *this = (const struct unmap_op *)(const void *)op;
+    if (this->map != NULL) soft_unmap(this->map, this->map_size);
+}
+
+static CUresult free_in_order(struct soft_range *range, struct soft_stream *stream)
+{
+    struct unmap_op *op = soft_op_new(sizeof(*op), NULL, unmap);
+    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = soft_submit(stream, op);
+    if (result != CUDA_SUCCESS) return result;
+    /* The lock is held: the operation has not been retired yet. */
+    op->map = range->map;
+    op->map_size = range->map_size;
+    range->map = NULL;
+    soft_range_remove(range);
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
     CUresult result = begin(__func__, hStream, &context, &stream);
     if (result != CUDA_SUCCESS) return result;
+    if (dptr == 0) return soft_end(CUDA_SUCCESS); /* measured */
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
-    if (range == NULL || range->start != dptr || range->kind != SOFT_RANGE_POOLED)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range->kind == SOFT_RANGE_DEVICE) /* it takes what cuMemAlloc made, too (measured) */
+        return soft_end(free_in_order(range, stream));
+    if (range->kind != SOFT_RANGE_POOLED) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* The operation does nothing but hold the memory until its turn. */
     struct pool_op *op = make_op(NULL, range->pooled);
     result = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : soft_submit(stream, op);

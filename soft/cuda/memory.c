@@ -172,8 +172,8 @@ CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
 
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    struct soft_context *context = NULL;
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
     if (result != CUDA_SUCCESS) return result;
     if (dptr == 0) return soft_end(CUDA_SUCCESS);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
@@ -181,6 +181,7 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
         (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_MAPPED &&
          range->kind != SOFT_RANGE_POOLED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range->context == NULL && context == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     /* The real driver waits for the context's work too, and other threads' calls wait for it
      * (measured). The range may be gone afterwards. */
     soft_context_wait_holding(range->context != NULL ? range->context : context);
@@ -202,7 +203,11 @@ static CUresult host_alloc(const char *call, void **pp, size_t bytesize, unsigne
     struct soft_context *context;
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (pp == NULL || bytesize == 0 || (flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (pp == NULL || (flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (bytesize == 0) { /* no error (measured), and what cuMemFreeHost takes */
+        *pp = NULL;
+        return soft_end(CUDA_SUCCESS);
+    }
     uintptr_t address;
     result = allocate(context, SOFT_RANGE_HOST, bytesize, flags, &address);
     if (result == CUDA_SUCCESS) *pp = pointer(address);
@@ -251,7 +256,9 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     size_t at = position(start);
     if (at < num_ranges && ranges[at]->start < start + bytesize)
-        return soft_end(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+        return soft_end(ranges[at]->kind == SOFT_RANGE_HOST
+                            ? CUDA_ERROR_INVALID_VALUE /* measured */
+                            : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     struct soft_range range = {.start = start,
                                .size = bytesize,
                                .kind = SOFT_RANGE_REGISTERED,
@@ -267,8 +274,9 @@ CUresult CUDAAPI cuMemHostUnregister(void *p)
     if (result != CUDA_SUCCESS) return result;
     if (p == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_range *range = soft_range_find((uintptr_t)p);
-    if (range == NULL || range->start != (uintptr_t)p || range->kind != SOFT_RANGE_REGISTERED)
-        return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (range == NULL) return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (range->start != (uintptr_t)p || range->kind != SOFT_RANGE_REGISTERED)
+        return soft_end(CUDA_ERROR_INVALID_VALUE); /* measured */
     soft_context_wait(range->context);
     range = soft_range_find((uintptr_t)p);
     if (range == NULL || range->start != (uintptr_t)p)
@@ -296,9 +304,12 @@ CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)p);
-    if (pFlags == NULL || range == NULL || range->kind != SOFT_RANGE_HOST)
+    if (pFlags == NULL || range == NULL ||
+        (range->kind != SOFT_RANGE_HOST && range->kind != SOFT_RANGE_REGISTERED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *pFlags = range->flags;
+    /* All of it is mapped for the device, asked for or not (measured). */
+    *pFlags = (range->flags & CU_MEMHOSTALLOC_PORTABLE) | CU_MEMHOSTALLOC_DEVICEMAP;
+    if (range->kind == SOFT_RANGE_HOST) *pFlags |= range->flags;
     return soft_end(CUDA_SUCCESS);
 }
 
@@ -321,7 +332,7 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
-    if (range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range == NULL) return soft_end(CUDA_ERROR_NOT_FOUND);
     if (pbase != NULL) *pbase = range->start;
     if (psize != NULL) *psize = range->size;
     return soft_end(CUDA_SUCCESS);

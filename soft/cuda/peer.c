@@ -92,7 +92,7 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_context *peer = soft_context_find(peerContext);
-    if (peer == NULL || peer == context) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    if (peer == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!can_access(context->device, peer->device))
         return soft_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);

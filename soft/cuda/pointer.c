@@ -81,7 +81,8 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         VALUE(word, mapped != NULL && mapped->physical->prop.allocFlags.gpuDirectRDMACapable);
         break;
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: /* the current context's device's */
+        if (mapped != NULL && soft_context_current() == NULL) return CUDA_ERROR_INVALID_CONTEXT;
         VALUE(word, range == NULL    ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
                     : mapped != NULL ? mapped->access[soft_context_current()->device]
                                      : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
@@ -94,7 +95,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;

@@ -29,6 +29,8 @@
 #define SOFT_MAX_PEERS      8u /* "eight peers" of the CUDA Programming Guide */
 #define SOFT_MAX_BLOCK      1024u
 #define SOFT_MAX_SHARED     49152u
+/* As an H200's; workers have no priorities, so that it means nothing. */
+#define SOFT_GREATEST_PRIORITY (-5)
 
 /* Objects with handles. The registry knows every live handle, so a stale one is refused without
  * being read. */
@@ -150,6 +152,9 @@ void soft_play_attribute(int attribute, int value);
 /* --- context.c */
 void soft_context_init(struct soft_context *context, int device, bool primary);
 struct soft_context *soft_context_current(void);
+/* `need`, but no more than SOFT_NEED_INIT where no context is current: for calls that are given
+ * what has a context of its own (measured). */
+enum soft_need soft_need_if_any(enum soft_need need);
 void soft_context_fail(struct soft_context *context, CUresult error);
 uint64_t soft_context_references(void);
 
@@ -196,6 +201,7 @@ CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
 /* Submits, then waits until the work is done. */
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
 
+/* A default stream is `context`'s, which may be NULL for the others. */
 CUresult soft_stream_get(struct soft_context *context, CUstream handle,
                          struct soft_stream **stream);
 CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **stream);

@@ -399,10 +399,10 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-    (void)
-        /* Clamped to the range that cuCtxGetStreamPriorityRange gives, which is 0 alone */
-        priority;
-    return create(__func__, phStream, flags, 0);
+    /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
+    if (priority > 0) priority = 0;
+    if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
+    return create(__func__, phStream, flags, priority);
 }
 
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
@@ -461,7 +461,7 @@ static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    CUresult result = soft_begin_stream(call, handle, &context);
     if (result != CUDA_SUCCESS) return result;
     result = out == NULL ? CUDA_ERROR_INVALID_VALUE : soft_stream_get(context, handle, stream);
     return result == CUDA_SUCCESS ? result : soft_end(result);

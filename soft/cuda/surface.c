@@ -15,7 +15,7 @@ CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOUR
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pSurfObject == NULL || pResDesc == NULL || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY ||
-        pResDesc->flags != 0)
+        pResDesc->flags != 0 || pResDesc->res.array.hArray == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(pResDesc->res.array.hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -44,6 +44,7 @@ CUresult CUDAAPI cuSurfObjectDestroy(CUsurfObject surfObject)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_slot *slot = soft_slot_find(&surfaces, surfObject);
+    if (surfObject == 0) return soft_end(CUDA_SUCCESS); /* measured */
     if (slot == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     int error = slot->object.context->error; /* told, and freed all the same */
     soft_slot_free(slot);

@@ -13,7 +13,6 @@ struct texture {
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling;
     CUDA_RESOURCE_VIEW_DESC view;
-    bool viewed;
 };
 
 static struct soft_slots textures = {.kind = SOFT_TEXTURE,
@@ -90,6 +89,7 @@ static CUresult source_of(const CUDA_RESOURCE_DESC *resource, struct source *out
     if (resource->flags != 0) return CUDA_ERROR_INVALID_VALUE;
     switch (resource->resType) {
     case CU_RESOURCE_TYPE_ARRAY:
+        if (resource->res.array.hArray == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured */
         out->levels = soft_array_find(resource->res.array.hArray);
         out->object = out->levels;
         out->num_levels = 1;
@@ -319,8 +319,7 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
     texture->slot.array = object;
     texture->resource = *pResDesc;
     texture->sampling = *pTexDesc;
-    texture->viewed = pResViewDesc != NULL;
-    if (pResViewDesc != NULL) texture->view = *pResViewDesc;
+    texture->view = pResViewDesc != NULL ? *pResViewDesc : (CUDA_RESOURCE_VIEW_DESC){.width = 0};
     *pTexObject = handle;
     return soft_end(CUDA_SUCCESS);
 }
@@ -331,6 +330,7 @@ CUresult CUDAAPI cuTexObjectDestroy(CUtexObject texObject)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
     struct texture *texture = soft_slot_find(&textures, texObject);
+    if (texObject == 0) return soft_end(CUDA_SUCCESS); /* measured */
     if (texture == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     int error = texture->slot.object.context->error; /* told, and freed all the same */
     soft_slot_free(texture);
@@ -372,7 +372,6 @@ CUresult CUDAAPI cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResVie
     const struct texture *texture = NULL;
     CUresult result = begin_query(__func__, pResViewDesc, texObject, &texture);
     if (result != CUDA_SUCCESS) return result;
-    if (!texture->viewed) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *pResViewDesc = texture->view;
+    *pResViewDesc = texture->view; /* zeros where there is none: no error (measured) */
     return soft_end(CUDA_SUCCESS);
 }

@@ -40,7 +40,7 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     if (ptr == NULL || size == 0 || size % SOFT_GRANULARITY != 0 ||
-        (alignment & (alignment - 1)) != 0 || flags != 0)
+        (alignment & (alignment - 1)) != 0 || addr % SOFT_GRANULARITY != 0 || flags != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_reservation *reservation = calloc(1, sizeof(*reservation));
     if (reservation == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -151,12 +151,29 @@ static bool whole_mappings(uintptr_t start, size_t size)
     return false;
 }
 
+/* Whether no mapping is only partly in [start, start + size) of one reservation. There may be gaps,
+ * and nothing at all (measured). */
+static bool nothing_in_part(uintptr_t start, size_t size)
+{
+    const struct soft_reservation *reservation = soft_reservation_at(start);
+    if (reservation == NULL || size == 0 || (start | size) % SOFT_GRANULARITY != 0 ||
+        size > reservation->size - (start - reservation->start))
+        return false;
+    const struct soft_range *range;
+    for (size_t at = 0; at < size && (range = soft_range_first(start + at, size - at)) != NULL;) {
+        if (range->start < start + at) return false;
+        at = range->start - start + range->size;
+        if (at > size) return false;
+    }
+    return true;
+}
+
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     const uintptr_t start = (uintptr_t)ptr;
-    if (!whole_mappings(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!nothing_in_part(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_blank(pointer(start), size)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_range *range;
     while ((range = soft_range_first(start, size)) != NULL) {
@@ -291,6 +308,12 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
     if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = access_index(location, &index);
     if (result != CUDA_SUCCESS) return soft_end(result);
+    if (range != NULL &&
+        range->kind == SOFT_RANGE_DEVICE) { /* of cuMemAlloc: no error (measured) */
+        *flags = range->device == (int)index ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                                             : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        return soft_end(CUDA_SUCCESS);
+    }
     if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     *flags = range->virtual->access[index];

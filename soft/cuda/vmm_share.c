@@ -111,10 +111,9 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
     if (result != CUDA_SUCCESS) return result;
     /* The number itself, not a pointer to it. */
     const uintptr_t number = (uintptr_t)osHandle;
-    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-        number > INT_MAX)
+    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (!soft_shared_memory_read((int)number, &memory))
+    if (number > INT_MAX || !soft_shared_memory_read((int)number, &memory))
         return soft_end(CUDA_ERROR_UNKNOWN); /* an H200's */
     if (memory.device == SOFT_NOT_HERE) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     const int fd = soft_duplicate((int)number); /* the fd stays the caller's */

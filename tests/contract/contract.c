@@ -2,6 +2,7 @@
 /* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver
  * and on the twin. */
 #include "contract.h"
+#include "bad_arguments.h"
 #include "graphs.h"
 #include "images.h"
 #include "vmm.h"
@@ -55,6 +56,11 @@ const test_case *const test_suite_tables[] = {devices_cases,
                                               vmm_pool_cases,
                                               vmm_sparse_cases,
                                               vmm_mip_tail_cases,
+                                              bad_device_cases,
+                                              bad_memory_cases,
+                                              bad_vmm_cases,
+                                              bad_object_cases,
+                                              bad_graph_cases,
                                               NULL};
 
 void pair_open(pair *p)

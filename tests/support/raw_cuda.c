@@ -17,6 +17,7 @@
 
 static raw_cuda driver;
 static CUcontext kept_context; /* device 0's primary one, while cases share this process */
+static void (*look_before_init)(const raw_cuda *cu);
 
 const char *raw_cuda_result_name(CUresult result)
 {
@@ -93,6 +94,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
     (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
 
+    if (look_before_init != NULL) look_before_init(cu);
     CUresult result = cu->Init(0);
     if (result == CUDA_SUCCESS) result = cu->DriverGetVersion(&cu->driver_version);
     if (result == CUDA_SUCCESS) result = cu->DeviceGetCount(&cu->device_count);
@@ -202,6 +204,12 @@ const raw_cuda *raw_cuda_open(void)
         FAIL("--driver=%s: %s", test_option("driver", ""),
              choice == TEST_DRIVER_SOFT ? why_soft : why_nvidia);
     SKIP("no CUDA driver with a device. libcuda.so.1: %s. The twin: %s", why_nvidia, why_soft);
+}
+
+void raw_cuda_before_init(void (*look)(const raw_cuda *cu))
+{
+    test_wants_own_process();
+    look_before_init = look;
 }
 
 void raw_cuda_two_devices(void)

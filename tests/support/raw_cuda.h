@@ -202,6 +202,10 @@ typedef struct raw_cuda {
 /* Before raw_cuda_open(): the twin is to have two devices. How many NVIDIA's driver has, it has. */
 void raw_cuda_two_devices(void);
 
+/* Before raw_cuda_open(), in an "own" case: it calls `look` before cuInit, with the entry points of
+ * a driver that it may not take in the end. */
+void raw_cuda_before_init(void (*look)(const raw_cuda *cu));
+
 /* The driver that --driver asks for, initialized, with at least one device. One a process. */
 const raw_cuda *raw_cuda_open(void);
 /* The device's primary context, retained and made current. Release it with

@@ -97,6 +97,9 @@ static void refusals(void)
         {CU_AD_FORMAT_BC1_UNORM, 4, 0, 5, 5, 0, CUDA_SUCCESS},
         {CU_AD_FORMAT_BC6H_UF16, 3, 0, 5, 5, 0, CUDA_SUCCESS},
         {CU_AD_FORMAT_BC7_UNORM, 4, CUDA_ARRAY3D_SURFACE_LDST, 8, 8, 0, CUDA_ERROR_NOT_SUPPORTED},
+        {CU_AD_FORMAT_BC7_UNORM, 4, 0, 8, 0, 0, CUDA_ERROR_INVALID_VALUE},
+        {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_DEPTH_TEXTURE, 8, 8, 0, CUDA_SUCCESS},
+        {CU_AD_FORMAT_FLOAT, 4, CUDA_ARRAY3D_DEPTH_TEXTURE, 8, 8, 0, CUDA_ERROR_INVALID_VALUE},
         {(CUarray_format)0x50, 4, 0, 8, 8, 0, CUDA_SUCCESS}, /* CU_AD_FORMAT_UNORM_INT_101010_2 */
     };
     twin t = twin_begin(0);
@@ -194,11 +197,12 @@ static void copies_2d(void)
     c.Height = CH;
     c.srcXInBytes = (W - CW) * 4 + 4;
     CU_IS(t.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
-    c.srcXInBytes = 2; /* within a texel */
-    CU_IS(t.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    /* From within a texel, and not to the end of one. */
+    c.srcXInBytes = 2;
+    c.WidthInBytes = CW * 4 - 3;
+    CU_OK(t.cu->Memcpy2D(&c));
+    REQUIRE_EQ_BYTES(back, host + (Y * W + X) * 4 + 2, CW * 4 - 3);
     c.srcXInBytes = 0;
-    c.WidthInBytes = CW * 4 - 1;
-    CU_IS(t.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c.WidthInBytes = CW * 4;
     c.dstPitch = CW * 4 - 1;
     CU_IS(t.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);

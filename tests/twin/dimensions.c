@@ -301,8 +301,7 @@ static void refused_maps(void)
         if (mapped != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mapped));
         mapped = NULL;
         CU_IS(t.cu->MipmappedArrayCreate(&mapped, &desc, 1),
-              rows[i].flags & (CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_SPARSE) ? CUDA_SUCCESS
-                                                                                 : rows[i].result);
+              rows[i].flags & CUDA_ARRAY3D_SPARSE ? CUDA_SUCCESS : rows[i].result);
         if (mapped != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mapped));
     }
     CU_OK(t.cu->DestroyExternalMemory(memory));

@@ -32,15 +32,27 @@ static void proc_versions(void)
     CU_OK(find(cu, "cuStreamGetCtx", 12000, &older, &status));
     CU_OK(find(cu, "cuStreamGetCtx", 12050, &newer, &status));
     REQUIRE(older != newer);
-    /* Too old, and unknown. */
+    /* Too old, and unknown: no error, but no address. */
     address = &address;
-    CU_IS(find(cu, "cuMemAlloc", 2000, &address, &status), CUDA_ERROR_NOT_FOUND);
+    CU_OK(find(cu, "cuMemAlloc", 2000, &address, &status));
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     address = &address;
-    CU_IS(find(cu, "cuMemAllocManaged", 13000, &address, &status), CUDA_ERROR_NOT_FOUND);
+    CU_OK(find(cu, "cuMemAllocManaged", 13000, &address, &status));
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    /* The form without a status says it by an error. */
+    PFN_cuGetProcAddress_v11030 old_form;
+    CU_OK(find(cu, "cuGetProcAddress", 11030, &older, &status));
+    memcpy(&old_form, &older, sizeof old_form);
+    CU_IS(old_form("cuMemAllocManaged", &address, 13000, 0), CUDA_ERROR_NOT_FOUND);
+    /* Newer than the driver, also where an older one is played: refused, and nothing is written. */
+    address = &address;
+    CU_IS(find(cu, "cuMemAlloc", 13010, &address, &status), CUDA_ERROR_INVALID_VALUE);
+    cu->SoftPlayVersion(12020);
+    CU_IS(find(cu, "cuStreamGetCtx", 12050, &address, &status), CUDA_ERROR_INVALID_VALUE);
+    cu->SoftPlayVersion(0);
+    REQUIRE(address == &address);
     CU_OK(find(cu, "culvSoftCounts", 13000, &address, &status));
     REQUIRE(address == dlsym(cu->library, "culvSoftCounts"));
     CU_IS(cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);

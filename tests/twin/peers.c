@@ -68,7 +68,7 @@ static void access_between(void)
 
     CU_IS(cu->CtxDisablePeerAccess(w.context[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
     CU_IS(cu->CtxEnablePeerAccess(w.context[1], 1), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->CtxEnablePeerAccess(w.context[0], 0), CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(cu->CtxEnablePeerAccess(w.context[0], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
     CU_IS(cu->CtxEnablePeerAccess(NULL, 0), CUDA_ERROR_INVALID_CONTEXT);
     CU_OK(cu->CtxEnablePeerAccess(w.context[1], 0));
     CU_IS(cu->CtxEnablePeerAccess(w.context[1], 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
@@ -270,8 +270,10 @@ static void host_memory(void)
     REQUIRE_EQ(pointer, (uintptr_t)pages + page);
     CU_IS(cu->MemHostRegister(pages + page, 2 * page, 0),
           CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    CU_IS(MemHostGetFlags(&flags, pages), CUDA_ERROR_INVALID_VALUE); /* those of allocations only */
-    CU_IS(cu->MemHostUnregister(pages + page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    CU_OK(MemHostGetFlags(&flags, pages));
+    REQUIRE_EQ(flags, CU_MEMHOSTALLOC_DEVICEMAP);
+    CU_IS(cu->MemHostUnregister(pages + page), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemHostUnregister(pages + 2 * page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     CU_OK(cu->MemHostUnregister(pages));
     CU_IS(cu->MemHostRegister(pages, page, 0x100), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_IOMEMORY), CUDA_ERROR_NOT_SUPPORTED);

@@ -80,7 +80,38 @@ static void in_stream_order(void)
     CU_OK(p.alloc(&b, SIZE, p.t.stream));
     CU_OK(cu->MemsetD32Async(b, 1, SIZE / 4, p.t.stream));
     CU_OK(cu->MemFree(b));
-    CU_IS(p.alloc(&b, 0, p.t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p.alloc(&b, 0, p.t.stream));
+    REQUIRE_EQ(b, 0);
+    CU_OK(p.free(b, p.t.stream));
+    twin_gate_free(gate);
+    twin_finish(&p.t);
+}
+
+/* cuMemFreeAsync takes what cuMemAlloc made, too: the work before it uses the memory yet, and what
+ * comes after it does not. */
+static void free_of_plain_memory(void)
+{
+    pools p = pools_begin();
+    const raw_cuda *cu = p.t.cu;
+    CUdeviceptr plain = 0, copy = 0;
+    uint32_t words[4] = {0};
+    CU_OK(cu->MemAlloc(&copy, sizeof words));
+    CU_OK(cu->MemAlloc(&plain, 4097));
+    twin_gate *gate = twin_gate_new();
+    CU_OK(cu->MemsetD32Async(plain, 0x55667788u, 4, p.t.stream));
+    CU_OK(cu->LaunchHostFunc(p.t.stream, twin_gate_wait, gate));
+    CU_OK(cu->MemcpyDtoDAsync(copy, plain, sizeof words, p.t.stream));
+    CU_IS(p.free(plain + 256, p.t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p.free(plain, p.t.stream));
+    REQUIRE_EQ(twin_counts(cu).device_allocations, 1);
+    CU_IS(p.free(plain, p.t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemFree(plain), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemcpyDtoDAsync(copy, plain, 4, p.t.stream), CUDA_ERROR_INVALID_VALUE);
+    twin_gate_open(gate);
+    CU_OK(cu->StreamSynchronize(p.t.stream));
+    CU_OK(cu->MemcpyDtoH(words, copy, sizeof words));
+    REQUIRE_EQ(words[3], 0x55667788u);
+    CU_OK(cu->MemFree(copy));
     twin_gate_free(gate);
     twin_finish(&p.t);
 }
@@ -222,6 +253,7 @@ static void shared(void)
 
 const test_case twin_pool_cases[] = {
     {.name = "pools.in_stream_order", .run = in_stream_order},
+    {.name = "pools.free_of_plain_memory", .run = free_of_plain_memory},
     {.name = "pools.out_of_order", .run = out_of_order, .own = true},
     {.name = "pools.attributes", .run = attributes},
     {.name = "pools.shared", .run = shared, .own = true},

@@ -219,13 +219,15 @@ static void handles(void)
         CU_OK(cu->SurfObjectDestroy(again));
     }
     CU_IS(cu->SurfObjectDestroy(made[5]), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->SurfObjectDestroy(0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->SurfObjectDestroy(0));
     CU_IS(cu->SurfObjectDestroy(~0ull), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->SurfObjectGetResourceDesc(&desc, made[5]), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->SurfObjectGetResourceDesc(NULL, c.surface), CUDA_ERROR_INVALID_VALUE);
 
     memset(&desc, 0, sizeof desc);
     desc.resType = CU_RESOURCE_TYPE_ARRAY;
+    CU_IS(cu->SurfObjectCreate(&again, &desc), CUDA_ERROR_INVALID_VALUE);
+    desc.res.array.hArray = (CUarray)(void *)&desc; /* none */
     CU_IS(cu->SurfObjectCreate(&again, &desc), CUDA_ERROR_INVALID_HANDLE);
     desc.res.array.hArray = c.array;
     CU_IS(cu->SurfObjectCreate(NULL, &desc), CUDA_ERROR_INVALID_VALUE);

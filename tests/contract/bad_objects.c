@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: bad arguments to calls about arrays, surfaces, textures, imports, modules and
+ * launches. */
+#include "bad_arguments.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static CUDA_ARRAY3D_DESCRIPTOR good_desc(unsigned flags)
+{
+    return (CUDA_ARRAY3D_DESCRIPTOR){.Width = 64,
+                                     .Height = 64,
+                                     .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                     .NumChannels = 4,
+                                     .Flags = flags};
+}
+
+/* Arrays -------------------------------------------------------------------------------------- */
+
+static void arrays_made(const bad *b)
+{
+    enum { U8 = CU_AD_FORMAT_UNSIGNED_INT8, BC1 = CU_AD_FORMAT_BC1_UNORM };
+    static const struct {
+        const char *name;
+        int format;
+        unsigned channels, flags;
+        size_t width, height, depth;
+    } rows[] = {
+        {"cuArray3DCreate: width 0", U8, 4, 0, 0, 64, 0},
+        {"cuArray3DCreate: 3 channels", U8, 3, 0, 64, 64, 0},
+        {"cuArray3DCreate: 0 channels", U8, 0, 0, 64, 64, 0},
+        {"cuArray3DCreate: format 0", 0, 4, 0, 64, 64, 0},
+        {"cuArray3DCreate: height 0, depth 4", U8, 4, 0, 64, 0, 4},
+        {"cuArray3DCreate: flags 0x8000", U8, 4, 0x8000, 64, 64, 0},
+        {"cuArray3DCreate: LAYERED, depth 0", U8, 4, CUDA_ARRAY3D_LAYERED, 64, 64, 0},
+        {"cuArray3DCreate: CUBEMAP, depth 5", U8, 4, CUDA_ARRAY3D_CUBEMAP, 64, 64, 5},
+        {"cuArray3DCreate: CUBEMAP, 64 x 32", U8, 4, CUDA_ARRAY3D_CUBEMAP, 64, 32, 6},
+        {"cuArray3DCreate: cubes of layers, depth 8", U8, 4,
+         CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, 64, 64, 8},
+        {"cuArray3DCreate: width 1 << 20", U8, 4, 0, 1 << 20, 64, 0},
+        {"cuArray3DCreate: TEXTURE_GATHER, 1D", U8, 4, CUDA_ARRAY3D_TEXTURE_GATHER, 64, 0, 0},
+        {"cuArray3DCreate: DEPTH_TEXTURE, 4 channels", U8, 4, CUDA_ARRAY3D_DEPTH_TEXTURE, 64, 64,
+         0},
+        {"cuArray3DCreate: NV12, 3 channels", CU_AD_FORMAT_NV12, 3, 0, 64, 64, 0},
+        {"cuArray3DCreate: BC1, 1D", BC1, 4, 0, 64, 0, 0},
+        {"cuArray3DCreate: BC1, SURFACE_LDST", BC1, 4, CUDA_ARRAY3D_SURFACE_LDST, 64, 64, 0},
+    };
+    const CUDA_ARRAY3D_DESCRIPTOR good = good_desc(0);
+    CUarray array;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = rows[i].width,
+                                              .Height = rows[i].height,
+                                              .Depth = rows[i].depth,
+                                              .Format = (CUarray_format)rows[i].format,
+                                              .NumChannels = rows[i].channels,
+                                              .Flags = rows[i].flags};
+        CUresult result = b->cu->Array3DCreate(&array, &desc);
+        bad_row(rows[i].name, result);
+        if (result == CUDA_SUCCESS) CU_OK(b->cu->ArrayDestroy(array));
+    }
+    bad_row("cuArray3DCreate: NULL", b->cu->Array3DCreate(NULL, &good));
+    bad_row("cuArray3DCreate: NULL descriptor", b->cu->Array3DCreate(&array, NULL));
+    bad_row("cuArrayCreate: NULL descriptor", b->ArrayCreate(&array, NULL));
+}
+
+static void chains_made(const bad *b)
+{
+    static const struct {
+        const char *name;
+        unsigned levels;
+    } rows[] = {{"cuMipmappedArrayCreate: 0 levels", 0}, {"cuMipmappedArrayCreate: 99 levels", 99}};
+    CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
+    desc.NumChannels = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUmipmappedArray made;
+        CUresult result = b->cu->MipmappedArrayCreate(&made, &desc, rows[i].levels);
+        bad_row(rows[i].name, result);
+        if (result == CUDA_SUCCESS) CU_OK(b->cu->MipmappedArrayDestroy(made));
+    }
+}
+
+static void arrays(void)
+{
+    bad b;
+    CUarray array, other;
+    CUmipmappedArray mipmap;
+    CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
+    CUDA_ARRAY_DESCRIPTOR flat;
+    CUDA_ARRAY_SPARSE_PROPERTIES sparse;
+    bad_open(&b);
+    const raw_cuda *cu = b.cu;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
+    arrays_made(&b);
+    chains_made(&b);
+    bad_row("cuArrayDestroy: NULL", cu->ArrayDestroy(NULL));
+    bad_row("cuArray3DGetDescriptor: NULL", cu->Array3DGetDescriptor(NULL, array));
+    bad_row("cuArray3DGetDescriptor: NULL array", cu->Array3DGetDescriptor(&desc, NULL));
+    bad_row("cuArrayGetDescriptor: NULL array", b.ArrayGetDescriptor(&flat, NULL));
+    bad_row("cuArrayGetPlane: an array of one plane", cu->ArrayGetPlane(&other, array, 0));
+    bad_row("cuArrayGetSparseProperties: not sparse", b.ArrayGetSparseProperties(&sparse, array));
+    bad_row("cuMipmappedArrayGetSparseProperties: not sparse",
+            b.MipmappedArrayGetSparseProperties(&sparse, mipmap));
+    bad_row("cuMipmappedArrayGetLevel: level 4 of 4",
+            cu->MipmappedArrayGetLevel(&other, mipmap, 4));
+    bad_row("cuMipmappedArrayGetLevel: NULL", cu->MipmappedArrayGetLevel(NULL, mipmap, 0));
+    bad_row("cuMipmappedArrayGetLevel: NULL array", cu->MipmappedArrayGetLevel(&other, NULL, 0));
+    bad_row("cuMipmappedArrayDestroy: NULL", cu->MipmappedArrayDestroy(NULL));
+    CU_OK(cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(cu->ArrayDestroy(array));
+    bad_close(&b);
+}
+
+/* Surfaces and textures ----------------------------------------------------------------------- */
+
+static CUDA_RESOURCE_DESC of_array(CUarray array)
+{
+    CUDA_RESOURCE_DESC resource;
+    memset(&resource, 0, sizeof resource);
+    resource.resType = CU_RESOURCE_TYPE_ARRAY;
+    resource.res.array.hArray = array;
+    return resource;
+}
+
+static void surface_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC *resource)
+{
+    CUsurfObject surface;
+    CUresult result = b->cu->SurfObjectCreate(&surface, resource);
+    bad_row(name, result);
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->SurfObjectDestroy(surface));
+}
+
+static void surfaces(void)
+{
+    bad b;
+    CUarray array, plain;
+    CUmipmappedArray mipmap;
+    CUsurfObject surface;
+    const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(CUDA_ARRAY3D_SURFACE_LDST),
+                                  without = good_desc(0);
+    bad_open(&b);
+    const raw_cuda *cu = b.cu;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(cu->Array3DCreate(&plain, &without));
+    CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
+    const CUDA_RESOURCE_DESC good = of_array(array);
+    BAD_CRASHES(&b, "cuSurfObjectCreate: NULL", cu->SurfObjectCreate(NULL, &good));
+    surface_row(&b, "cuSurfObjectCreate: NULL description", NULL);
+    CUDA_RESOURCE_DESC resource = of_array(NULL);
+    surface_row(&b, "cuSurfObjectCreate: a NULL array", &resource);
+    resource = of_array(plain);
+    surface_row(&b, "cuSurfObjectCreate: an array without SURFACE_LDST", &resource);
+    resource = good;
+    resource.flags = 1;
+    surface_row(&b, "cuSurfObjectCreate: flags 1", &resource);
+    resource = good;
+    resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    resource.res.mipmap.hMipmappedArray = mipmap;
+    surface_row(&b, "cuSurfObjectCreate: a mipmapped array", &resource);
+    bad_row("cuSurfObjectDestroy: 0", cu->SurfObjectDestroy(0));
+    CU_OK(cu->SurfObjectCreate(&surface, &good));
+    bad_row("cuSurfObjectGetResourceDesc: NULL", cu->SurfObjectGetResourceDesc(NULL, surface));
+    CU_OK(cu->SurfObjectDestroy(surface));
+    CU_OK(cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(cu->ArrayDestroy(plain));
+    CU_OK(cu->ArrayDestroy(array));
+    bad_close(&b);
+}
+
+static void texture_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC *resource,
+                        const CUDA_TEXTURE_DESC *texture, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    CUtexObject made;
+    CUresult result = b->cu->TexObjectCreate(&made, resource, texture, view);
+    bad_row(name, result);
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->TexObjectDestroy(made));
+}
+
+static void textures_of_memory(const bad *b, const CUDA_TEXTURE_DESC *texture)
+{
+    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_VIEW_DESC view;
+    memset(&view, 0, sizeof view);
+    view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
+    view.width = 64;
+    memset(&resource, 0, sizeof resource);
+    resource.resType = CU_RESOURCE_TYPE_LINEAR;
+    resource.res.linear.devPtr = b->memory;
+    resource.res.linear.format = CU_AD_FORMAT_UNSIGNED_INT8;
+    resource.res.linear.numChannels = 4;
+    resource.res.linear.sizeInBytes = 256;
+    texture_row(b, "cuTexObjectCreate: linear memory with a view", &resource, texture, &view);
+    resource.res.linear.devPtr = b->memory + 4;
+    texture_row(b, "cuTexObjectCreate: linear memory that is not aligned", &resource, texture,
+                NULL);
+    memset(&resource, 0, sizeof resource);
+    resource.resType = CU_RESOURCE_TYPE_PITCH2D;
+    resource.res.pitch2D.devPtr = b->memory;
+    resource.res.pitch2D.format = CU_AD_FORMAT_UNSIGNED_INT8;
+    resource.res.pitch2D.numChannels = 1;
+    resource.res.pitch2D.width = 64;
+    resource.res.pitch2D.height = 4;
+    resource.res.pitch2D.pitchInBytes = 100;
+    texture_row(b, "cuTexObjectCreate: rows of memory with a pitch of 100", &resource, texture,
+                NULL);
+}
+
+static void textures(void)
+{
+    bad b;
+    CUarray array;
+    CUtexObject made;
+    CUDA_RESOURCE_VIEW_DESC view;
+    const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
+    bad_open(&b);
+    const raw_cuda *cu = b.cu;
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    const CUDA_RESOURCE_DESC good = of_array(array), none = of_array(NULL);
+    CUDA_TEXTURE_DESC plain, texture;
+    memset(&plain, 0, sizeof plain);
+    for (int i = 0; i < 3; i++)
+        plain.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
+    texture_row(&b, "cuTexObjectCreate: NULL texture description", &good, NULL, NULL);
+    texture_row(&b, "cuTexObjectCreate: NULL resource", NULL, &plain, NULL);
+    texture_row(&b, "cuTexObjectCreate: a NULL array", &none, &plain, NULL);
+    texture = plain;
+    texture.addressMode[0] = (CUaddress_mode)9;
+    texture_row(&b, "cuTexObjectCreate: address mode 9", &good, &texture, NULL);
+    texture = plain;
+    texture.maxAnisotropy = 99;
+    texture_row(&b, "cuTexObjectCreate: maxAnisotropy 99", &good, &texture, NULL);
+    texture = plain;
+    texture.flags = 0x800;
+    texture_row(&b, "cuTexObjectCreate: flags 0x800", &good, &texture, NULL);
+    textures_of_memory(&b, &plain);
+    bad_row("cuTexObjectDestroy: 0", cu->TexObjectDestroy(0));
+    CU_OK(cu->TexObjectCreate(&made, &good, &plain, NULL));
+    bad_row("cuTexObjectGetResourceViewDesc: no view", b.TexObjectGetResourceViewDesc(&view, made));
+    CU_OK(cu->TexObjectDestroy(made));
+    CU_OK(cu->ArrayDestroy(array));
+    bad_close(&b);
+}
+
+/* Imports ------------------------------------------------------------------------------------- */
+
+/* Of /dev/null, or of no fd; what became of it. */
+static void memory_row(const bad *b, const char *name, CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc,
+                       bool null_device)
+{
+    CUexternalMemory memory;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    REQUIRE(null >= 0);
+    const int given = null_device ? fcntl(null, F_DUPFD_CLOEXEC, 0) : BAD_NO_FD;
+    desc.handle.fd = given;
+    CUresult result = b->cu->ImportExternalMemory(&memory, &desc);
+    const bool open_still = null_device && fd_open(given) && same_file(given, null);
+    if (null_device)
+        bad_row_with(name, result, "fd %s", open_still ? "open" : "closed");
+    else
+        bad_row(name, result);
+    if (open_still) close(given);
+    close(null);
+    if (result == CUDA_SUCCESS) CU_OK(b->cu->DestroyExternalMemory(memory));
+}
+
+static void memory_imports(const bad *b)
+{
+    static const struct {
+        const char *name;
+        int type;
+        unsigned flags;
+        bool null_device;
+    } rows[] = {
+        {"cuImportExternalMemory: fd -1", CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, 0, false},
+        {"cuImportExternalMemory: type 0", 0, 0, false},
+        {"cuImportExternalMemory: type 99", 99, 0, false},
+        {"cuImportExternalMemory: a D3D12 heap on Linux", CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP,
+         0, false},
+        {"cuImportExternalMemory: a Win32 handle on Linux",
+         CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32, 0, false},
+        {"cuImportExternalMemory: flags 0x80", CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, 0x80,
+         true},
+        {"cuImportExternalMemory: /dev/null", CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, 0, true}};
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
+    CUexternalMemory memory;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        memset(&desc, 0, sizeof desc);
+        desc.type = (CUexternalMemoryHandleType)rows[i].type;
+        desc.size = 4096;
+        desc.flags = rows[i].flags;
+        memory_row(b, rows[i].name, desc, rows[i].null_device);
+    }
+    memset(&desc, 0, sizeof desc);
+    desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    desc.size = 4096;
+    desc.handle.fd = BAD_NO_FD;
+    bad_row("cuImportExternalMemory: NULL", b->cu->ImportExternalMemory(NULL, &desc));
+    bad_row("cuImportExternalMemory: NULL description", b->cu->ImportExternalMemory(&memory, NULL));
+    desc.reserved[15] = 1;
+    desc.handle.fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int given = desc.handle.fd, kept = fcntl(given, F_DUPFD_CLOEXEC, 0);
+    bad_row("cuImportExternalMemory: a reserved word", b->cu->ImportExternalMemory(&memory, &desc));
+    if (fd_open(given) && same_file(given, kept)) close(given);
+    close(kept);
+}
+
+static void mapped_imports(const bad *b)
+{
+    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC buffer = {.size = 4096};
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC image;
+    CUdeviceptr pointer;
+    CUmipmappedArray mipmap;
+    memset(&image, 0, sizeof image);
+    image.arrayDesc = good_desc(0);
+    image.numLevels = 1;
+    bad_row("cuExternalMemoryGetMappedBuffer: NULL memory",
+            b->cu->ExternalMemoryGetMappedBuffer(&pointer, NULL, &buffer));
+    bad_row("cuExternalMemoryGetMappedMipmappedArray: NULL memory",
+            b->cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, NULL, &image));
+    bad_row("cuDestroyExternalMemory: NULL", b->cu->DestroyExternalMemory(NULL));
+}
+
+static void semaphore_imports(const bad *b)
+{
+    enum {
+        BINARY = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
+        TIMELINE = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+    };
+    static const struct {
+        const char *name;
+        int type;
+        unsigned flags, reserved;
+    } rows[] = {{"cuImportExternalSemaphore: a timeline, fd -1", TIMELINE, 0, 0},
+                {"cuImportExternalSemaphore: a binary one, fd -1", BINARY, 0, 0},
+                {"cuImportExternalSemaphore: type 0", 0, 0, 0},
+                {"cuImportExternalSemaphore: type 99", 99, 0, 0},
+                {"cuImportExternalSemaphore: a D3D12 fence on Linux",
+                 CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE, 0, 0},
+                {"cuImportExternalSemaphore: flags 1", TIMELINE, 1, 0},
+                {"cuImportExternalSemaphore: a reserved word", TIMELINE, 0, 1}};
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
+    CUexternalSemaphore semaphore = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        memset(&desc, 0, sizeof desc);
+        desc.type = (CUexternalSemaphoreHandleType)rows[i].type;
+        desc.handle.fd = BAD_NO_FD;
+        desc.flags = rows[i].flags;
+        desc.reserved[15] = rows[i].reserved;
+        bad_row(rows[i].name, b->cu->ImportExternalSemaphore(&semaphore, &desc));
+    }
+    memset(&desc, 0, sizeof desc);
+    desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    desc.handle.fd = BAD_NO_FD;
+    bad_row("cuImportExternalSemaphore: NULL", b->cu->ImportExternalSemaphore(NULL, &desc));
+    bad_row("cuImportExternalSemaphore: NULL description",
+            b->cu->ImportExternalSemaphore(&semaphore, NULL));
+    bad_row("cuDestroyExternalSemaphore: NULL", b->cu->DestroyExternalSemaphore(NULL));
+}
+
+static void imports(void)
+{
+    bad b;
+    CUexternalSemaphore none = NULL;
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+    bad_open(&b);
+    const raw_cuda *cu = b.cu;
+    memory_imports(&b);
+    mapped_imports(&b);
+    semaphore_imports(&b);
+    memset(&signal, 0, sizeof signal);
+    memset(&wait, 0, sizeof wait);
+    bad_row("cuSignalExternalSemaphoresAsync: NULL, 1",
+            cu->SignalExternalSemaphoresAsync(NULL, NULL, 1, b.stream));
+    bad_row("cuSignalExternalSemaphoresAsync: NULL, 0",
+            cu->SignalExternalSemaphoresAsync(NULL, NULL, 0, b.stream));
+    BAD_CRASHES(&b, "cuSignalExternalSemaphoresAsync: a NULL semaphore",
+                cu->SignalExternalSemaphoresAsync(&none, &signal, 1, b.stream));
+    bad_row("cuWaitExternalSemaphoresAsync: a NULL semaphore",
+            cu->WaitExternalSemaphoresAsync(&none, &wait, 1, b.stream));
+    bad_close(&b);
+}
+
+/* Modules and launches ------------------------------------------------------------------------ */
+
+static void modules(void)
+{
+    bad b;
+    CUmodule module;
+    CUfunction function;
+    int number;
+    bad_open(&b);
+    const raw_cuda *cu = b.cu;
+    bad_row("cuModuleLoad: NULL name", cu->ModuleLoad(&module, NULL));
+    bad_row("cuModuleLoad: NULL", cu->ModuleLoad(NULL, "/nonexistent"));
+    bad_row("cuModuleLoad: no such file", cu->ModuleLoad(&module, "/nonexistent"));
+    bad_row("cuModuleLoad: a text file", cu->ModuleLoad(&module, "/etc/passwd"));
+    bad_row("cuModuleLoad: a directory", cu->ModuleLoad(&module, "/tmp"));
+    bad_row("cuModuleUnload: NULL", cu->ModuleUnload(NULL));
+    bad_row("cuModuleGetFunction: NULL module", cu->ModuleGetFunction(&function, NULL, "x"));
+    BAD_CRASHES(&b, "cuModuleGetLoadingMode: NULL", b.ModuleGetLoadingMode(NULL));
+    bad_row("cuFuncGetAttribute: NULL function",
+            b.FuncGetAttribute(&number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL));
+    bad_row("cuLaunchKernel: NULL function",
+            cu->LaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, b.stream, NULL, NULL));
+    bad_row("cuLaunchKernelEx: NULL configuration", b.LaunchKernelEx(NULL, NULL, NULL, NULL));
+    bad_close(&b);
+}
+
+const test_case bad_object_cases[] = {{.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
+                                      {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
+                                      {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
+                                      {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
+                                      {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
+                                      {.name = NULL}};
