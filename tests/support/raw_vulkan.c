@@ -78,6 +78,14 @@ static bool wants_validation(void)
     return present && (strcmp(text, "on") == 0 || !test_sanitized());
 }
 
+/* Newer validation layers tell of ten messages of an id at most, and of shaders' accesses only if
+ * they are asked to. Older ones do not know these names. */
+static void make_validation_tell_all(void)
+{
+    REQUIRE(setenv("VK_KHRONOS_VALIDATION_ENABLE_MESSAGE_LIMIT", "false", 0) == 0);
+    REQUIRE(setenv("VK_KHRONOS_VALIDATION_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "true", 0) == 0);
+}
+
 /* The manifest of the twin's layer lies in the build tree or bundle, not where the loader looks. */
 static void add_layer_path(void)
 {
@@ -102,6 +110,7 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
     uint32_t layer_count = 0;
     vk->validation = wants_validation();
     vk->validation_version = layer_version(VALIDATION_LAYER);
+    if (vk->validation) make_validation_tell_all();
     if (vk->validation) layers[layer_count++] = VALIDATION_LAYER;
     if (options->software)
         layers[layer_count++] = SOFT_LAYER; /* below validation, as the list's order says */
