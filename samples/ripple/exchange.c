@@ -131,6 +131,11 @@ bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bo
     return exchange_submit(e, s, &wait, &signal);
 }
 
+bool exchange_before_present(exchange *e, uint64_t frame)
+{
+    return !e->path->before_present || e->path->before_present(e, frame);
+}
+
 exchange_flow exchange_flow_now(const exchange *e)
 {
     exchange_flow flow = e->flow;

@@ -261,6 +261,13 @@ static bool begin_drawing(exchange *e, uint64_t frame)
                  "vkQueueSubmit2");
 }
 
+/* The host's signal of `copied` counts as submitted once it is made. */
+static bool before_present(exchange *e, uint64_t frame)
+{
+    return cuda_ok(&e->cu, e->cu.EventSynchronize(own_buffer(e, frame)->told),
+                   "cuEventSynchronize");
+}
+
 static void unblock(exchange *e, uint64_t end)
 {
     const staged *s = e->own;
@@ -275,4 +282,5 @@ const exchange_path path_staged = {.name = "staged",
                                    .cuda_acquire = cuda_acquire,
                                    .cuda_release = cuda_release,
                                    .begin_drawing = begin_drawing,
+                                   .before_present = before_present,
                                    .unblock = unblock};

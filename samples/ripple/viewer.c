@@ -145,7 +145,8 @@ static bool show(viewer *v, bool last)
     /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait
      * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
     if (!solver_frame(p->solver, v->frame, !moves) || !solver_end_burst(p->solver) ||
-        !renderer_frame(&p->renderer, &desc) || !swapchain_present(&p->swapchain, &image))
+        !renderer_frame(&p->renderer, &desc) || !exchange_before_present(&p->exchange, v->frame) ||
+        !swapchain_present(&p->swapchain, &image))
         return false;
     note_time(v, moves);
     v->frame++;

@@ -273,8 +273,11 @@ static void draw_tone(const renderer *r, VkCommandBuffer commands)
     /* As bright with many particles as with few. */
     float pixels = (float)r->extent.width * (float)r->extent.height;
     float exposure = DENSITY * pixels / (float)r->particles->count;
+    /* The last frame copied its picture only where it was wanted. */
+    vulkan_use before = drawing;
+    before.stage |= copying.stage;
     vulkan_image_barrier(commands, r->light.image, VK_IMAGE_ASPECT_COLOR_BIT, drawing, sampling);
-    begin(r, commands, &r->picture, copying, r->tone);
+    begin(r, commands, &r->picture, before, r->tone);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, r->tone_layout, 0, 1,
                             &r->set, 0, NULL);
     vkCmdPushConstants(commands, r->tone_layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof exposure,

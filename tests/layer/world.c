@@ -16,6 +16,8 @@
 #define VOLK_IMPLEMENTATION
 #include "layer_test.h"
 
+#include "allowed.h"
+
 #ifdef __SANITIZE_THREAD__
 #    define TSAN 1
 #elif defined(__has_feature)
@@ -34,6 +36,7 @@
 
 bool test_validation;
 _Atomic int test_messages;
+static _Atomic uint32_t validation_version;
 
 _Noreturn void test_fail(const char *file, int line, const char *what, long long value)
 {
@@ -55,23 +58,27 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     (void)severity;
     (void)type;
     (void)user;
+    if (test_message_allowed(ALLOWED_VUIDS, data->pMessageIdName, data->pMessage,
+                             validation_version))
+        return VK_FALSE;
     fprintf(stderr, "validation: %s\n", data->pMessage);
     atomic_fetch_add(&test_messages, 1);
     return VK_FALSE;
 }
 
-static bool has_layer(const char *name)
+/* The version of a layer, 0 if there is none. */
+static uint32_t layer_version(const char *name)
 {
     uint32_t count = 0;
     CHECK_VK(vkEnumerateInstanceLayerProperties(&count, NULL));
     VkLayerProperties *list = calloc(count + 1u, sizeof(*list));
     CHECK(list);
     CHECK_VK(vkEnumerateInstanceLayerProperties(&count, list));
-    bool found = false;
+    uint32_t version = 0;
     for (uint32_t i = 0; i < count; i++)
-        found |= strcmp(list[i].layerName, name) == 0;
+        if (strcmp(list[i].layerName, name) == 0) version = list[i].specVersion;
     free(list);
-    return found;
+    return version;
 }
 
 /* volk's pointers are global; the loader's functions behind them serve every instance, so once is
@@ -101,7 +108,10 @@ static VkResult open_instance(world *w, const world_options *options)
     const char *layers[2], *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     uint32_t layer_count = 0;
     if (volk_start() != VK_SUCCESS) test_skip("no Vulkan loader");
-    if (test_validation && !has_layer(validation_layer)) test_skip("no validation layer");
+    if (test_validation) {
+        validation_version = layer_version(validation_layer);
+        if (validation_version == 0) test_skip("no validation layer");
+    }
     if (test_validation) layers[layer_count++] = validation_layer;
     if (!options->without_layer) layers[layer_count++] = LAYER_NAME;
 

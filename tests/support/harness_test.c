@@ -2,6 +2,8 @@
 /* The harness tested by itself: each way out of a case, taken in a forked child. */
 #include "harness.h"
 
+#include "allowed.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,7 +240,45 @@ static void answers(void)
         "9 passed, 1 skipped, 1 failed"); /* two answers of one name are a mistake anyhow */
 }
 
-static const test_case cases[] = {{.name = "harness.outcomes", .run = outcomes, .own = true},
+/* Of validation messages. Each condition of a line must hold, and the id be the whole one. */
+static void allowances(void)
+{
+    enum { OLD = 1u << 22 | 4u << 12 | 309, NEW = 1u << 22 | 5u << 12 };
+    char path[] = "/tmp/culvert-allowed-XXXXXX";
+    const int fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    FILE *file = fdopen(fd, "w");
+    REQUIRE(file != NULL);
+    fputs("# VUID-comment\nVUID-plain\n\n  VUID-text | first | second part \n"
+          "VUID-old | before 1.4.310 | first\nVUID-old | before 1.4.310 | third\n",
+          file);
+    REQUIRE(fclose(file) == 0);
+    const bool yes[] = {test_message_allowed(path, "VUID-plain", NULL, NEW),
+                        test_message_allowed(path, "VUID-plain", "anything", 0),
+                        test_message_allowed(path, "VUID-text", "a second part, first", NEW),
+                        test_message_allowed(path, "VUID-old", "the first", OLD),
+                        test_message_allowed(path, "VUID-old", "the third", OLD)};
+    const bool no[] = {test_message_allowed(path, "VUID-plai", "", OLD),
+                       test_message_allowed(path, "VUID-plain-1", "", OLD),
+                       test_message_allowed(path, "VUID-comment", "", OLD),
+                       test_message_allowed(path, "# VUID-comment", "", OLD),
+                       test_message_allowed(path, "", "", OLD),
+                       test_message_allowed(path, NULL, NULL, OLD),
+                       test_message_allowed(path, "VUID-text", "the first", OLD),
+                       test_message_allowed(path, "VUID-text", NULL, OLD),
+                       test_message_allowed(path, "VUID-old", "the first", OLD + 1),
+                       test_message_allowed(path, "VUID-old", "the first", NEW),
+                       test_message_allowed(path, "VUID-old", "another", OLD)};
+    REQUIRE(unlink(path) == 0);
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (!yes[i]) FAIL("allowed row %zu was refused", i);
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (no[i]) FAIL("row %zu was allowed", i);
+    REQUIRE(!test_message_allowed(path, "VUID-plain", "", OLD)); /* the file is gone */
+}
+
+static const test_case cases[] = {{.name = "harness.allowances", .run = allowances},
+                                  {.name = "harness.outcomes", .run = outcomes, .own = true},
                                   {.name = "harness.children", .run = children, .own = true},
                                   {.name = "harness.many", .run = many, .own = true, .smoke = true},
                                   {.name = "harness.answers", .run = answers, .own = true},

@@ -3,9 +3,9 @@
  * raw_vulkan.h. */
 #include "raw_vulkan.h"
 
+#include "allowed.h"
 #include "control.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,22 +37,6 @@ static void watch(void);
 
 /* Validation ----------------------------------------------------------------------------------- */
 
-static bool allowed(const char *vuid)
-{
-    char path[TEST_PATH_MAX], line[512];
-    bool found = false;
-    FILE *file = fopen(test_path(path, "share/culvert/allowed_vuids.txt"), "r");
-    if (file == NULL) return false;
-    while (!found && fgets(line, sizeof line, file) != NULL) {
-        size_t length = strlen(line);
-        while (length > 0 && isspace((unsigned char)line[length - 1]))
-            line[--length] = '\0';
-        found = length > 0 && line[0] != '#' && strcmp(line, vuid) == 0;
-    }
-    fclose(file);
-    return found;
-}
-
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data,
@@ -60,9 +44,12 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
 {
     raw_vk *vk = user;
     const char *vuid = data->pMessageIdName != NULL ? data->pMessageIdName : "";
+    char path[TEST_PATH_MAX];
     (void)severity;
     (void)types;
-    if (allowed(vuid)) return VK_FALSE;
+    if (test_message_allowed(test_path(path, "share/culvert/allowed_vuids.txt"), vuid,
+                             data->pMessage, vk->validation_version))
+        return VK_FALSE;
     for (unsigned i = 0; i < kept_count; i++)
         if (vk == &kept[i].vk && kept[i].user != NULL) vk = kept[i].user;
     vk->validation_messages++;
@@ -70,24 +57,33 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     return VK_FALSE;
 }
 
-static bool layer_present(const char *name)
+/* The version of a layer, 0 if there is none. */
+static uint32_t layer_version(const char *name)
 {
     VkLayerProperties layers[MAX_LAYERS];
     uint32_t count = MAX_LAYERS;
-    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) return false;
+    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) return 0;
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(layers[i].layerName, name) == 0) return true;
-    return false;
+        if (strcmp(layers[i].layerName, name) == 0) return layers[i].specVersion;
+    return 0;
 }
 
 static bool wants_validation(void)
 {
     const char *text = test_option("validation", "auto");
     if (strcmp(text, "off") == 0) return false;
-    bool present = layer_present(VALIDATION_LAYER);
+    bool present = layer_version(VALIDATION_LAYER) != 0;
     if (strcmp(text, "on") == 0 && !present)
         FAIL("--validation=on, but there is no " VALIDATION_LAYER);
     return present && (strcmp(text, "on") == 0 || !test_sanitized());
+}
+
+/* Newer validation layers tell of ten messages of an id at most, and of shaders' accesses only if
+ * they are asked to. Older ones do not know these names. */
+static void make_validation_tell_all(void)
+{
+    REQUIRE(setenv("VK_KHRONOS_VALIDATION_ENABLE_MESSAGE_LIMIT", "false", 0) == 0);
+    REQUIRE(setenv("VK_KHRONOS_VALIDATION_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "true", 0) == 0);
 }
 
 /* The manifest of the twin's layer lies in the build tree or bundle, not where the loader looks. */
@@ -113,6 +109,8 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
     const char *layers[2];
     uint32_t layer_count = 0;
     vk->validation = wants_validation();
+    vk->validation_version = layer_version(VALIDATION_LAYER);
+    if (vk->validation) make_validation_tell_all();
     if (vk->validation) layers[layer_count++] = VALIDATION_LAYER;
     if (options->software)
         layers[layer_count++] = SOFT_LAYER; /* below validation, as the list's order says */

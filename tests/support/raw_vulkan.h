@@ -58,6 +58,7 @@ typedef struct raw_vk {
     VkDebugUtilsMessengerEXT messenger;
     bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
     bool validation;
+    uint32_t validation_version;
     unsigned validation_messages; /* those not in allowed_vuids.txt */
     /* Command buffers of jobs not yet known to be done. */
     uint32_t job_count;

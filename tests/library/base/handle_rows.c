@@ -441,6 +441,11 @@ static void each_pair(void)
             const bool served = r->serves[c->by], here = r->here && r->built;
             /* Making one on hardware may disturb other programs of the host: never in a test. */
             if (c->run == make_multicast && served && here && !s.w.cu->software) continue;
+            /* From Mesa 25 on lavapipe takes any file for a dma-buf, and hands out as one what was
+             * made for another export, which the specification forbids to ask for. */
+            const bool lax =
+                r->type == CULV_HANDLE_DMA_BUF_FD && s.w.vk.dma_buf && s.w.cu->software;
+            if (lax && c->run == export_memory) continue;
             int fd = right_fd(&s, c);
             const bool right = fd >= 0 && r->type == CULV_HANDLE_OPAQUE_FD && served;
             if (fd < 0) fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -450,7 +455,8 @@ static void each_pair(void)
             handle.type = r->type;
             lib_forget_error();
             culv_result result = c->run(&s, handle);
-            if (right) {
+            const bool taken = lax && c->run == from_handle && result == CULV_OK;
+            if (right || taken) {
                 if (result != CULV_OK)
                     FAIL("%s, %s: %s", c->name, r->name, culv_last_error_message());
                 lib_fd_require_gone(&watched);

@@ -1,0 +1,14 @@
+#!/bin/sh
+# bare_root.sh SOURCE WORK RELEASE: scripts/demo and scripts/test --quick of a clean clone in a bare Debian root.
+# SPDX-License-Identifier: MIT
+set -eu
+source=$1
+work=$2
+release=$3
+skip() { echo "SKIP: $*"; exit 77; }
+
+[ "${CULVERT_NO_APT:-0}" = 0 ] || skip "CULVERT_NO_APT forbids installing packages"
+lack=$("$source/scripts/bare-root" --check "$release" 2>&1) || skip "$lack"
+mkdir -p "$work"
+"$source/scripts/bare-root" "$release" "$work/$release"
+rm -rf --one-file-system "${work:?}/$release"
