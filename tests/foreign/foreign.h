@@ -12,6 +12,7 @@
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
 
+#include "bytes.h"
 #include "harness.h"
 
 #include <cuda.h>
@@ -108,15 +109,11 @@ void app_transfer_image(app *a, VkCommandBuffer commands, VkImage image,
 void app_record_read(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset,
                      const app_host *to, VkDeviceSize to_offset, VkDeviceSize size);
 
-/* The byte that belongs at a place; the kernel foreign_fill writes the same. */
-unsigned char app_byte(uint64_t index, uint32_t seed);
 /* Fails and says where, unless `data` has the bytes of the places from `first` on. */
 void app_require_bytes(const char *what, const unsigned char *data, uint64_t first, uint64_t size,
                        uint32_t seed);
 /* Lets the stream fill memory with such bytes. */
 void app_fill(app *a, CUdeviceptr to, uint64_t first, uint64_t size, uint32_t seed);
-/* Fills memory of the host with them. */
-void app_fill_host(unsigned char *to, uint64_t first, uint64_t size, uint32_t seed);
 
 #define CULV(call)                                                                                 \
     ((call) == CULV_OK                                                                             \

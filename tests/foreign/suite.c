@@ -9,5 +9,6 @@ const test_case *const test_suite_tables[] = {
     foreign_vector,
     foreign_allocator,
     foreign_ring,
+    foreign_peers,
     NULL,
 };
