@@ -51,7 +51,23 @@ static bool has_validation_layer(void)
     return false;
 }
 
-static void make_instance(app *a)
+static bool offers(const VkExtensionProperties *offered, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(offered[i].extensionName, name) == 0) return true;
+    return false;
+}
+
+static bool has_instance_extension(const char *name)
+{
+    static VkExtensionProperties offered[256];
+    uint32_t count = 256;
+
+    if (vkEnumerateInstanceExtensionProperties(NULL, &count, offered) < 0) return false;
+    return offers(offered, count, name);
+}
+
+static void make_instance(app *a, const char *wanted)
 {
     const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                            .pApplicationName = "foreign",
@@ -73,7 +89,8 @@ static void make_instance(app *a)
     uint32_t num_layers = 0, num_extensions;
 
     a->api_version = application.apiVersion;
-    num_extensions = culv_vk_instance_extensions(a->api_version, MAX_NAMES - 1, extensions);
+    num_extensions = culv_vk_instance_extensions(a->api_version, MAX_NAMES - 2, extensions);
+    if (wanted && has_instance_extension(wanted)) extensions[num_extensions++] = wanted;
     if (validation) {
         layers[num_layers++] = "VK_LAYER_KHRONOS_validation";
         extensions[num_extensions++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
@@ -120,21 +137,14 @@ static void choose_physical_device(app *a)
     a->physical_device = candidates[0].physical_device;
 }
 
-void app_open_instance(app *a)
+void app_open_instance(app *a, const char *wanted)
 {
     memset(a, 0, sizeof *a);
     if (test_driver() == TEST_DRIVER_SOFT || culv_soft_enabled())
         CULV(culv_soft_enable()); /* so that the loader finds the twin's layer */
     VK(volkInitialize());
-    make_instance(a);
+    make_instance(a, wanted);
     choose_physical_device(a);
-}
-
-static bool offers(const VkExtensionProperties *offered, uint32_t count, const char *name)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(offered[i].extensionName, name) == 0) return true;
-    return false;
 }
 
 static uint32_t device_extensions(app *a, const char *names[MAX_NAMES])
@@ -225,7 +235,7 @@ void app_attach(app *a)
 
 void app_open(app *a)
 {
-    app_open_instance(a);
+    app_open_instance(a, NULL);
     make_device(a);
     app_attach(a);
 }

@@ -63,8 +63,9 @@ typedef struct app {
 } app;
 
 /* An instance with the validation layer, where it is installed and --validation=off is not given,
- * and the first physical device that CUDA reaches. */
-void app_open_instance(app *a);
+ * and the first physical device that CUDA reaches. `wanted` is an extension to enable where it is
+ * offered, or NULL. */
+void app_open_instance(app *a, const char *wanted);
 /* Culvert on a->device, which somebody has made, and a CUDA stream. */
 void app_attach(app *a);
 void app_open(app *a);
