@@ -121,7 +121,8 @@ static void map_texture(placebo *p, pl_tex texture, VkImage *image, culv_image *
     import.handle = culv_handle_opaque_fd(texture->shared_mem.handle.fd);
     import.size = texture->shared_mem.size;
     /* libplacebo follows what the driver prefers. */
-    import.dedicated = alone.prefersDedicatedAllocation || alone.requiresDedicatedAllocation;
+    import.dedicated = texture->shared_mem.offset == 0 &&
+                       (alone.prefersDedicatedAllocation || alone.requiresDedicatedAllocation);
     CULV(culv_memory_import_borrow(p->a.culvert, &import, &memory));
     map.image = *image;
     map.create_info = &info;
