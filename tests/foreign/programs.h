@@ -12,5 +12,6 @@ extern const test_case foreign_vector[];
 extern const test_case foreign_allocator[];
 extern const test_case foreign_ring[];
 extern const test_case foreign_peers[];
+extern const test_case foreign_mistakes[];
 
 #endif

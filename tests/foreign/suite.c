@@ -10,5 +10,6 @@ const test_case *const test_suite_tables[] = {
     foreign_allocator,
     foreign_ring,
     foreign_peers,
+    foreign_mistakes,
     NULL,
 };
