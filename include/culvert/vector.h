@@ -124,7 +124,7 @@ static inline culv_vector_stats culv_vector_stats_init(void)
     return s;
 }
 
-/** Makes a vector.
+/** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
  * Ownership: *out is yours; give it to culv_vector_destroy().
