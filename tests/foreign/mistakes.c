@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What somebody gets wrong who is new to Culvert. Each mistake is refused with a reason and with a
- * message that has the words which lead on; nothing is left behind. */
+ * message that has the words which lead on; nothing is left behind. --messages=1 prints them. */
 #include "programs.h"
 
 #include <stdio.h>
