@@ -14,7 +14,7 @@ typedef struct vertices {
     VkBuffer buffer;
     VkDeviceMemory memory;
     culv_buffer *shared;
-    app_host host;
+    app_host hosts[FRAMES]; /* what Vulkan read of each frame */
 } vertices;
 
 /* The program's own buffer in memory of its own; Culvert imports the memory and maps the buffer. */
@@ -61,7 +61,8 @@ static void make_vertices(app *a, vertices *v)
     range.size = BYTES;
     CULV(culv_buffer_map(memory, &range, &v->shared));
     culv_memory_destroy(&memory); /* the mapping keeps what it needs */
-    app_host_create(a, BYTES, &v->host);
+    for (unsigned n = 0; n < FRAMES; n++)
+        app_host_create(a, BYTES, &v->hosts[n]);
 }
 
 static void destroy_vertices(app *a, vertices *v)
@@ -69,7 +70,8 @@ static void destroy_vertices(app *a, vertices *v)
     culv_buffer_unmap(&v->shared);
     vkDestroyBuffer(a->device, v->buffer, NULL);
     vkFreeMemory(a->device, v->memory, NULL);
-    app_host_destroy(a, &v->host);
+    for (unsigned n = 0; n < FRAMES; n++)
+        app_host_destroy(a, &v->hosts[n]);
 }
 
 static void simulate(app *a, const vertices *v, float time)
@@ -82,19 +84,25 @@ static void simulate(app *a, const vertices *v, float time)
 }
 
 /* What a renderer does with the frame: takes the buffer, reads it as vertices, gives it back. */
-static VkCommandBuffer record_frame(app *a, const vertices *v)
+static VkCommandBuffer record_frame(app *a, const vertices *v, unsigned n)
 {
     VkCommandBuffer commands = app_begin(a);
 
     app_transfer_buffer(a, commands, v->buffer, CULV_VK_ACQUIRE, CULV_VK_USE_TRANSFER_SRC);
-    app_record_read(commands, v->buffer, 0, &v->host, 0, BYTES);
+    app_record_read(commands, v->buffer, 0, &v->hosts[n], 0, BYTES);
     app_transfer_buffer(a, commands, v->buffer, CULV_VK_RELEASE, CULV_VK_USE_TRANSFER_SRC);
     return commands;
 }
 
-static void check_frame(const vertices *v, float time)
+static float time_of(unsigned frame)
 {
-    const float *points = (const float *)(const void *)v->host.data;
+    return 0.125f * (float)frame + 0.3f;
+}
+
+static void check_frame(const vertices *v, unsigned n)
+{
+    const float *points = (const float *)(const void *)v->hosts[n].data;
+    const float time = time_of(n);
 
     for (unsigned y = 0; y < APP_HEIGHT; y++)
         for (unsigned x = 0; x < APP_WIDTH; x++) {
@@ -104,25 +112,33 @@ static void check_frame(const vertices *v, float time)
             const float height = sinf(u * 4.0f + time) * cosf(w * 4.0f + time) * 0.5f;
 
             if (p[0] < u || p[0] > u || p[2] < w || p[2] > w || p[3] < 1.0f || p[3] > 1.0f)
-                FAIL("point (%u, %u) is at (%f, %f, %f, %f)", x, y, (double)p[0], (double)p[1],
-                     (double)p[2], (double)p[3]);
+                FAIL("frame %u: point (%u, %u) is at (%f, %f, %f, %f)", n, x, y, (double)p[0],
+                     (double)p[1], (double)p[2], (double)p[3]);
             if (!(fabsf(p[1] - height) < 1e-5f))
-                FAIL("point (%u, %u) has the height %.9g, not %.9g", x, y, (double)p[1],
-                     (double)height);
+                FAIL("frame %u: point (%u, %u) has the height %.9g, not %.9g", n, x, y,
+                     (double)p[1], (double)height);
         }
 }
 
-static float time_of(unsigned frame)
+/* Waits for all frames, and checks them. */
+static void finish_frames(app *a, const vertices *v, const VkCommandBuffer *commands,
+                          const VkFence *fences)
 {
-    return 0.125f * (float)frame + 0.3f;
+    for (unsigned n = 0; n < FRAMES; n++) {
+        app_finish(a, commands[n], fences[n]);
+        check_frame(v, n);
+    }
+    CU(a->cu.StreamSynchronize(a->stream));
 }
 
-/* One timeline for both directions, as in the README. */
+/* One timeline for both directions, as in the README. The host waits for no frame. */
 static void timeline(void)
 {
     app a;
     vertices v;
     culv_vk_semaphore *sync;
+    VkCommandBuffer commands[FRAMES];
+    VkFence fences[FRAMES];
 
     app_open(&a);
     make_vertices(&a, &v);
@@ -132,19 +148,16 @@ static void timeline(void)
                                 .wait_value = 2 * n + 1,
                                 .signal = culv_vk_semaphore_handle(sync),
                                 .signal_value = 2 * n + 2};
-        VkCommandBuffer commands = record_frame(&a, &v);
-        VkFence fence = NULL;
 
+        commands[n] = record_frame(&a, &v, n);
         /* Either side may be submitted first. */
-        if (n % 2 == 1) fence = app_submit(&a, commands, &order);
+        if (n % 2 == 1) fences[n] = app_submit(&a, commands[n], &order);
         CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 2 * n));
         simulate(&a, &v, time_of(n));
         CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, 2 * n + 1));
-        if (n % 2 == 0) fence = app_submit(&a, commands, &order);
-        app_finish(&a, commands, fence);
-        check_frame(&v, time_of(n));
+        if (n % 2 == 0) fences[n] = app_submit(&a, commands[n], &order);
     }
-    CU(a.cu.StreamSynchronize(a.stream));
+    finish_frames(&a, &v, commands, fences);
     culv_vk_semaphore_destroy(&sync);
     destroy_vertices(&a, &v);
     app_close(&a);
@@ -155,6 +168,8 @@ static void binary(void)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     culv_vk_semaphore *simulated, *drawn;
+    VkCommandBuffer commands[FRAMES];
+    VkFence fences[FRAMES];
     app a;
     vertices v;
 
@@ -171,19 +186,16 @@ static void binary(void)
         const bool last = n + 1 == FRAMES; /* nobody would wait for its signal */
         const app_sync order = {.wait = culv_vk_semaphore_handle(simulated),
                                 .signal = last ? VK_NULL_HANDLE : culv_vk_semaphore_handle(drawn)};
-        VkCommandBuffer commands = record_frame(&a, &v);
-        VkFence fence;
 
+        commands[n] = record_frame(&a, &v, n);
         if (n > 0) CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(drawn), a.stream, 0));
         simulate(&a, &v, time_of(n));
         CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(simulated), a.stream, 0));
-        fence = app_submit(&a, commands, &order);
+        fences[n] = app_submit(&a, commands[n], &order);
         CULV(culv_semaphore_mark_waited(culv_vk_semaphore_cuda(simulated)));
         if (!last) CULV(culv_semaphore_mark_signaled(culv_vk_semaphore_cuda(drawn)));
-        app_finish(&a, commands, fence);
-        check_frame(&v, time_of(n));
     }
-    CU(a.cu.StreamSynchronize(a.stream));
+    finish_frames(&a, &v, commands, fences);
     culv_vk_semaphore_destroy(&simulated);
     culv_vk_semaphore_destroy(&drawn);
     destroy_vertices(&a, &v);
