@@ -19,6 +19,10 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/culvert DESTINATION ${CMAKE_INST
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT culvertTargets NAMESPACE culvert:: DESTINATION ${culvert_config_dir})
+set(culvert_has_soft OFF)
+if(CULVERT_SOFT)
+  set(culvert_has_soft ON)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/culvertConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/culvertConfig.cmake INSTALL_DESTINATION ${culvert_config_dir}
   NO_SET_AND_CHECK_MACRO)
@@ -29,6 +33,12 @@ install(FILES
   ${PROJECT_BINARY_DIR}/install/culvertConfig.cmake
   ${PROJECT_BINARY_DIR}/install/culvertConfigVersion.cmake
   DESTINATION ${culvert_config_dir})
+# culvert_add_kernels(), for programs whose kernels run on the twin too, and what their sources include.
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/culvert_kernels.cmake ${PROJECT_SOURCE_DIR}/cmake/culvert_cuda.cmake
+  DESTINATION ${culvert_config_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/soft/cuda/ DESTINATION ${culvert_config_dir}/kernels/cuda
+  FILES_MATCHING PATTERN "culvert_*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/soft/shared/module_abi.h DESTINATION ${culvert_config_dir}/kernels/shared)
 
 # The paths in culvert.pc are relative to itself, so that an installed tree may be moved.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})

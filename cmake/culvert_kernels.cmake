@@ -1,8 +1,14 @@
 # culvert_add_kernels(<target> <source.cu> [SOFT_ONLY]): compiles one .cu source for every driver. <name> is the source's.
 #   <build>/share/culvert/<name>.soft.so   for the software twin, by the host compiler as C++17 (CULVERT_SOFT)
 #   <build>/share/culvert/<name>.fatbin    for NVIDIA devices, where nvcc is found, unless SOFT_ONLY
-# Include this file in the directory that calls the function: languages are enabled by directory.
+# Include this file in the directory that calls the function: languages are enabled by directory. With an installed
+# Culvert that is find_package(culvert) and include(culvert_kernels).
 include_guard(DIRECTORY)
+
+include(${CMAKE_CURRENT_LIST_DIR}/culvert_cuda.cmake)
+if(NOT DEFINED CULVERT_SOFT)
+  set(CULVERT_SOFT ${culvert_SOFT}) # of the package: whether it has the twin
+endif()
 
 if(CULVERT_SOFT)
   enable_language(CXX)
@@ -15,6 +21,9 @@ find_program(CULVERT_NVCC nvcc HINTS ${culvert_nvcc_hint} ENV CUDA_HOME ENV CUDA
   PATHS /usr/local/cuda DOC "The CUDA compiler; kernels for NVIDIA devices are made only with it")
 set(CULVERT_CUDA_ARCHITECTURES 75 80 90 100 120 CACHE STRING "Devices that get machine code; others compile PTX")
 set(culvert_kernel_include ${CMAKE_CURRENT_LIST_DIR}/../soft/cuda)
+if(NOT EXISTS ${culvert_kernel_include}/culvert_kernel.h) # installed (culvert_install.cmake)
+  set(culvert_kernel_include ${CMAKE_CURRENT_LIST_DIR}/kernels/cuda)
+endif()
 
 function(culvert_add_kernels target source)
   cmake_parse_arguments(PARSE_ARGV 2 arg SOFT_ONLY "" "")

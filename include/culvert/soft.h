@@ -10,10 +10,11 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also makes
- * the twin's Vulkan layer findable in a build tree or bundle: the twin's library adds the layer to
- * VK_ADD_LAYER_PATH. Call it at the start of main, before vkCreateInstance and before the program
- * starts other threads. A second call does nothing.
+/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also lets
+ * the Vulkan loader find the twin's layer in a build tree, a bundle or an installation in a
+ * directory of its own: the twin's library adds the layer to VK_ADD_LAYER_PATH. CULVERT_SOFT=1
+ * alone does not do that. Call it at the start of main, before vkCreateInstance and before the
+ * program starts other threads. A second call does nothing.
  * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is neither beside Culvert's nor in
  * CULVERT_SOFT_PATH.
  * Ownership: none.

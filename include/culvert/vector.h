@@ -45,8 +45,9 @@ typedef struct culv_vector_desc {
      * on an H200), so many small ones are slow to make, grant and unmap. Default: the granularity
      * (2 MiB). */
     uint64_t min_chunk;
-    /** Maximum size of a chunk in bytes. culv_vector_shrink() gives memory back and another process
-     * imports it in units of chunks. Default: no limit. */
+    /** Maximum size of a chunk in bytes, at least the granularity (culv_vmm_get_granularity()).
+     * culv_vector_shrink() gives memory back and another process imports it in units of chunks.
+     * Default: no limit. */
     uint64_t max_chunk;
     /** Minimum size of a chunk, in percent of what is already committed. A vector that grows in
      * small steps then has few chunks: with 50, a grow commits up to half as much again. Default:
@@ -123,7 +124,7 @@ static inline culv_vector_stats culv_vector_stats_init(void)
     return s;
 }
 
-/** Makes a vector.
+/** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
  * Ownership: *out is yours; give it to culv_vector_destroy().

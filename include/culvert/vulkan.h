@@ -7,7 +7,8 @@
  *      and culv_vk_instance_layers().                                       vulkan_device.h
  *   2. Let culv_vk_rank_physical_devices() pick a device that CUDA can reach.
  *   3. Call vkCreateDevice with culv_vk_device_extensions() and the
- *      timelineSemaphore feature.
+ *      timelineSemaphore feature (for rings and ...barrier2 structs also
+ *      synchronization2). culv_vk_find_queue_family() finds a family.       vulkan_ring.h
  *   4. Call culv_device_open_for_vulkan() and culv_vk_attach().
  *   5. Check whether a buffer or an image can be shared, and how.           vulkan_check.h
  *      Share memory and what is in it:                                      vulkan_memory.h

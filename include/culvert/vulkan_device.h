@@ -117,9 +117,10 @@ CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t 
                                                  const char **out_names);
 
 /** Lists the instance layers that Culvert needs. Put them AFTER validation layers. The list has the
- * software twin's layer when the twin is allowed (culvert/soft.h) and the loader finds the layer;
- * otherwise it is empty. The layer passes through all devices that are not the twin's. Writes up to
- * `capacity` names and returns the number of names. get_instance_proc_addr is the loader's.
+ * software twin's layer when the twin is allowed (culvert/soft.h) and the loader finds the layer,
+ * which culv_soft_enable() sees to; otherwise it is empty. The layer passes through all devices
+ * that are not the twin's. Writes up to `capacity` names and returns the number of names.
+ * get_instance_proc_addr is the loader's.
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.

@@ -146,8 +146,10 @@ static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
 /** Imports exportable memory of the caller's. The call exports a new fd and imports it as
  * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
  * driver keeps the pages.
- * Errors: INVALID (SIZE, RANGE, DEDICATED, NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another
- * GPU ...), UNSUPPORTED (EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
+ * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
+ * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...), UNSUPPORTED
+ * (EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
  * Threads: any; vkGetMemoryFdKHR needs no external synchronization.
  * Since: 0.1.

@@ -70,7 +70,7 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; "
-            "enable what culv_vk_instance_layers() lists, after validation layers, and then the device extension %s",
+            "enable what culv_vk_instance_layers() lists, after validation layers, and then the device extension %s; if that list is empty, call culv_soft_enable() before vkCreateInstance, so that the Vulkan loader finds the layer",
             vk->base.name, culvi_vk_soft_layer, extension);
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; "

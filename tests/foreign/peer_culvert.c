@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* A peer that uses Culvert, without a graphics API. */
+#include "peer.h"
+
+#include "bytes.h"
+
+#include <culvert/culvert.h>
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static culv_device *device;
+static PFN_cuMemcpyHtoD_v3020 copy_to;
+static PFN_cuMemcpyDtoH_v3020 copy_from;
+
+static bool fine(culv_result result, const char *call, char why[256])
+{
+    if (result != CULV_OK) snprintf(why, 256, "%s: %s", call, culv_last_error_message());
+    return result == CULV_OK;
+}
+#define FINE(call) fine((call), #call, why)
+
+static bool cuda(CUresult result, const char *call, char why[256])
+{
+    if (result != CUDA_SUCCESS) snprintf(why, 256, "%s: CUDA error %d", call, (int)result);
+    return result == CUDA_SUCCESS;
+}
+#define CUDA(call) cuda((call), #call, why)
+
+/* `name` is "soft" for the twin; `uuid` has 32 digits. */
+static bool culvert_open(const char *name, const char *uuid, char why[256])
+{
+    culv_device_desc d = culv_device_desc_init();
+    PFN_cuCtxSetCurrent_v4000 set_current;
+    culv_uuid id;
+
+    for (int i = 0; i < 16; i++) {
+        unsigned byte;
+
+        if (sscanf(uuid + 2 * (size_t)i, "%2x", &byte) != 1) return false;
+        id.bytes[i] = (uint8_t)byte;
+    }
+    d.driver = CULV_DRIVER_NVIDIA;
+    if (strcmp(name, "soft") == 0) {
+        d.driver = CULV_DRIVER_SOFT;
+        if (!FINE(culv_soft_enable())) return false;
+    }
+    if (!FINE(culv_device_open_by_uuid(&id, &d, &device))) return false;
+    set_current = (PFN_cuCtxSetCurrent_v4000)culv_device_cuda_proc(device, "cuCtxSetCurrent", 4000);
+    copy_to = (PFN_cuMemcpyHtoD_v3020)culv_device_cuda_proc(device, "cuMemcpyHtoD", 3020);
+    copy_from = (PFN_cuMemcpyDtoH_v3020)culv_device_cuda_proc(device, "cuMemcpyDtoH", 3020);
+    return CUDA(set_current(culv_device_context(device)));
+}
+
+static bool turn(CUdeviceptr at, uint64_t bytes, uint32_t seed, char why[256])
+{
+    unsigned char *copy = malloc(bytes);
+    bool ok = copy && CUDA(copy_from(copy, at, bytes)) && peer_turn(copy, bytes, seed, why) &&
+              CUDA(copy_to(at, copy, bytes)) && CUDA(copy_from(copy, at, bytes));
+
+    free(copy);
+    return ok;
+}
+
+static bool map(culv_vmm_allocation *memory, uint64_t size, culv_vmm_range **out, char why[256])
+{
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+
+    d.size = size;
+    return FINE(culv_vmm_range_create(device, &d, out)) &&
+           FINE(culv_vmm_map(*out, 0, memory, NULL, 0));
+}
+
+static bool unmap(culv_vmm_range **range, char why[256])
+{
+    return FINE(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range))) &&
+           FINE(culv_vmm_range_destroy(range));
+}
+
+static bool culvert_touch_vmm(int fd, uint64_t size, uint64_t bytes, uint32_t seed, char why[256])
+{
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    culv_vmm_allocation *memory = NULL;
+    culv_vmm_range *range = NULL;
+
+    d.handle = culv_handle_opaque_fd(fd);
+    d.size = size;
+    bool ok = FINE(culv_vmm_import_borrow(device, &d, &memory)) && map(memory, size, &range, why) &&
+              turn(culv_vmm_range_pointer(range), bytes, seed, why) && unmap(&range, why);
+    culv_vmm_allocation_destroy(&memory);
+    return ok;
+}
+
+static bool culvert_touch_vulkan(int fd, uint64_t size, uint64_t bytes, uint32_t seed,
+                                 char why[256])
+{
+    culv_memory_desc d = culv_memory_desc_init();
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+
+    d.handle = culv_handle_opaque_fd(fd);
+    d.size = size;
+    bool ok = FINE(culv_memory_import_borrow(device, &d, &memory)) &&
+              FINE(culv_buffer_map(memory, NULL, &buffer)) &&
+              turn(culv_buffer_pointer(buffer), bytes, seed, why);
+    culv_buffer_unmap(&buffer);
+    culv_memory_destroy(&memory);
+    return ok;
+}
+
+static bool culvert_make(uint64_t bytes, uint32_t seed, int *fd, uint64_t *size, char why[256])
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    unsigned char *data = calloc(1, bytes);
+    culv_vmm_allocation *memory = NULL;
+    culv_vmm_range *range = NULL;
+    culv_handle handle;
+
+    d.size = bytes;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    if (data) app_fill_host(data, 0, bytes, seed);
+    bool ok =
+        data && FINE(culv_vmm_allocation_create(device, &d, &memory)) &&
+        FINE(culv_vmm_allocation_get_info(memory, &info)) && map(memory, info.size, &range, why) &&
+        CUDA(copy_to(culv_vmm_range_pointer(range), data, bytes)) &&
+        CUDA(copy_from(data, culv_vmm_range_pointer(range), bytes)) &&
+        FINE(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle)) && unmap(&range, why);
+    if (ok) {
+        *fd = handle.value.fd;
+        *size = info.size;
+    }
+    culv_vmm_allocation_destroy(&memory);
+    free(data);
+    return ok;
+}
+
+const peer_way peer_culvert = {culvert_open, culvert_touch_vmm, culvert_touch_vulkan, culvert_make};
