@@ -268,6 +268,57 @@ static void edges(void)
     sparse_stage_close(&s);
 }
 
+/* What a region takes of a pool: a tile at an edge takes a whole one. A pool that ends with the last
+ * tile is enough, and one byte further on there is none. */
+static void sizes_at_edges(void)
+{
+    static const struct {
+        culv_sparse_region region;
+        uint64_t tiles;
+    } rows[] = {
+        {{.width = 0}, 6},
+        {{.width = 128, .height = 128}, 1},
+        {{.x = 256}, 2},
+        {{.y = 128}, 3},
+        {{.x = 256, .y = 128}, 1},
+        {{.x = 256, .y = 128, .width = 44, .height = 72}, 1},
+        {{.x = 128, .width = 172, .height = 128}, 2},
+        {{.x = 128, .y = 128, .width = 128}, 1},
+        {{.level = 1}, 2},
+        {{.level = 1, .x = 128, .width = 22, .height = 100}, 1},
+    };
+    sparse_stage s;
+    culv_sparse_array_info info;
+    sparse_stage_open(&s);
+    culv_sparse_array_desc d = describe(300, 200);
+    d.mip_levels = 2;
+    culv_sparse_array *array = create(&s, &d, &info);
+    if (info.tile_width != 128 || info.tile_height != 128) SKIP("tiles of another shape");
+    culv_vmm_allocation *pool = sparse_pool(&s, 6);
+    culv_vmm_allocation_info of_pool = culv_vmm_allocation_info_init();
+    LIB_OK(culv_vmm_allocation_get_info(pool, &of_pool));
+    const uint64_t end = of_pool.size;
+    /* Level 1 has 150 x 100 texels, which some drivers put into the tail. */
+    REQUIRE_EQ(info.full_size, info.mip_tail_size + (info.mip_tail_first_level == 2 ? 8 : 6) *
+                                                        (uint64_t)SPARSE_TILE);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const culv_sparse_region *region = &rows[i].region;
+        uint64_t bytes = 0;
+        if (region->level >= info.mip_tail_first_level) continue;
+        LIB_OK(culv_sparse_array_get_region_size(array, region, &bytes));
+        REQUIRE_EQ(bytes, rows[i].tiles * SPARSE_TILE);
+        LIB_OK(sparse_map(array, region, pool, end - bytes, s.stream));
+        LIB_ERROR(sparse_map(array, region, pool, end - bytes + SPARSE_TILE, s.stream),
+                  CULV_ERROR_INVALID, CULV_REASON_RANGE);
+        LIB_ERROR(sparse_map(array, region, pool, end, s.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_RANGE);
+        LIB_OK(sparse_map(array, region, NULL, 0, s.stream));
+    }
+    culv_sparse_array_destroy(&array);
+    culv_vmm_allocation_destroy(&pool);
+    sparse_stage_close(&s);
+}
+
 /* Other texels, blocks among them: tiles are told in texels, and hold 64 KiB. */
 static void formats(void)
 {
@@ -489,6 +540,7 @@ static const test_case cases[] = {{.name = "sparse.tiles", .run = tiles},
                                   {.name = "sparse.small", .run = small},
                                   {.name = "sparse.volume", .run = volume},
                                   {.name = "sparse.edges", .run = edges},
+                                  {.name = "sparse.sizes_at_edges", .run = sizes_at_edges},
                                   {.name = "sparse.formats", .run = formats},
                                   {.name = "sparse.in_stream_order", .run = in_stream_order},
                                   {.name = "sparse.order", .run = order},

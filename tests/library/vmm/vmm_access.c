@@ -211,6 +211,49 @@ static void no_peers(void)
     vmm_stage_close(&s);
 }
 
+/* Who reaches memory is asked of each owner: both were peers when this was mapped. */
+static void two_owners(void)
+{
+    vmm_stage s;
+    vmm_stage_open_two(&s);
+    if (s.w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
+    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
+                        *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
+                          other = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, theirs, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    s.w.cu->SoftBarPeers(1);
+    static const struct {
+        uint64_t first, count;
+        bool own, others; /* may be granted to the first GPU, and to the other one */
+    } rows[] = {{0, 1, true, false},  {1, 1, false, true},  {2, 1, true, false},
+                {0, 2, false, false}, {1, 2, false, false}, {0, 3, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int of_other = 0; of_other < 2; of_other++) {
+            const bool may = of_other ? rows[i].others : rows[i].own;
+            lib_forget_error();
+            const culv_result result =
+                culv_vmm_set_access(range, rows[i].first * VMM_BLOCK, rows[i].count * VMM_BLOCK,
+                                    of_other ? &other : &reads, 1);
+            if (may) {
+                LIB_OK(result);
+            } else {
+                lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
+                                  CULV_ERROR_INVALID, CULV_REASON_PEER);
+                LIB_SAYS("cuDeviceCanAccessPeer");
+            }
+        }
+    s.w.cu->SoftBarPeers(0);
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&theirs);
+    vmm_stage_close(&s);
+}
+
 /* A handle of the other GPU's memory is that GPU's. */
 static void retained_elsewhere(void)
 {
@@ -241,6 +284,7 @@ const test_case vmm_access_cases[] = {
     {.name = "access.peers", .run = peers},
     {.name = "access.striped", .run = striped},
     {.name = "access.no_peers", .run = no_peers},
+    {.name = "access.two_owners", .run = two_owners},
     {.name = "access.retained_elsewhere", .run = retained_elsewhere},
     {.name = NULL},
 };
