@@ -91,6 +91,32 @@ static void errors(void)
     twin_finish(&t);
 }
 
+/* Each import knows its own signals alone: what another one signaled is not refused, and never
+ * lowered. */
+static void never_lowered(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore first, second;
+    int fd = twin_timeline_fd(t.cu, false, &page), again = dup(fd);
+    REQUIRE(again >= 0);
+    CU_OK(raw_cuda_import_timeline(t.cu, fd, &first));
+    CU_OK(raw_cuda_import_timeline(t.cu, again, &second));
+    CU_OK(raw_cuda_signal(t.cu, first, 9, t.stream));
+    for (uint64_t value = 7; value <= 9; value++) {
+        CU_OK(raw_cuda_signal(t.cu, second, value, t.stream));
+        CU_OK(raw_cuda_wait(t.cu, second, 9, t.stream));
+        CU_OK(t.cu->StreamSynchronize(t.stream));
+        REQUIRE_EQ(atomic_load(&page->value), 9);
+    }
+    CU_OK(raw_cuda_signal(t.cu, second, 10, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 10);
+    CU_OK(t.cu->DestroyExternalSemaphore(first));
+    CU_OK(t.cu->DestroyExternalSemaphore(second));
+    twin_finish(&t);
+}
+
 /* As on NVIDIA's driver: it imports, it signals, and nobody ever sees it. */
 static void foreign(void)
 {
@@ -155,6 +181,7 @@ const test_case twin_timeline_cases[] = {
     {.name = "timelines.wait_before_signal", .run = wait_before_signal},
     {.name = "timelines.ping_pong", .run = ping_pong},
     {.name = "timelines.errors", .run = errors},
+    {.name = "timelines.never_lowered", .run = never_lowered},
     {.name = "timelines.foreign", .run = foreign},
     {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
     {.name = "timelines.context_ends_while_waiting",
