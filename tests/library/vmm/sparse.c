@@ -359,8 +359,8 @@ static void edges(void)
     sparse_stage_close(&s);
 }
 
-/* What a region takes of a pool: a tile at an edge takes a whole one. A pool that ends with the last
- * tile is enough, and one byte further on there is none. */
+/* What a region takes of a pool: a tile at an edge takes a whole one. A pool that ends with the
+ * last tile is enough, and a tile further on there is none. */
 static void sizes_at_edges(void)
 {
     static const struct {
