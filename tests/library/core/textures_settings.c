@@ -117,25 +117,39 @@ static const row layer_rows[] = {
     {"the last two", {.base_layer = 1}, {CLAMPED, .flags = RATIOS}},
 };
 
+static bool same_settings(const CUDA_TEXTURE_DESC *a, const CUDA_TEXTURE_DESC *b)
+{
+    bool same = a->filterMode == b->filterMode && a->flags == b->flags &&
+                a->maxAnisotropy == b->maxAnisotropy &&
+                a->mipmapFilterMode == b->mipmapFilterMode &&
+                a->mipmapLevelBias == b->mipmapLevelBias &&
+                a->minMipmapLevelClamp == b->minMipmapLevelClamp &&
+                a->maxMipmapLevelClamp == b->maxMipmapLevelClamp;
+    for (int i = 0; i < 3; i++)
+        same = same && a->addressMode[i] == b->addressMode[i];
+    for (int i = 0; i < 4; i++)
+        same = same && a->borderColor[i] == b->borderColor[i];
+    return same;
+}
+
+/* As the driver tells of a texture that was made of the same with the row's settings. */
 static void require_told(const row *r, CUtexObject texture)
 {
-    const CUDA_TEXTURE_DESC *wanted = &r->told;
-    CUDA_TEXTURE_DESC found;
+    const raw_cuda *cu = room.s.w.cu;
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC found, wanted;
+    CUtexObject raw = 0;
     memset(&found, 0x55, sizeof found);
+    memset(&wanted, 0xaa, sizeof wanted);
     CUcontext before = lib_enter(&room.s.w);
-    CU_OK(room.s.w.cu->TexObjectGetTextureDesc(&found, texture));
+    CU_OK(cu->TexObjectGetTextureDesc(&found, texture));
+    CU_OK(cu->TexObjectGetResourceDesc(&resource, texture));
+    CU_OK(cu->TexObjectCreate(&raw, &resource, &r->told, NULL));
+    CU_OK(cu->TexObjectGetTextureDesc(&wanted, raw));
+    CU_OK(cu->TexObjectDestroy(raw));
     lib_leave(&room.s.w, before);
-    bool same = found.filterMode == wanted->filterMode && found.flags == wanted->flags &&
-                found.maxAnisotropy == wanted->maxAnisotropy &&
-                found.mipmapFilterMode == wanted->mipmapFilterMode &&
-                found.mipmapLevelBias == wanted->mipmapLevelBias &&
-                found.minMipmapLevelClamp == wanted->minMipmapLevelClamp &&
-                found.maxMipmapLevelClamp == wanted->maxMipmapLevelClamp;
-    for (int i = 0; i < 3; i++)
-        same = same && found.addressMode[i] == wanted->addressMode[i];
-    for (int i = 0; i < 4; i++)
-        same = same && found.borderColor[i] == wanted->borderColor[i];
-    if (!same)
+    if (cu->software) REQUIRE(same_settings(&wanted, &r->told));
+    if (!same_settings(&found, &wanted))
         FAIL("%s: modes %d %d %d, filters %d %d, flags %#x, anisotropy %u, bias %g, levels %g to "
              "%g, border %g %g %g %g",
              r->what, (int)found.addressMode[0], (int)found.addressMode[1],
