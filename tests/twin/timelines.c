@@ -62,6 +62,31 @@ static void ping_pong(void)
     twin_finish(&t);
 }
 
+/* Each import knows its own signals alone: what another one signaled is not refused, and never
+ * lowered. */
+static void never_lowered(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore first, second;
+    int fd = twin_timeline_fd(t.cu, false, &page), again = dup(fd);
+    REQUIRE(again >= 0);
+    CU_OK(raw_cuda_import_timeline(t.cu, fd, &first));
+    CU_OK(raw_cuda_import_timeline(t.cu, again, &second));
+    CU_OK(raw_cuda_signal(t.cu, first, 9, t.stream));
+    for (uint64_t value = 7; value <= 9; value++) {
+        CU_OK(raw_cuda_signal(t.cu, second, value, t.stream));
+        CU_OK(t.cu->StreamSynchronize(t.stream));
+        REQUIRE_EQ(atomic_load(&page->value), 9);
+    }
+    CU_OK(raw_cuda_signal(t.cu, second, 10, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 10);
+    CU_OK(t.cu->DestroyExternalSemaphore(first));
+    CU_OK(t.cu->DestroyExternalSemaphore(second));
+    twin_finish(&t);
+}
+
 static void errors(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -88,31 +113,6 @@ static void errors(void)
     CU_IS(raw_cuda_wait(t.cu, semaphore, 5, t.stream), CUDA_ERROR_INVALID_HANDLE);
     close(ends[0]);
     close(ends[1]);
-    twin_finish(&t);
-}
-
-/* Each import knows its own signals alone: what another one signaled is not refused, and never
- * lowered. */
-static void never_lowered(void)
-{
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    culv_soft_timeline *page;
-    CUexternalSemaphore first, second;
-    int fd = twin_timeline_fd(t.cu, false, &page), again = dup(fd);
-    REQUIRE(again >= 0);
-    CU_OK(raw_cuda_import_timeline(t.cu, fd, &first));
-    CU_OK(raw_cuda_import_timeline(t.cu, again, &second));
-    CU_OK(raw_cuda_signal(t.cu, first, 9, t.stream));
-    for (uint64_t value = 7; value <= 9; value++) {
-        CU_OK(raw_cuda_signal(t.cu, second, value, t.stream));
-        CU_OK(t.cu->StreamSynchronize(t.stream));
-        REQUIRE_EQ(atomic_load(&page->value), 9);
-    }
-    CU_OK(raw_cuda_signal(t.cu, second, 10, t.stream));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    REQUIRE_EQ(atomic_load(&page->value), 10);
-    CU_OK(t.cu->DestroyExternalSemaphore(first));
-    CU_OK(t.cu->DestroyExternalSemaphore(second));
     twin_finish(&t);
 }
 
