@@ -113,6 +113,7 @@ void culvSoftCounts(culv_soft_counts *out)
     now.host_allocations =
         soft_range_count(SOFT_RANGE_HOST) + soft_range_count(SOFT_RANGE_REGISTERED);
     now.external_memories = soft_object_count(SOFT_EXTERNAL_MEMORY);
+    now.dedicated_memories = soft_external_memories_dedicated();
     now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED) + soft_mipmaps_mapped();
     now.external_semaphores = soft_object_count(SOFT_EXTERNAL_SEMAPHORE);
     now.modules = soft_object_count(SOFT_MODULE);
@@ -157,7 +158,7 @@ void culvSoftPlayVersion(int version)
 void culvSoftSpoilPeers(int spoil)
 {
     pthread_mutex_lock(&soft.lock);
-    soft.peers_spoiled = spoil != 0;
+    soft.peers_spoiled = spoil;
     pthread_mutex_unlock(&soft.lock);
 }
 

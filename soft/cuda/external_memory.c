@@ -184,6 +184,18 @@ void soft_external_memory_free(void *handle)
     free(memory);
 }
 
+static void count_dedicated(void *object, void *count)
+{
+    *(uint64_t *)count += ((const struct soft_external_memory *)object)->dedicated;
+}
+
+uint64_t soft_external_memories_dedicated(void)
+{
+    uint64_t count = 0;
+    soft_objects_each(SOFT_EXTERNAL_MEMORY, count_dedicated, &count);
+    return count;
+}
+
 uint64_t soft_external_memory_fds(void)
 {
     return soft_object_count(SOFT_EXTERNAL_MEMORY); /* one each */

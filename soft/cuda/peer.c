@@ -143,6 +143,15 @@ bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size
            range->device == context->device;
 }
 
+/* culvSoftSpoilPeers */
+static bool is_spoiled(CUcontext to_context, CUcontext from_context)
+{
+    const CUdevice to = soft_context_find(to_context)->device,
+                   from = soft_context_find(from_context)->device;
+    return soft.peers_spoiled != 0 && to != from &&
+           (soft.peers_spoiled == 1 || (soft.peers_spoiled == 2) == (to > from));
+}
+
 static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                      CUcontext from_context, size_t size, CUstream handle, bool synchronous)
 {
@@ -163,9 +172,7 @@ static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUd
     if (!soft_side_in_context(SOFT_SIDE_DEVICE, (uintptr_t)to, size, to_context, &to_side) ||
         !soft_side_in_context(SOFT_SIDE_DEVICE, (uintptr_t)from, size, from_context, &from_side))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const bool spoiled = soft.peers_spoiled && soft_context_find(to_context)->device !=
-                                                   soft_context_find(from_context)->device;
-    if (spoiled) return soft_end(CUDA_SUCCESS);
+    if (is_spoiled(to_context, from_context)) return soft_end(CUDA_SUCCESS);
     const struct soft_extent extent = {.width = size, .height = 1, .depth = 1};
     result = soft_copy(stream, synchronous, &to_side, &from_side, extent);
     if (result == CUDA_SUCCESS && synchronous) result = soft_context_wait(context);

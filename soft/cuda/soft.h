@@ -117,7 +117,7 @@ struct soft_driver {
     int driver_version;       /* what is played: SOFT_DRIVER_VERSION or older */
     char played_name[256];    /* culvSoftPlayName; "": none */
     bool peers_barred;        /* culvSoftBarPeers */
-    bool peers_spoiled;       /* culvSoftSpoilPeers */
+    int peers_spoiled;        /* culvSoftSpoilPeers */
     uint64_t memory_at_start; /* free at cuInit: what cuMemGetInfo counts from */
 };
 extern struct soft_driver soft;
@@ -296,6 +296,7 @@ void soft_array_free(void *array);
 void soft_mipmap_free(void *mipmap);
 void soft_slot_free(void *surface_or_texture);
 uint64_t soft_external_memory_fds(void);
+uint64_t soft_external_memories_dedicated(void);
 void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
 struct soft_function {

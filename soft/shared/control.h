@@ -38,9 +38,10 @@ typedef struct culv_soft_counts {
     /* Of cuMemCreate, imported ones and multicast objects: with a handle, or still mapped. */
     uint64_t physical_allocations;
     uint64_t reservations;
-    uint64_t virtual_mappings; /* one for each cuMemMap */
-    uint64_t memory_pools;     /* created or imported; a device's default pool is not counted */
-    uint64_t pool_allocations; /* of cuMemAllocAsync and its like, and imported ones */
+    uint64_t virtual_mappings;   /* one for each cuMemMap */
+    uint64_t memory_pools;       /* created or imported; a device's default pool is not counted */
+    uint64_t pool_allocations;   /* of cuMemAllocAsync and its like, and imported ones */
+    uint64_t dedicated_memories; /* of external_memories, those imported as dedicated */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
@@ -68,8 +69,9 @@ void culvSoftPlayLuid(int device, const uint8_t luid[8], unsigned node_mask);
 /* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies
  * between devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);
-/* Nonzero: copies of device memory from one device to another one (cuMemcpyPeer and its like)
- * succeed and arrive wrong, as behind an IOMMU that is in the way. */
+/* Copies of device memory from one device to another one (cuMemcpyPeer and its like) succeed and
+ * arrive wrong, as behind an IOMMU that is in the way. 1: all of them; 2: those to a device of a
+ * higher number, 3: those to one of a lower number; 0: none. */
 void culvSoftSpoilPeers(int spoil);
 /* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process,
  * once. Returns the directory, or NULL when no manifest is there. Call before vkCreateInstance and

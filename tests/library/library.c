@@ -32,6 +32,9 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
+    if (result == CULV_OK) /* the thread's last error is an older one */
+        test_fail(file, line, "%s is CULV_OK, not %s, %s", text, culv_result_name(expected),
+                  culv_reason_name(reason));
     if (result != expected)
         test_fail(file, line, "%s is %s, not %s: %s", text, culv_result_name(result),
                   culv_result_name(expected), e.message);

@@ -156,6 +156,7 @@ typedef struct lib_lies {
     VkPhysicalDevice stranger_like;
     bool no_timelines;       /* the device lacks their functions */
     bool requires_dedicated; /* of every buffer and image */
+    bool prefers_dedicated;  /* the same */
     bool dedicated_only;     /* the same, by what can be exported */
     bool exports_nothing;    /* no buffer and no image */
     bool exports_no_semaphores;
@@ -185,6 +186,17 @@ extern lib_lies lib_lying;
  * VkBufferOpaqueCaptureAddressCreateInfo or VkImageFormatListCreateInfo. */
 extern bool lib_saw_dedicated, lib_saw_chain;
 extern uint32_t lib_saw_type; /* VkMemoryAllocateInfo::memoryTypeIndex */
+/* What was recorded by this loader's functions since it was set to zero; of the arrays what they
+ * have room for. */
+enum { LIB_SEEN = 8 };
+typedef struct lib_seen {
+    uint32_t barriers, images, copies; /* calls, image barriers in them, copies of images */
+    VkPipelineStageFlags src[LIB_SEEN], dst[LIB_SEEN];
+    VkMemoryBarrier memory[LIB_SEEN]; /* a call's first one */
+    VkImageMemoryBarrier image[LIB_SEEN];
+    VkDeviceSize offset_bits; /* all VkBufferImageCopy::bufferOffset, put together by "or" */
+} lib_seen;
+extern lib_seen lib_saw;
 VkPhysicalDevice lib_stranger(void);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
 

@@ -66,6 +66,15 @@ LIBRARY_SURFACE_KERNELS(ushort4)
 LIBRARY_SURFACE_KERNELS(float)
 LIBRARY_SURFACE_KERNELS(float4)
 
-CULV_KERNELS(library_write, library_add, library_poke, library_paint_uchar4, library_flip_uchar4,
-             library_paint_ushort4, library_flip_ushort4, library_paint_float, library_flip_float,
-             library_paint_float4, library_flip_float4)
+/* What a texture returns at (places[3 * i], places[3 * i + 1]) of level places[3 * i + 2]. */
+CULV_KERNEL void library_sample(CULV_GRID cudaTextureObject_t texture, const float *places,
+                                int count, float *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count)
+        out[i] = tex2DLod<float>(texture, places[3 * i], places[3 * i + 1], places[3 * i + 2]);
+}
+
+CULV_KERNELS(library_write, library_add, library_poke, library_sample, library_paint_uchar4,
+             library_flip_uchar4, library_paint_ushort4, library_flip_ushort4, library_paint_float,
+             library_flip_float, library_paint_float4, library_flip_float4)

@@ -9,6 +9,7 @@
 lib_lies lib_lying;
 bool lib_saw_dedicated, lib_saw_chain;
 uint32_t lib_saw_type;
+lib_seen lib_saw;
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t *count,
                                                    VkPhysicalDeviceGroupProperties *groups)
@@ -195,8 +196,9 @@ static void require_dedicated(VkMemoryRequirements2 *out)
 {
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
         VkMemoryDedicatedRequirements *dedicated = (VkMemoryDedicatedRequirements *)(void *)s;
-        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS)
-            dedicated->requiresDedicatedAllocation = VK_TRUE;
+        if (s->sType != VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) continue;
+        if (lib_lying.requires_dedicated) dedicated->requiresDedicatedAllocation = VK_TRUE;
+        if (lib_lying.prefers_dedicated) dedicated->prefersDedicatedAllocation = VK_TRUE;
     }
 }
 
@@ -262,6 +264,52 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device,
     return vkAllocateMemory(device, &plain, callbacks, out);
 }
 
+/* These remember what is recorded. */
+static VKAPI_ATTR void VKAPI_CALL seen_barrier(VkCommandBuffer commands, VkPipelineStageFlags src,
+                                               VkPipelineStageFlags dst, VkDependencyFlags flags,
+                                               uint32_t num_memory, const VkMemoryBarrier *memory,
+                                               uint32_t num_buffers,
+                                               const VkBufferMemoryBarrier *buffers,
+                                               uint32_t num_images,
+                                               const VkImageMemoryBarrier *images)
+{
+    const uint32_t at = lib_saw.barriers++;
+    if (at < LIB_SEEN) {
+        lib_saw.src[at] = src;
+        lib_saw.dst[at] = dst;
+        if (num_memory > 0) lib_saw.memory[at] = memory[0];
+    }
+    for (uint32_t i = 0; i < num_images; i++, lib_saw.images++)
+        if (lib_saw.images < LIB_SEEN) lib_saw.image[lib_saw.images] = images[i];
+    vkCmdPipelineBarrier(commands, src, dst, flags, num_memory, memory, num_buffers, buffers,
+                         num_images, images);
+}
+
+static void see_copies(uint32_t count, const VkBufferImageCopy *regions)
+{
+    lib_saw.copies += count;
+    for (uint32_t i = 0; i < count; i++)
+        lib_saw.offset_bits |= regions[i].bufferOffset;
+}
+
+static VKAPI_ATTR void VKAPI_CALL seen_copy_to_image(VkCommandBuffer commands, VkBuffer from,
+                                                     VkImage to, VkImageLayout layout,
+                                                     uint32_t count,
+                                                     const VkBufferImageCopy *regions)
+{
+    see_copies(count, regions);
+    vkCmdCopyBufferToImage(commands, from, to, layout, count, regions);
+}
+
+static VKAPI_ATTR void VKAPI_CALL seen_copy_to_buffer(VkCommandBuffer commands, VkImage from,
+                                                      VkImageLayout layout, VkBuffer to,
+                                                      uint32_t count,
+                                                      const VkBufferImageCopy *regions)
+{
+    see_copies(count, regions);
+    vkCmdCopyImageToBuffer(commands, from, layout, to, count, regions);
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device,
                                                       const VkMemoryGetFdInfoKHR *info, int *fd)
 {
@@ -283,14 +331,22 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device,
     return *fd >= 0 ? VK_SUCCESS : VK_ERROR_TOO_MANY_OBJECTS;
 }
 
+static bool wants_dedicated(void)
+{
+    return lib_lying.requires_dedicated || lib_lying.prefers_dedicated;
+}
+
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice device, const char *name)
 {
     if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
     if (lib_lying.no_timelines && strncmp(name, "vkGetSemaphoreCounterValue", 26) == 0) return NULL;
-    if (lib_lying.requires_dedicated && strcmp(name, "vkGetBufferMemoryRequirements2") == 0)
+    if (wants_dedicated() && strcmp(name, "vkGetBufferMemoryRequirements2") == 0)
         return (PFN_vkVoidFunction)lying_requirements;
-    if (lib_lying.requires_dedicated && strcmp(name, "vkGetImageMemoryRequirements2") == 0)
+    if (wants_dedicated() && strcmp(name, "vkGetImageMemoryRequirements2") == 0)
         return (PFN_vkVoidFunction)lying_image_requirements;
+    if (strcmp(name, "vkCmdPipelineBarrier") == 0) return (PFN_vkVoidFunction)seen_barrier;
+    if (strcmp(name, "vkCmdCopyBufferToImage") == 0) return (PFN_vkVoidFunction)seen_copy_to_image;
+    if (strcmp(name, "vkCmdCopyImageToBuffer") == 0) return (PFN_vkVoidFunction)seen_copy_to_buffer;
     if (strcmp(name, "vkCreateBuffer") == 0) return (PFN_vkVoidFunction)lying_create_buffer;
     if (strcmp(name, "vkCreateImage") == 0) return (PFN_vkVoidFunction)lying_create_image;
     if (lib_lying.plays_dma_bufs && strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0)

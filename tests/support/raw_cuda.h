@@ -74,6 +74,8 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(SurfObjectGetResourceDesc, 5000)                                                             \
     X(TexObjectCreate, 5000)                                                                       \
     X(TexObjectDestroy, 5000)                                                                      \
+    X(TexObjectGetResourceDesc, 5000)                                                              \
+    X(TexObjectGetTextureDesc, 5000)                                                               \
     X(MemHostAlloc, 2020)                                                                          \
     X(MemFreeHost, 2000)                                                                           \
     X(MemHostRegister, 6050)                                                                       \

@@ -62,6 +62,31 @@ static void ping_pong(void)
     twin_finish(&t);
 }
 
+/* Each import knows its own signals alone: what another one signaled is not refused, and never
+ * lowered. */
+static void never_lowered(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore first, second;
+    int fd = twin_timeline_fd(t.cu, false, &page), again = dup(fd);
+    REQUIRE(again >= 0);
+    CU_OK(raw_cuda_import_timeline(t.cu, fd, &first));
+    CU_OK(raw_cuda_import_timeline(t.cu, again, &second));
+    CU_OK(raw_cuda_signal(t.cu, first, 9, t.stream));
+    for (uint64_t value = 7; value <= 9; value++) {
+        CU_OK(raw_cuda_signal(t.cu, second, value, t.stream));
+        CU_OK(t.cu->StreamSynchronize(t.stream));
+        REQUIRE_EQ(atomic_load(&page->value), 9);
+    }
+    CU_OK(raw_cuda_signal(t.cu, second, 10, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 10);
+    CU_OK(t.cu->DestroyExternalSemaphore(first));
+    CU_OK(t.cu->DestroyExternalSemaphore(second));
+    twin_finish(&t);
+}
+
 static void errors(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -129,6 +154,34 @@ static void destroyed_while_waiting(void)
     twin_finish(&t);
 }
 
+/* So does what frees memory, of any kind: no work of the context is under way any more then. */
+static void freed_while_waiting(void)
+{
+    static _Alignas(4096) unsigned char pages[8192];
+    for (int kind = 0; kind < 3; kind++) {
+        twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+        culv_soft_timeline *page;
+        CUexternalSemaphore semaphore;
+        pthread_t thread;
+        CUdeviceptr device = 0;
+        void *host = NULL;
+        if (kind == 0) CU_OK(t.cu->MemAlloc(&device, 4097));
+        if (kind == 1) CU_OK(t.cu->MemHostAlloc(&host, 4097, 0));
+        if (kind == 2) CU_OK(t.cu->MemHostRegister(pages, sizeof pages, 0));
+        CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+        CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
+        CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
+        REQUIRE(pthread_create(&thread, NULL, raise_later, page) == 0);
+        if (kind == 0) CU_OK(t.cu->MemFree(device));
+        if (kind == 1) CU_OK(t.cu->MemFreeHost(host));
+        if (kind == 2) CU_OK(t.cu->MemHostUnregister(pages));
+        CU_OK(t.cu->StreamQuery(t.stream));
+        REQUIRE(pthread_join(thread, NULL) == 0);
+        CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+        twin_finish(&t);
+    }
+}
+
 static void CUDA_CB count_call(void *data)
 {
     atomic_fetch_add((atomic_int *)data, 1);
@@ -155,8 +208,10 @@ const test_case twin_timeline_cases[] = {
     {.name = "timelines.wait_before_signal", .run = wait_before_signal},
     {.name = "timelines.ping_pong", .run = ping_pong},
     {.name = "timelines.errors", .run = errors},
+    {.name = "timelines.never_lowered", .run = never_lowered},
     {.name = "timelines.foreign", .run = foreign},
     {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
+    {.name = "timelines.freed_while_waiting", .run = freed_while_waiting},
     {.name = "timelines.context_ends_while_waiting",
      .run = context_ends_while_waiting,
      .own = true},

@@ -36,10 +36,11 @@ void described_check(lib_world *w, const described *d)
         memcpy(copy, d->desc, size < d->size ? size : d->size);
         memcpy(copy, &size, sizeof size);
         LIB_OK(d->call(w, copy));
-        if (size > d->size) {
-            copy[size - 1] = 1; /* a newer program uses what this library does not know */
+        for (size_t at = d->size; at < size; at++) {
+            copy[at] = 1; /* a newer program uses what this library does not know */
             LIB_ERROR(d->call(w, copy), CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE);
             LIB_SAYS(d->name);
+            copy[at] = 0;
         }
         free(copy);
     }

@@ -114,6 +114,33 @@ static void data(unsigned flags, VkDeviceSize min_offset)
     lib_close(&w);
 }
 
+/* Whether it is dedicated is the caller's word, which CUDA gets as it is. */
+static void told_dedicated(void)
+{
+    lib_world w;
+    lib_open(&w);
+    if (w.cu->SoftCounts == NULL) {
+        lib_close(&w);
+        SKIP("only the twin tells what it was given");
+    }
+    for (int dedicated = 0; dedicated < 2; dedicated++) {
+        culv_soft_counts c = {.struct_size = sizeof c};
+        raw_vk_buffer vk;
+        culv_memory *memory = NULL;
+        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0), &vk);
+        culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+        d.dedicated = dedicated ? 1 : 0;
+        LIB_OK(culv_memory_import_take(w.device, &d, &memory));
+        w.cu->SoftCounts(&c);
+        REQUIRE_EQ(c.external_memories, 1);
+        REQUIRE_EQ(c.dedicated_memories, dedicated);
+        culv_memory_destroy(&memory);
+        raw_vk_buffer_destroy(&w.vk, &vk);
+        lib_settle(&w);
+    }
+    lib_close(&w);
+}
+
 static void data_at_zero(void)
 {
     data(0, 0);
@@ -396,6 +423,7 @@ static void validation_listens(void)
 
 static const test_case cases[] = {
     {.name = "data.at_zero", .run = data_at_zero},
+    {.name = "data.told_dedicated", .run = told_dedicated},
     {.name = "data.dedicated", .run = data_dedicated},
     {.name = "data.at_an_offset", .run = data_at_an_offset, .smoke = true},
     {.name = "data.outlives_vulkans_memory", .run = data_outlives_vulkans_memory},

@@ -264,5 +264,5 @@ static const test_case cases[] = {
     {.name = "samplers.refused", .run = sampler_refused},
     {.name = NULL},
 };
-extern const test_case range_cases[], route_cases[]; /* textures_ranges.c, textures_routes.c */
-const test_case *const test_suite_tables[] = {cases, range_cases, route_cases, NULL};
+extern const test_case range_cases[], route_cases[], setting_cases[]; /* textures_*.c */
+const test_case *const test_suite_tables[] = {cases, range_cases, route_cases, setting_cases, NULL};

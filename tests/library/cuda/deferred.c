@@ -299,6 +299,55 @@ static void last_use_on_a_destroyed_stream(void)
     busy_end(&w, &b);
 }
 
+typedef struct giver {
+    lib_world *w;
+    culv_semaphore *semaphore;
+    culv_buffer *buffer;
+} giver;
+
+static void *give_up(void *user)
+{
+    giver *g = user;
+    CUcontext before = lib_enter(g->w);
+    LIB_OK(culv_semaphore_wait(g->semaphore, CU_STREAM_PER_THREAD, 1));
+    culv_buffer_unmap_after(&g->buffer, CU_STREAM_PER_THREAD);
+    lib_leave(g->w, before);
+    return NULL;
+}
+
+/* One handle names each thread's own stream: what is held up in one thread's keeps nothing of
+ * another's. */
+static void per_thread_streams(void)
+{
+    lib_world w;
+    raw_vk_buffer vk;
+    culv_buffer *mine = NULL;
+    pthread_t thread;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    VkSemaphore gate = raw_vk_timeline(&w.vk, 0, true);
+    culv_memory *memory = lib_import(&w, &vk);
+    giver g = {.w = &w, .semaphore = lib_import_timeline(&w, gate)};
+    LIB_OK(culv_buffer_map(memory, NULL, &g.buffer));
+    LIB_OK(culv_buffer_map(memory, NULL, &mine));
+    REQUIRE_EQ(pthread_create(&thread, NULL, give_up, &g), 0);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    culv_buffer_unmap_after(&mine, CU_STREAM_PER_THREAD);
+    REQUIRE_EQ(lib_counts(&w).deferred, 2);
+    for (int i = 0; i < 5000 && lib_counts(&w).deferred > 1; i++) {
+        (void)culv_device_collect(w.device);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(lib_counts(&w).deferred, 1);
+    raw_vk_timeline_signal(&w.vk, gate, 1);
+    lib_settle(&w);
+    culv_semaphore_destroy(&g.semaphore);
+    culv_memory_destroy(&memory);
+    raw_vk_timeline_destroy(&w.vk, gate);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
 const test_case deferred_cases[] = {
     {.name = "deferred.after_a_stream", .run = after_a_stream, .smoke = true},
     {.name = "deferred.nobody_collects", .run = nobody_collects},
@@ -306,6 +355,7 @@ const test_case deferred_cases[] = {
     {.name = "deferred.range_keeps_the_mapping", .run = deferred_range_keeps_the_mapping},
     {.name = "deferred.device_is_closed_first", .run = device_is_closed_first},
     {.name = "deferred.last_use_on_a_destroyed_stream", .run = last_use_on_a_destroyed_stream},
+    {.name = "deferred.per_thread_streams", .run = per_thread_streams},
     {.name = "plain.unmap_waits", .run = plain_unmap_waits},
     {.name = "plain.semaphore_destroy_waits", .run = plain_semaphore_destroy_waits},
     {.name = NULL},

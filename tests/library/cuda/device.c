@@ -91,6 +91,61 @@ static void caps_are_the_drivers(void)
     lib_close(&w);
 }
 
+/* Each capability is its own attribute, and no other one. */
+static void caps_one_by_one(void)
+{
+#define ROW(field, name)                                                                           \
+    {                                                                                              \
+#        field, offsetof(culv_device_caps, field), CU_DEVICE_ATTRIBUTE_##name                      \
+    }
+    static const struct {
+        const char *name;
+        size_t at;
+        int attribute;
+    } rows[] = {
+        ROW(compute_major, COMPUTE_CAPABILITY_MAJOR),
+        ROW(compute_minor, COMPUTE_CAPABILITY_MINOR),
+        ROW(timeline_semaphores, TIMELINE_SEMAPHORE_INTEROP_SUPPORTED),
+        ROW(vmm, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED),
+        ROW(vmm_posix_fd, HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED),
+        ROW(vmm_win32, HANDLE_TYPE_WIN32_HANDLE_SUPPORTED),
+        ROW(vmm_fabric, HANDLE_TYPE_FABRIC_SUPPORTED),
+        ROW(dma_buf_export, DMA_BUF_SUPPORTED),
+        ROW(gpudirect_rdma, GPU_DIRECT_RDMA_SUPPORTED),
+        ROW(sparse_arrays, SPARSE_CUDA_ARRAY_SUPPORTED),
+        ROW(deferred_mapping_arrays, DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED),
+        ROW(pageable_memory_access, PAGEABLE_MEMORY_ACCESS),
+        ROW(multicast, MULTICAST_SUPPORTED),
+        ROW(integrated, INTEGRATED),
+        ROW(host_register_supported, HOST_REGISTER_SUPPORTED),
+        ROW(can_use_host_pointer_for_registered_mem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
+        ROW(pageable_memory_access_uses_host_page_tables,
+            PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
+    };
+#undef ROW
+    const raw_cuda *cu = lib_driver();
+    if (cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_device *device = NULL;
+        culv_device_caps before, after;
+        LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
+        before = lib_caps(device);
+        culv_device_close(&device);
+        cu->SoftPlayAttribute(rows[i].attribute, 77);
+        LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
+        after = lib_caps(device);
+        culv_device_close(&device);
+        cu->SoftPlayAttribute(0, 0);
+        for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+            uint32_t was = 0, is = 0;
+            memcpy(&was, (const char *)&before + rows[k].at, sizeof was);
+            memcpy(&is, (const char *)&after + rows[k].at, sizeof is);
+            if (is != (k == i ? 77 : was))
+                FAIL("%s is %u when the attribute of %s is 77", rows[k].name, is, rows[i].name);
+        }
+    }
+}
+
 static void cuda_proc(void)
 {
     lib_world w;
@@ -393,6 +448,7 @@ static const test_case cases[] = {
     {.name = "open.vulkan_device_without_a_match", .run = vulkan_device_without_a_match},
     {.name = "open.driver_kinds", .run = driver_kinds, .own = true},
     {.name = "caps.are_the_drivers", .run = caps_are_the_drivers},
+    {.name = "caps.are_the_drivers_one_by_one", .run = caps_one_by_one, .own = true},
     {.name = "cuda_proc", .run = cuda_proc},
     {.name = "context.callers", .run = callers_context, .smoke = true},
     {.name = "context.current_is_left_alone", .run = current_context_is_left_alone},

@@ -18,29 +18,41 @@ static void fill_words(uint32_t seed)
         words[i] = lib_word(i, seed);
 }
 
-static void write_cuda(const scene *s, const culv_vk_buffer *buffer, uint32_t seed)
+/* The words' bytes; the last word may be there in part. */
+static void require_bytes(const void *found, size_t size, uint32_t seed)
+{
+    const unsigned char *bytes = found, *wanted = (const unsigned char *)words;
+    fill_words(seed);
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != wanted[i])
+            FAIL("byte %zu of %zu is 0x%02x, not 0x%02x", i, size, bytes[i], wanted[i]);
+}
+
+static void write_cuda(const scene *s, const culv_vk_buffer *buffer, size_t size, uint32_t seed)
 {
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
     fill_words(seed);
-    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, BYTES));
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, size));
     lib_leave(&s->w, before);
 }
 
-static void require_cuda(const scene *s, const culv_vk_buffer *buffer, uint32_t seed)
+static void require_cuda(const scene *s, const culv_vk_buffer *buffer, size_t size, uint32_t seed)
 {
+    static uint32_t found[WORDS];
     const raw_cuda *cu = s->w.cu;
     lib_finish(&s->w, s->stream);
     CUcontext before = lib_enter(&s->w);
-    memset(words, 0, sizeof words);
-    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), BYTES));
+    memset(found, 0, sizeof found);
+    CU_OK(cu->MemcpyDtoH(found, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), size));
     lib_leave(&s->w, before);
-    REQUIRE_WORDS(words, WORDS, seed);
+    require_bytes(found, size, seed);
 }
 
-static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer *host, bool out)
+static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer *host, size_t size,
+                          bool out)
 {
-    const VkBufferCopy all = {.size = BYTES};
+    const VkBufferCopy all = {.size = size};
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     VkBuffer own = culv_vk_buffer_handle(buffer);
     scene_buffer_barrier(s, commands, buffer, true);
@@ -53,48 +65,56 @@ static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer 
 
 /* CUDA writes, Vulkan reads; Vulkan writes, CUDA reads; and CUDA reads back what Vulkan left
  * alone. */
-static void buffers(scene_kind kind)
+static void buffer_of(scene *s, size_t size)
 {
-    static scene s;
     culv_vk_buffer *buffer = NULL;
     raw_vk_buffer host;
-    scene_open(&s, kind);
-    raw_vk_buffer_create(&s.w.vk, BYTES, RAW_VK_HOST, &host);
-    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    raw_vk_buffer_create(&s->w.vk, size, RAW_VK_HOST, &host);
+    LIB_OK(scene_buffer(s, size, CULV_FALLBACK_ANY, &buffer));
     culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
-    REQUIRE_EQ(culv_buffer_sharing(cuda), s.path);
-    REQUIRE_EQ(culv_buffer_size(cuda), BYTES);
+    REQUIRE_EQ(culv_buffer_sharing(cuda), s->path);
+    REQUIRE_EQ(culv_buffer_size(cuda), size);
     REQUIRE(culv_buffer_pointer(cuda) != 0);
-    culv_device_counts c = lib_counts(&s.w);
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.buffers, 1);
     REQUIRE_EQ(c.created, 3);
     REQUIRE_EQ(c.semaphores, 2);
-    REQUIRE_EQ(c.memories, kind == SCENE_SHARED);
-    REQUIRE_EQ(c.mappings, kind == SCENE_SHARED);
-    REQUIRE_EQ(c.allocations, kind == SCENE_SHARED ? 0 : kind == SCENE_PEER ? 1 : 2);
-    REQUIRE_EQ(c.peers, kind == SCENE_PEER);
+    REQUIRE_EQ(c.memories, s->kind == SCENE_SHARED);
+    REQUIRE_EQ(c.mappings, s->kind == SCENE_SHARED);
+    REQUIRE_EQ(c.allocations, s->kind == SCENE_SHARED ? 0 : s->kind == SCENE_PEER ? 1 : 2);
+    REQUIRE_EQ(c.peers, s->kind == SCENE_PEER);
     for (uint32_t turn = 1; turn <= 3; turn++) {
-        write_cuda(&s, buffer, turn);
-        LIB_OK(culv_buffer_upload(cuda, s.stream));
-        scene_signal(&s);
-        memset(host.mapped, 0, BYTES);
-        vulkan_copies(&s, buffer, &host, true);
-        scene_wait(&s);
-        LIB_OK(culv_buffer_download(cuda, s.stream));
-        require_cuda(&s, buffer, turn);
-        raw_vk_idle(&s.w.vk);
-        REQUIRE_WORDS(host.mapped, WORDS, turn);
+        write_cuda(s, buffer, size, turn);
+        LIB_OK(culv_buffer_upload(cuda, s->stream));
+        scene_signal(s);
+        memset(host.mapped, 0, size);
+        vulkan_copies(s, buffer, &host, size, true);
+        scene_wait(s);
+        LIB_OK(culv_buffer_download(cuda, s->stream));
+        require_cuda(s, buffer, size, turn);
+        raw_vk_idle(&s->w.vk);
+        require_bytes(host.mapped, size, turn);
         fill_words(turn + 100);
-        memcpy(host.mapped, words, BYTES);
-        scene_signal(&s);
-        vulkan_copies(&s, buffer, &host, false);
-        scene_wait(&s);
-        LIB_OK(culv_buffer_download(cuda, s.stream));
-        require_cuda(&s, buffer, turn + 100);
+        memcpy(host.mapped, words, size);
+        scene_signal(s);
+        vulkan_copies(s, buffer, &host, size, false);
+        scene_wait(s);
+        LIB_OK(culv_buffer_download(cuda, s->stream));
+        require_cuda(s, buffer, size, turn + 100);
     }
-    raw_vk_idle(&s.w.vk);
+    raw_vk_idle(&s->w.vk);
     culv_vk_buffer_destroy(&buffer);
-    raw_vk_buffer_destroy(&s.w.vk, &host);
+    lib_settle(&s->w);
+    raw_vk_buffer_destroy(&s->w.vk, &host);
+}
+
+static void buffers(scene_kind kind)
+{
+    static const size_t sizes[] = {BYTES, 1, 3, 4097, BYTES - 1};
+    static scene s;
+    scene_open(&s, kind);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        buffer_of(&s, sizes[i]);
     scene_close(&s);
 }
 
@@ -271,6 +291,28 @@ static void wrong_copies(void)
     scene_close(&s);
 }
 
+/* One direction is enough for that: half of the words that were copied are right. */
+static void wrong_copies_one_way(void)
+{
+    raw_cuda_two_devices();
+    for (int spoilt = 2; spoilt <= 3; spoilt++) {
+        static scene s;
+        culv_vk_buffer *buffer = NULL;
+        scene_open_bare(&s, SCENE_PEER);
+        const raw_cuda *cu = s.w.cu;
+        if (cu->SoftSpoilPeers == NULL) {
+            scene_close(&s);
+            SKIP("only the twin's copies go wrong on demand");
+        }
+        cu->SoftSpoilPeers(spoilt);
+        LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+        LIB_SAYS("16384 of 32768 words");
+        cu->SoftSpoilPeers(0);
+        scene_close(&s);
+    }
+}
+
 /* A VkDevice without the extensions that sharing needs, of this GPU or of another one. */
 static void without_extensions(bool foreign)
 {
@@ -433,6 +475,7 @@ static const test_case cases[] = {
     {.name = "refused", .run = refused},
     {.name = "another_gpu", .run = another_gpu},
     {.name = "wrong_copies", .run = wrong_copies},
+    {.name = "wrong_copies_one_way", .run = wrong_copies_one_way},
     {.name = "stencil_usage", .run = stencil_usage},
     {.name = "no_extensions", .run = no_extensions},
     {.name = "no_extensions_on_another_gpu", .run = no_extensions_on_another_gpu},

@@ -37,6 +37,15 @@ static const row rows[] = {
      false,
      false},
     {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false, false},
+    {"blocks in layers",
+     VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
+     IMAGE_2D,
+     0,
+     {36, 20, 1},
+     2,
+     3,
+     false,
+     false},
     {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false},
     {"planes",
      VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
@@ -451,6 +460,68 @@ static void images_peer(void)
     images(SCENE_PEER);
 }
 
+/* What Vulkan is told, which a driver that runs things in order does not show. */
+static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)
+{
+    REQUIRE_EQ(lib_saw.images, 2);
+    REQUIRE_EQ(lib_saw.image[0].oldLayout, from);
+    REQUIRE_EQ(lib_saw.image[0].newLayout, between);
+    REQUIRE_EQ(lib_saw.image[1].oldLayout, between);
+    REQUIRE_EQ(lib_saw.image[1].newLayout, to);
+}
+
+/* What CUDA wrote on the host is there before the copy, and what was copied is for CUDA. */
+static void require_host(VkAccessFlags copied)
+{
+    REQUIRE_EQ(lib_saw.barriers, 2);
+    REQUIRE(lib_saw.src[0] & VK_PIPELINE_STAGE_HOST_BIT);
+    REQUIRE(lib_saw.memory[0].srcAccessMask & VK_ACCESS_HOST_WRITE_BIT);
+    REQUIRE(lib_saw.memory[0].dstAccessMask & copied);
+    REQUIRE(lib_saw.dst[0] & VK_PIPELINE_STAGE_TRANSFER_BIT);
+    REQUIRE(lib_saw.src[1] & VK_PIPELINE_STAGE_TRANSFER_BIT);
+    REQUIRE(lib_saw.memory[1].srcAccessMask & VK_ACCESS_TRANSFER_WRITE_BIT);
+    REQUIRE(lib_saw.dst[1] & VK_PIPELINE_STAGE_HOST_BIT);
+    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_HOST_READ_BIT);
+    REQUIRE(lib_saw.memory[1].dstAccessMask & VK_ACCESS_MEMORY_READ_BIT);
+}
+
+/* An upload overwrites all of the image, a download keeps it; copies begin at multiples of four,
+ * as queues that only copy want it (VUID-vkCmdCopyImageToBuffer-commandBuffer-07746). */
+static void recorded(void)
+{
+    static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_GENERAL,
+                                            VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
+    static scene s;
+    scene_open(&s, SCENE_PAGES);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const row *r = &rows[i];
+        culv_vk_image *image = NULL;
+        cut(r);
+        if (!make(&s, r, &image)) continue;
+        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+        image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
+        for (size_t k = 0; k < sizeof layouts / sizeof layouts[0]; k++) {
+            lib_saw = (lib_seen){.barriers = 0};
+            LIB_OK(culv_vk_image_record_upload(image, commands, layouts[k]));
+            require_layouts(VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                            layouts[k]);
+            require_host(VK_ACCESS_TRANSFER_WRITE_BIT);
+            REQUIRE_EQ(lib_saw.copies, num_pieces);
+            REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
+            lib_saw = (lib_seen){.barriers = 0};
+            LIB_OK(culv_vk_image_record_download(image, commands, layouts[k]));
+            require_layouts(layouts[k], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, layouts[k]);
+            require_host(VK_ACCESS_TRANSFER_READ_BIT);
+            REQUIRE_EQ(lib_saw.copies, num_pieces);
+            REQUIRE_EQ(lib_saw.offset_bits % 4, 0);
+        }
+        raw_vk_submit(&s.w.vk, commands, NULL);
+        raw_vk_idle(&s.w.vk);
+        culv_vk_image_destroy(&image);
+    }
+    scene_close(&s);
+}
+
 /* Wrong on any path. */
 static void refused(void)
 {
@@ -513,6 +584,7 @@ static const test_case cases[] = {
     {.name = "images.pages", .run = images_pages},
     {.name = "images.mapped", .run = images_mapped},
     {.name = "images.peer", .run = images_peer},
+    {.name = "recorded", .run = recorded},
     {.name = "refused", .run = refused},
     {.name = NULL},
 };

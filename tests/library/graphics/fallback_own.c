@@ -93,15 +93,24 @@ static void check_array(const lib_world *w, CUarray array, const plane *p)
     REQUIRE_EQ(d.Format, p->format);
 }
 
-static void check_views(culv_image *image, uint32_t index)
+/* Each plane's surface and texture are of its own array. */
+static void check_views(const lib_world *w, culv_image *image, uint32_t index, CUarray array)
 {
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
+    CUDA_RESOURCE_DESC of_surface, of_texture;
     culv_texture_desc t = culv_texture_desc_init();
     t.plane = index;
     LIB_OK(culv_image_get_plane_surface(image, index, &surface));
     LIB_OK(culv_image_get_texture(image, &t, &texture));
     REQUIRE(surface != 0 && texture != 0);
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->SurfObjectGetResourceDesc(&of_surface, surface));
+    CU_OK(w->cu->TexObjectGetResourceDesc(&of_texture, texture));
+    lib_leave(w, before);
+    REQUIRE(of_surface.res.array.hArray == array);
+    REQUIRE_EQ(of_texture.resType, CU_RESOURCE_TYPE_ARRAY);
+    REQUIRE(of_texture.res.array.hArray == array);
 }
 
 /* Out of the host's memory and back, each plane by itself. */
@@ -130,7 +139,7 @@ static void check_row(const lib_world *w, const row *r)
         const unsigned char *host = (unsigned char *)staging->host + staging->parts[i].offset;
         LIB_OK(culv_image_get_plane_array(image, i, &array));
         check_array(w, array, p);
-        check_views(image, i);
+        check_views(w, image, i, array);
         CUcontext before = lib_enter(w);
         CU_OK(raw_cuda_read_box(cu, array, texels, row_bytes, p->height, 1));
         REQUIRE(memcmp(texels, host, row_bytes * p->height) == 0);

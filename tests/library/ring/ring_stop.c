@@ -189,6 +189,31 @@ static void forced_frames_are_counted(void)
             }
 }
 
+/* Slots that a smaller depth has put aside stay there. */
+static void forced_with_less_depth(void)
+{
+    ring_stage s;
+    culv_ring_frame f;
+    stage_open(&s, 5);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.depth = 2;
+    stage_make(&s, &t);
+    promise(&s, P);
+    promise(&s, C);
+    (void)stage_acquire(&s, P);
+    LIB_OK(culv_ring_drain(s.ring, 0, 1));
+    REQUIRE_EQ(stage_turn(&s, P).slot, 0);
+    REQUIRE_EQ(stage_turn(&s, P).slot, 1);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_SAYS("0 of 2 free");
+    t.depth = 5;
+    LIB_OK(culv_ring_configure(s.ring, &t));
+    for (uint32_t slot = 2; slot < 5; slot++)
+        REQUIRE_EQ(stage_turn(&s, P).slot, slot);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    stage_close(&s);
+}
+
 /* Where the host cannot signal, that is said; MAILBOX is forced like the other. */
 static void no_force(void)
 {
@@ -286,6 +311,7 @@ const test_case ring_stop_cases[] = {
     {.name = "stop.forced_consumer", .run = forced_consumer},
     {.name = "stop.forced_both", .run = forced_both},
     {.name = "stop.forced_frames_are_counted", .run = forced_frames_are_counted},
+    {.name = "stop.forced_with_less_depth", .run = forced_with_less_depth},
     {.name = "stop.no_force", .run = no_force},
     {.name = "stop.device_lost", .run = device_lost},
     {.name = "stop.lost_elsewhere", .run = lost_elsewhere},

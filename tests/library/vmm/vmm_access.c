@@ -113,6 +113,40 @@ static bool reach(const vmm_stage *s)
     return there && back;
 }
 
+/* So is one of what another GPU was granted after the mapping was made. */
+static void taken_back_of_peers(void)
+{
+    vmm_stage s;
+    vmm_stage_open_two(&s);
+    if (s.w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    const culv_vmm_access all[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                   {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
+                          less = {.device = s.other, .flags = CULV_VMM_ACCESS_NONE};
+    for (uint64_t i = 0; i < 2; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &all[1], 1));
+    unsigned refused = 0;
+    for (uint64_t n = 1; n < 30; n++) {
+        s.w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        culv_result r = culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &less, 1);
+        const char *call = s.w.cu->SoftFailedCall();
+        s.w.cu->SoftFailAt(0, 0);
+        for (uint64_t i = 0; i < 2; i++)
+            REQUIRE_EQ(access_of(range, i, s.other),
+                       r == CULV_OK ? CULV_VMM_ACCESS_NONE : CULV_VMM_ACCESS_READ_WRITE);
+        if (call == NULL) break;
+        refused += r != CULV_OK;
+        LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, all, 2));
+    }
+    REQUIRE(refused >= 2);
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    vmm_stage_close(&s);
+}
+
 /* The other GPU writes, this one reads; and one that was told nothing has nothing. */
 static void peers(void)
 {
@@ -211,6 +245,49 @@ static void no_peers(void)
     vmm_stage_close(&s);
 }
 
+/* Who reaches memory is asked of each owner: both were peers when this was mapped. */
+static void two_owners(void)
+{
+    vmm_stage s;
+    vmm_stage_open_two(&s);
+    if (s.w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
+    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
+                        *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
+                          other = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, theirs, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    s.w.cu->SoftBarPeers(1);
+    static const struct {
+        uint64_t first, count;
+        bool own, others; /* may be granted to the first GPU, and to the other one */
+    } rows[] = {{0, 1, true, false},  {1, 1, false, true},  {2, 1, true, false},
+                {0, 2, false, false}, {1, 2, false, false}, {0, 3, false, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int of_other = 0; of_other < 2; of_other++) {
+            const bool may = of_other ? rows[i].others : rows[i].own;
+            lib_forget_error();
+            const culv_result result =
+                culv_vmm_set_access(range, rows[i].first * VMM_BLOCK, rows[i].count * VMM_BLOCK,
+                                    of_other ? &other : &reads, 1);
+            if (may) {
+                LIB_OK(result);
+            } else {
+                lib_require_error(__FILE__, __LINE__, "culv_vmm_set_access", result,
+                                  CULV_ERROR_INVALID, CULV_REASON_PEER);
+                LIB_SAYS("cuDeviceCanAccessPeer");
+            }
+        }
+    s.w.cu->SoftBarPeers(0);
+    LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&theirs);
+    vmm_stage_close(&s);
+}
+
 /* A handle of the other GPU's memory is that GPU's. */
 static void retained_elsewhere(void)
 {
@@ -238,9 +315,11 @@ const test_case vmm_access_cases[] = {
     {.name = "access.changed", .run = changed},
     {.name = "access.read_only", .run = read_only, .own = true},
     {.name = "access.taken_back", .run = taken_back},
+    {.name = "access.taken_back_of_peers", .run = taken_back_of_peers},
     {.name = "access.peers", .run = peers},
     {.name = "access.striped", .run = striped},
     {.name = "access.no_peers", .run = no_peers},
+    {.name = "access.two_owners", .run = two_owners},
     {.name = "access.retained_elsewhere", .run = retained_elsewhere},
     {.name = NULL},
 };

@@ -86,6 +86,85 @@ static void asked_once(void)
     lib_close(&w);
 }
 
+/* The plan is asked about anew, and is known then. */
+static void require_new(culv_vk_device *vk, const VkImageCreateInfo *image, const char *what)
+{
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    zero_counts();
+    (void)culv_vk_check_image(vk, image, NULL, &s);
+    if (check_spy.sharing + check_spy.needs == 0) FAIL("%s: nobody was asked", what);
+    zero_counts();
+    (void)culv_vk_check_image(vk, image, NULL, &s);
+    if (check_spy.sharing + check_spy.needs != 0) FAIL("%s: asked once more", what);
+}
+
+/* Whatever differs from a plan that is known, one by one. Of the families only needs can depend. */
+static void each_input(void)
+{
+    static const uint32_t families[] = {0, 1, 2};
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB};
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){.families = 4};
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    const VkImageCreateInfo plain = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1);
+    VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                        .viewFormatCount = 1,
+                                        .pViewFormats = formats};
+    VkImageCreateInfo image = plain;
+    require_new(vk, &image, "nothing");
+    image.imageType = VK_IMAGE_TYPE_1D;
+    require_new(vk, &image, "the type");
+    image = plain;
+    image.tiling = VK_IMAGE_TILING_LINEAR;
+    require_new(vk, &image, "the tiling");
+    image = plain;
+    image.usage |= VK_IMAGE_USAGE_STORAGE_BIT;
+    require_new(vk, &image, "the usage");
+    image = plain;
+    image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    require_new(vk, &image, "the flags");
+    image.pNext = &list;
+    require_new(vk, &image, "a list of formats");
+    list.pViewFormats = &formats[1];
+    require_new(vk, &image, "the format in it");
+    image = plain;
+    image.format = VK_FORMAT_R32_SFLOAT;
+    require_new(vk, &image, "the format");
+    image = plain;
+    image.extent.height = 2;
+    require_new(vk, &image, "the height");
+    image.mipLevels = 2;
+    require_new(vk, &image, "the levels");
+    image = plain;
+    image.arrayLayers = 2;
+    require_new(vk, &image, "the layers");
+    image.arrayLayers = 3;
+    require_new(vk, &image, "one layer more");
+    image = plain;
+    image.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    image.queueFamilyIndexCount = 2;
+    image.pQueueFamilyIndices = families;
+    require_new(vk, &image, "the sharing mode");
+    image.pQueueFamilyIndices = families + 1;
+    require_new(vk, &image, "the families");
+    image.pQueueFamilyIndices = families;
+    image.queueFamilyIndexCount = 3;
+    require_new(vk, &image, "a family more");
+
+    VkImageStencilUsageCreateInfo stencil = {.sType =
+                                                 VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                             .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    image = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
+    require_new(vk, &image, "depth");
+    image.pNext = &stencil;
+    require_new(vk, &image, "a stencil usage");
+    stencil.stencilUsage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    require_new(vk, &image, "another stencil usage");
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
 /* Making an image of a kind that was asked for asks the gate nothing anew. */
 static void shared_with_making(void)
 {
@@ -378,6 +457,46 @@ static void limits(void)
     lib_close(&w);
 }
 
+/* 3D images fit one of two boxes, a wide one and a deep one (cuda.h,
+ * CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE). */
+static void alternate_limits(void)
+{
+    static const struct {
+        uint32_t width, height, depth;
+        bool fits;
+    } rows[] = {{64, 32, 16, true}, {65, 32, 16, false}, {64, 33, 16, false}, {64, 32, 17, false},
+                {8, 16, 64, true},  {9, 16, 64, false},  {8, 17, 64, false},  {8, 16, 65, false},
+                {8, 32, 16, true},  {9, 17, 17, false}};
+    static const int limits_of[][2] = {{CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH, 64},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT, 32},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH, 16},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE, 8},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE, 16},
+                                       {CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE, 64}};
+    lib_world w;
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    culv_vk_check_desc d = culv_vk_check_desc_init();
+    const raw_cuda *cu = lib_driver();
+    if (cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    for (size_t i = 0; i < sizeof limits_of / sizeof limits_of[0]; i++)
+        cu->SoftPlayAttribute(limits_of[i][0], limits_of[i][1]);
+    lib_open(&w);
+    d.no_surfaces = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        VkImageCreateInfo info =
+            check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[i].width, rows[i].height);
+        info.imageType = VK_IMAGE_TYPE_3D;
+        info.extent.depth = rows[i].depth;
+        if (rows[i].fits)
+            LIB_OK(culv_vk_check_image(w.attachment, &info, &d, &s));
+        else
+            LIB_ERROR(culv_vk_check_image(w.attachment, &info, &d, &s), CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_EXTENT);
+    }
+    lib_close(&w);
+    cu->SoftPlayAttribute(0, 0);
+}
+
 /* Sizes that a device says it has not. */
 static void sizes(void)
 {
@@ -458,12 +577,14 @@ static void threads(void)
 
 static const test_case cases[] = {
     {.name = "answers.asked_once", .run = asked_once},
+    {.name = "answers.each_input", .run = each_input},
     {.name = "answers.shared_with_making", .run = shared_with_making, .own = true},
     {.name = "answers.more_than_fit", .run = more_than_fit},
     {.name = "answers.chains", .run = chains},
     {.name = "answers.needs_unknown", .run = needs_unknown},
     {.name = "answers.dedicated", .run = dedicated},
     {.name = "answers.limits", .run = limits},
+    {.name = "answers.alternate_limits", .run = alternate_limits, .own = true},
     {.name = "answers.sizes", .run = sizes},
     {.name = "answers.threads", .run = threads},
     {.name = NULL},

@@ -78,7 +78,14 @@ static VKAPI_ATTR void VKAPI_CALL spy_image_needs(VkDevice device,
 {
     check_spy.saw_external =
         has(info->pCreateInfo->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
-    vkGetDeviceImageMemoryRequirements(device, info, out);
+    /* Of families that the device has not it is not asked. */
+    VkImageCreateInfo own = *info->pCreateInfo;
+    VkDeviceImageMemoryRequirements asked = *info;
+    if (check_spy.families != 0) {
+        own.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+        asked.pCreateInfo = &own;
+    }
+    vkGetDeviceImageMemoryRequirements(device, &asked, out);
     spoil_needs(out);
 }
 

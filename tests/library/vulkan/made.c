@@ -96,6 +96,45 @@ static void buffer_both_ways(void)
     lib_close(&w);
 }
 
+static uint64_t dedicated_imports(const lib_world *w)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (w->cu->SoftCounts == NULL) return 0;
+    w->cu->SoftCounts(&c);
+    return c.dedicated_memories;
+}
+
+/* Memory for one resource where Vulkan requires or prefers it, and CUDA is told so. */
+static void dedicated_as_vulkan_wants(void)
+{
+    lib_world w;
+    lib_open(&w);
+    for (int row = 0; row < 3; row++) {
+        culv_vk_device *vk = NULL;
+        culv_vk_device_desc vd = lib_vk_desc(&w);
+        lib_lying = (lib_lies){.requires_dedicated = row == 1, .prefers_dedicated = row == 2};
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+        lib_world other = w;
+        other.attachment = vk;
+        lib_saw_dedicated = false;
+        culv_vk_buffer *buffer = make_buffer(&other, BYTES);
+        const bool own = lib_saw_dedicated; /* by Vulkan's own wish */
+        if (row > 0) REQUIRE(own);
+        if (w.cu->software) REQUIRE_EQ(own, row > 0);
+        if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), row > 0);
+        culv_vk_buffer_destroy(&buffer);
+        lib_saw_dedicated = false;
+        culv_vk_image *image = make_image(&other);
+        if (row > 0) REQUIRE(lib_saw_dedicated);
+        if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), lib_saw_dedicated);
+        culv_vk_image_destroy(&image);
+        culv_vk_detach(&vk);
+        lib_settle(&w);
+    }
+    lib_close(&w);
+}
+
 /* The properties asked for, by vkMapMemory where that is possible (R20). */
 static void buffer_in_host_visible_memory(void)
 {
@@ -443,6 +482,7 @@ static void capture_is_left_alone(void)
 
 static const test_case cases[] = {
     {.name = "made.buffer_both_ways", .run = buffer_both_ways},
+    {.name = "dedicated_as_vulkan_wants", .run = dedicated_as_vulkan_wants},
     {.name = "made.buffer_in_host_visible_memory", .run = buffer_in_host_visible_memory},
     {.name = "made.buffer_is_like_the_callers", .run = buffer_is_like_the_callers},
     {.name = "made.image_without_surfaces", .run = image_without_surfaces},
