@@ -2138,6 +2138,62 @@ CUresult CUDAAPI cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphN
                                                       size_t numDependencies, unsigned int flags);
 CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion,
                                   cuuint64_t flags);
+
+#ifndef __CUDA_API_VERSION_INTERNAL
+#    define cuArray3DCreate                   cuArray3DCreate_v2
+#    define cuArray3DGetDescriptor            cuArray3DGetDescriptor_v2
+#    define cuArrayCreate                     cuArrayCreate_v2
+#    define cuArrayGetDescriptor              cuArrayGetDescriptor_v2
+#    define cuCtxCreate                       cuCtxCreate_v4
+#    define cuCtxDestroy                      cuCtxDestroy_v2
+#    define cuCtxPopCurrent                   cuCtxPopCurrent_v2
+#    define cuCtxPushCurrent                  cuCtxPushCurrent_v2
+#    define cuDeviceGetUuid                   cuDeviceGetUuid_v2
+#    define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
+#    define cuDevicePrimaryCtxReset           cuDevicePrimaryCtxReset_v2
+#    define cuDevicePrimaryCtxSetFlags        cuDevicePrimaryCtxSetFlags_v2
+#    define cuDeviceTotalMem                  cuDeviceTotalMem_v2
+#    define cuEventDestroy                    cuEventDestroy_v2
+#    define cuEventElapsedTime                cuEventElapsedTime_v2
+#    define cuGetProcAddress                  cuGetProcAddress_v2
+#    define cuGraphAddDependencies            cuGraphAddDependencies_v2
+#    define cuGraphAddKernelNode              cuGraphAddKernelNode_v2
+#    define cuGraphExecKernelNodeSetParams    cuGraphExecKernelNodeSetParams_v2
+#    define cuGraphExecUpdate                 cuGraphExecUpdate_v2
+#    define cuGraphGetEdges                   cuGraphGetEdges_v2
+#    define cuGraphInstantiate                cuGraphInstantiateWithFlags
+#    define cuGraphKernelNodeGetParams        cuGraphKernelNodeGetParams_v2
+#    define cuGraphKernelNodeSetParams        cuGraphKernelNodeSetParams_v2
+#    define cuGraphNodeGetDependencies        cuGraphNodeGetDependencies_v2
+#    define cuGraphNodeGetDependentNodes      cuGraphNodeGetDependentNodes_v2
+#    define cuGraphRemoveDependencies         cuGraphRemoveDependencies_v2
+#    define cuMemAlloc                        cuMemAlloc_v2
+#    define cuMemAllocHost                    cuMemAllocHost_v2
+#    define cuMemAllocPitch                   cuMemAllocPitch_v2
+#    define cuMemFree                         cuMemFree_v2
+#    define cuMemGetAddressRange              cuMemGetAddressRange_v2
+#    define cuMemGetInfo                      cuMemGetInfo_v2
+#    define cuMemHostGetDevicePointer         cuMemHostGetDevicePointer_v2
+#    define cuMemHostRegister                 cuMemHostRegister_v2
+#    define cuMemcpy2D                        cuMemcpy2D_v2
+#    define cuMemcpy2DAsync                   cuMemcpy2DAsync_v2
+#    define cuMemcpy2DUnaligned               cuMemcpy2DUnaligned_v2
+#    define cuMemcpy3D                        cuMemcpy3D_v2
+#    define cuMemcpy3DAsync                   cuMemcpy3DAsync_v2
+#    define cuMemcpyDtoD                      cuMemcpyDtoD_v2
+#    define cuMemcpyDtoDAsync                 cuMemcpyDtoDAsync_v2
+#    define cuMemcpyDtoH                      cuMemcpyDtoH_v2
+#    define cuMemcpyDtoHAsync                 cuMemcpyDtoHAsync_v2
+#    define cuMemcpyHtoD                      cuMemcpyHtoD_v2
+#    define cuMemcpyHtoDAsync                 cuMemcpyHtoDAsync_v2
+#    define cuMemsetD16                       cuMemsetD16_v2
+#    define cuMemsetD32                       cuMemsetD32_v2
+#    define cuMemsetD8                        cuMemsetD8_v2
+#    define cuStreamBeginCapture              cuStreamBeginCapture_v2
+#    define cuStreamDestroy                   cuStreamDestroy_v2
+#    define cuStreamGetCaptureInfo            cuStreamGetCaptureInfo_v3
+#    define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -5,6 +5,9 @@ include_guard(GLOBAL)
 
 set(CULVERT_CUDA_MINIMUM 12.8)
 cmake_path(SET CULVERT_CUDA_ABI_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../abi)
+if(NOT EXISTS ${CULVERT_CUDA_ABI_DIR}/vector_types.h) # installed, what kernels need of it (culvert_install.cmake)
+  set(CULVERT_CUDA_ABI_DIR ${CMAKE_CURRENT_LIST_DIR}/kernels/abi)
+endif()
 
 # It is the same header for every target system, hence no root path.
 find_path(CULVERT_CUDA_INCLUDE_DIR cuda.h

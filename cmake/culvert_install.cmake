@@ -39,6 +39,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/cmake/culvert_kernels.cmake ${PROJECT_SOURCE
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/soft/cuda/ DESTINATION ${culvert_config_dir}/kernels/cuda
   FILES_MATCHING PATTERN "culvert_*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/soft/shared/module_abi.h DESTINATION ${culvert_config_dir}/kernels/shared)
+install(FILES ${CULVERT_CUDA_ABI_DIR}/vector_types.h ${CULVERT_CUDA_ABI_DIR}/vector_functions.h
+  ${CULVERT_CUDA_ABI_DIR}/surface_types.h ${CULVERT_CUDA_ABI_DIR}/texture_types.h DESTINATION ${culvert_config_dir}/kernels/abi)
 
 # The paths in culvert.pc are relative to itself, so that an installed tree may be moved.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
