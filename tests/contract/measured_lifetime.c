@@ -163,7 +163,7 @@ typedef struct cuda_signal {
     CUexternalSemaphore semaphore;
     VkSemaphore timeline;
     CUstream stream;
-    atomic_bool done, rescued;
+    atomic_bool entered, done, rescued;
     double took;
     CUresult result;
 } cuda_signal;
@@ -171,8 +171,10 @@ typedef struct cuda_signal {
 static void *signal_late_by_cuda(void *argument)
 {
     cuda_signal *s = argument;
-    usleep(DELAY_US);
     CU_OK(s->p->cu->CtxSetCurrent(s->p->context));
+    while (!atomic_load(&s->entered)) /* on a busy machine the other thread may be late */
+        usleep(1000);
+    usleep(DELAY_US);
     double start = test_now_us();
     s->result = raw_cuda_signal(s->p->cu, s->semaphore, 2, s->stream);
     s->took = test_now_us() - start;
@@ -213,6 +215,7 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
     REQUIRE(pthread_create(&thread, NULL, signal_late_by_cuda, &s) == 0);
     REQUIRE(pthread_create(&rescuer, NULL, rescue, &s) == 0);
     double start = test_now_us();
+    atomic_store(&s.entered, true);
     CUresult result =
         a_semaphore ? p.cu->DestroyExternalSemaphore(idle.cu) : p.cu->MemFree(b.pointer);
     MEASURED(row, "returned after %.0f us", test_now_us() - start);
