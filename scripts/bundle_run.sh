@@ -421,6 +421,7 @@ if [ "$verb" = batch ]; then
     run_batch "$@"
     exit 0
 fi
+unset record # an option of this script, not the caller's variable
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM

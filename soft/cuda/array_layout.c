@@ -128,7 +128,7 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
         return CUDA_ERROR_INVALID_VALUE;
     /* Surfaces read and write texels, of which a block has sixteen. The code is an H200's. */
     if (out->element.width > 1 && (desc->Flags & CUDA_ARRAY3D_SURFACE_LDST))
-        return CUDA_ERROR_NOT_SUPPORTED; /* measured */
+        return CUDA_ERROR_NOT_SUPPORTED;
 
     out->num_levels = num_levels;
     out->size = 0;

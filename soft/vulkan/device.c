@@ -177,17 +177,14 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 static bool is_refused(const VkMemoryAllocateInfo *info)
 {
     culv_soft_vmm_label label;
-    bool for_a_buffer = false;
-    int fd = -1;
-    for (const VkBaseInStructure *item = info->pNext; item; item = item->pNext) {
-        if (item->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO)
-            for_a_buffer = ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer !=
-                           VK_NULL_HANDLE;
-        if (item->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
-            fd = ((const VkImportMemoryFdInfoKHR *)(const void *)item)->fd;
-    }
-    if (!for_a_buffer || fd < 0) return false;
-    return pread(fd, &label, sizeof(label), CULV_SOFT_VMM_LABEL_AT) == (ssize_t)sizeof(label) &&
+    const VkMemoryDedicatedAllocateInfo *dedicated =
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+    const VkImportMemoryFdInfoKHR *import =
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
+    if (!dedicated || dedicated->buffer == VK_NULL_HANDLE || !import || import->fd < 0)
+        return false;
+    return pread(import->fd, &label, sizeof(label), CULV_SOFT_VMM_LABEL_AT) ==
+               (ssize_t)sizeof(label) &&
            memcmp(label.magic, CULV_SOFT_VMM_LABEL_MAGIC, sizeof(label.magic)) == 0 &&
            label.size != info->allocationSize;
 }

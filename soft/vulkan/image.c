@@ -64,14 +64,6 @@ static bool find(VkDevice device, uint64_t handle, bool memory, int *kind)
     return found != NULL;
 }
 
-static const void *in_chain(const void *next, VkStructureType type)
-{
-    const VkBaseInStructure *item = next;
-    while (item && item->sType != type)
-        item = item->pNext;
-    return item;
-}
-
 static int kind_of(const VkImageCreateInfo *info)
 {
     if (info->tiling == VK_IMAGE_TILING_LINEAR) return WRONG;
@@ -88,7 +80,7 @@ static int kind_of(const VkImageCreateInfo *info)
 void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *info, VkImage image)
 {
     const VkExternalMemoryImageCreateInfo *shared =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     if (shared && shared->handleTypes)
         add(device->handle, (uint64_t)(uintptr_t)image, false, kind_of(info));
 }
@@ -102,9 +94,9 @@ void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInf
                          VkDeviceMemory memory)
 {
     const VkExportMemoryAllocateInfo *shared =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
     const VkMemoryDedicatedAllocateInfo *dedicated =
-        in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     if (shared && (shared->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT))
         add(device->handle, (uint64_t)(uintptr_t)memory, true,
             dedicated && dedicated->image != VK_NULL_HANDLE);

@@ -210,14 +210,6 @@ void soft_vk_push_all(soft_vk_device *device)
     pthread_mutex_unlock(&device->lock);
 }
 
-static const VkBaseInStructure *in_chain(const void *chain, VkStructureType type)
-{
-    const VkBaseInStructure *item = chain;
-    while (item && item->sType != type)
-        item = item->pNext;
-    return item;
-}
-
 /* Writes a copy of `info` without `export` to `out`. Only a VkSemaphoreTypeCreateInfo before it can
  * be copied; a struct of unknown size cannot, and then false leaves the answer to the driver. */
 static bool without_export(const VkSemaphoreCreateInfo *info, const VkSemaphoreTypeCreateInfo *type,
@@ -241,9 +233,9 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
                                  const VkAllocationCallbacks *callbacks, VkSemaphore *out)
 {
     const VkSemaphoreTypeCreateInfo *type =
-        (const void *)in_chain(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     const VkExportSemaphoreCreateInfo *export =
-        (const void *)in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
+        soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
     if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !device->fd_enabled) {
         VkResult plain = device->next.CreateSemaphore(handle, info, callbacks, out);
         if (plain == VK_SUCCESS) atomic_fetch_add(&soft_vk_all_semaphores, 1);

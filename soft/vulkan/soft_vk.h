@@ -105,6 +105,15 @@ void VKAPI_CALL soft_vk_destroy_image(VkDevice handle, VkImage image,
 void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
                                     const VkAllocationCallbacks *callbacks);
 
+/* The struct of that type in a pNext chain; NULL: there is none. */
+static inline const void *soft_vk_in_chain(const void *next, VkStructureType type)
+{
+    const VkBaseInStructure *item = next;
+    while (item && item->sType != type)
+        item = item->pNext;
+    return item;
+}
+
 /* image.c: what CUDA is to know of images and of the memory that they are bound to. */
 void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *info, VkImage image);
 void soft_vk_image_gone(const soft_vk_device *device, VkImage image);
