@@ -87,6 +87,8 @@ typedef struct app_host {
 void app_host_create(app *a, VkDeviceSize size, app_host *out);
 void app_host_destroy(app *a, app_host *host);
 
+/* Of a buffer that may be bound to memory which is shared as an opaque fd. */
+VkBufferCreateInfo app_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage);
 uint32_t app_memory_type(app *a, uint32_t bits, VkMemoryPropertyFlags properties);
 
 /* What a submission waits for and signals; VK_NULL_HANDLE for neither. A binary semaphore's value

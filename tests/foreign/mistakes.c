@@ -87,13 +87,7 @@ static VkDeviceMemory allocate(app *a, VkBuffer buffer, bool exportable, VkDevic
 
 static VkBuffer make_buffer(app *a, VkDeviceSize size)
 {
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = &external,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = app_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     VkBuffer buffer;
 
     VK(vkCreateBuffer(a->device, &info, NULL, &buffer));

@@ -17,15 +17,9 @@ typedef struct both {
 /* The buffer begins after so many steps of its alignment. */
 static void make_both(app *a, uint64_t size, unsigned steps, both *b)
 {
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = &external,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info =
+        app_buffer_info(size, VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     VkMemoryRequirements needs;

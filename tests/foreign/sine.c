@@ -20,14 +20,8 @@ typedef struct vertices {
 /* The program's own buffer in memory of its own; Culvert imports the memory and maps the buffer. */
 static void make_vertices(app *a, vertices *v)
 {
-    const VkExternalMemoryBufferCreateInfo external = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = &external,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo info = app_buffer_info(BYTES, VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+                                                               VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_sharing_info how = culv_vk_sharing_info_init();
     culv_vk_memory_desc import = culv_vk_memory_desc_init();
     culv_buffer_desc range = culv_buffer_desc_init();

@@ -2,6 +2,18 @@
 /* What the programs do with Vulkan again and again: submit, hand over, read back, compare. */
 #include "foreign.h"
 
+VkBufferCreateInfo app_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage)
+{
+    static const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+
+    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                .pNext = &external,
+                                .size = size,
+                                .usage = usage};
+}
+
 uint32_t app_memory_type(app *a, uint32_t bits, VkMemoryPropertyFlags properties)
 {
     VkPhysicalDeviceMemoryProperties memory;
