@@ -19,6 +19,14 @@ CASES = [
     ("a declared function that the library lacks",
      HEAD.replace("int go(void);", "int go(void);\nint culv_nothing(void);") + "    return culv_nothing();\n" + TAIL, 1),
     ("nothing of Culvert", HEAD + "    return 0;\n" + TAIL, 1),
+    ("two examples, of which one is wrong", HEAD + "    culv_device_close(0);\n    return 0;\n" + TAIL +
+     HEAD.replace("go", "come") + "    return culv_nothing();\n" + TAIL, 1),
+    ("lines of code", HEAD.replace("example", "example: 4 lines") + "    /* a\n b */\n\n    culv_device_close(0);\n    return 0;\n" + TAIL, 0),
+    ("lines that are not so many", HEAD.replace("example", "example: 3 lines") + "    culv_device_close(0);\n    return 0;\n" + TAIL, 1),
+    ("parts", "<!-- example: part of a -->\n```c\n#include <culvert/culvert.h>\nint go(void);\n```\n<!-- example: part of a -->\n"
+     "```c\nint go(void)\n{\n    culv_device_close(0);\n    return 0;\n}\n```\n", 0),
+    ("a mark that nobody knows", HEAD.replace("example", "example: twice") + "    culv_device_close(0);\n    return 0;\n" + TAIL, 1),
+    ("the output of no program", HEAD + "    culv_device_close(0);\n    return 0;\n" + TAIL + "<!-- output of x -->\n```\n```\n", 1),
     ("too many lines", HEAD + "\n" * 60 + "    culv_device_close(0);\n    return 0;\n" + TAIL, 1),
 ]
 
