@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Checks README.md, CONTRIBUTING.md and docs/*.md against each other and against the sources.
+
+  check_pages.py ROOT        links lead to files and headings that exist; what a page quotes of Culvert's messages is in
+                             the sources; the README is short, and each number of its tables is in a dated page
+  check_pages.py selftest    every check fails on a bad input made for it
+
+SPDX-License-Identifier: MIT
+"""
+import collections
+import pathlib
+import re
+import sys
+import tempfile
+
+README_LINES = 110
+LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
+
+
+def pages(root):
+    return [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def prose(text):
+    """The lines outside of code blocks, as (number, line)."""
+    code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            code = not code
+        elif not code:
+            yield number, line
+
+
+def anchors(text):
+    """The anchors that a page's headings have on GitHub."""
+    used = collections.Counter()
+    found = set()
+    for _, line in prose(text):
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1))
+            anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+            found.add(anchor + (f"-{used[anchor]}" if used[anchor] else ""))
+            used[anchor] += 1
+    return found
+
+
+def check_links(root):
+    bad, known = [], {}
+    for page in pages(root):
+        for number, line in prose(page.read_text(encoding="utf-8")):
+            for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
+                file, _, anchor = target.partition("#")
+                if re.match(r"\w+:", target):
+                    continue
+                path = (page.parent / file).resolve() if file else page.resolve()
+                if not path.exists():
+                    bad.append(f"{page.name}:{number}: there is no {target}")
+                elif anchor and path.suffix == ".md":
+                    if path not in known:
+                        known[path] = anchors(path.read_text(encoding="utf-8"))
+                    if anchor not in known[path]:
+                        bad.append(f"{page.name}:{number}: {path.name} has no heading #{anchor}")
+    return bad
+
+
+def check_quotes(root):
+    """docs/troubleshooting.md: in lines that begin with "- Culvert" or go on about it, "quotes" are of messages."""
+    page = root / "docs" / "troubleshooting.md"
+    if not page.exists():
+        return [f"there is no {page}"]
+    strings = "\n".join(path.read_text(encoding="utf-8") for folder in ("src", "soft")
+                        for path in sorted((root / folder).rglob("*.[ch]")))
+    # A message may be in several literals, one below the other.
+    strings = re.sub(r'"\s*\n\s*"', "", strings)
+    bad = []
+    for number, line in prose(page.read_text(encoding="utf-8")):
+        if re.search(r"\bCulvert\b.*:|RING_|From the twin:|WAIT_BEFORE", line) or re.search(r'Culvert: "', line):
+            for quote in re.findall(r'"([^"]+)"', line):
+                if quote not in strings:
+                    bad.append(f"{page.name}:{number}: no message has {quote!r}")
+    return bad
+
+
+def check_readme(root):
+    text = (root / "README.md").read_text(encoding="utf-8")
+    bad = []
+    lines = len(text.splitlines())
+    if lines > README_LINES:
+        bad.append(f"README.md has {lines} lines, more than {README_LINES}: two screens; the rest belongs to a page")
+    dated = [page for page in sorted((root / "docs").glob("*.md")) if re.search(r"\b20\d\d-\d\d-\d\d\b", page.read_text(encoding="utf-8"))]
+    for number, line in prose(text):
+        if not line.startswith("| ["):
+            continue
+        page = re.match(r"\| \[[^\]]*\]\(docs/([\w-]+\.md)\)", line)
+        evidence = root / "docs" / page.group(1) if page else None
+        if evidence not in dated:
+            bad.append(f"README.md:{number}: a row of the table of speeds begins with a link to a dated page")
+            continue
+        have = evidence.read_text(encoding="utf-8").replace(",", "")
+        for value in re.findall(r"\d+\.\d+", line.partition(")")[2]):
+            if not re.search(rf"(?<![\d.]){re.escape(value)}(?!\d)", have):
+                bad.append(f"README.md:{number}: {page.group(1)} has no {value}")
+    return bad
+
+
+def run(root):
+    bad = check_links(root) + check_quotes(root) + check_readme(root)
+    for line in bad:
+        print(line)
+    print(f"{len(bad)} complaints" if bad else "no complaints")
+    return 1 if bad else 0
+
+
+def selftest():
+    good = {"README.md": "# a\n[b](docs/p.md#two-words)\n| [x](docs/p.md) | 1.25 ms |\n", "CONTRIBUTING.md": "# c\n",
+            "docs/p.md": "# P\n2000-01-01: 1,001.25 is 1.25\n## Two words\n`[no](link.md)`\n",
+            "docs/troubleshooting.md": '# T\n- Culvert: "it is wrong: do this" (`X`).\n',
+            "src/a.c": 'say("is it so? "\n    "it is wrong: "\n    "do this");\n'}
+    cases = [("good", {}, 0),
+             ("no such file", {"docs/p.md": "# P\n## Two words\n[x](q.md) 2000-01-01 1.25\n"}, 1),
+             ("no such heading", {"README.md": "[b](docs/p.md#three-words)\n"}, 1),
+             ("no such message", {"src/a.c": 'say("it is right");\n'}, 1),
+             ("a long README", {"README.md": "x\n" * 200}, 1),
+             ("a number that nobody measured", {"README.md": "| [x](docs/p.md) | 1.26 ms |\n"}, 1),
+             ("a page without a date", {"docs/p.md": "# P\n1.25\n## Two words\n"}, 1)]
+    failed = 0
+    for name, changes, expected in cases:
+        with tempfile.TemporaryDirectory() as work:
+            root = pathlib.Path(work)
+            for file, text in {**good, **changes}.items():
+                (root / file).parent.mkdir(exist_ok=True)
+                (root / file).write_text(text)
+            (root / "soft").mkdir()
+            if run(root) != expected:
+                print(f"FAILED: {name}")
+                failed += 1
+    print(f"{len(cases) - failed} of {len(cases)} passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(selftest() if sys.argv[1:] == ["selftest"] else run(pathlib.Path(sys.argv[1]).resolve()))
