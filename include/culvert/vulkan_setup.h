@@ -2,12 +2,13 @@
 /* Culvert: short ways to what every program writes before it attaches its VkDevice: the physical
  * device, and what vkCreateInstance and vkCreateDevice have to be given.
  *
- *   culv_vk_merge_instance_layers(get, 0, NULL, &count, layers);     -> vkCreateInstance
- *   culv_vk_choose_physical_device(get, instance, NULL, &physical_device, &device);
- *   culv_vk_merge_device_extensions(get, instance, physical_device, api_version, 0, NULL, &count,
- *                                   names);
- *   culv_vk_merge_device_features(get, instance, physical_device, api_version, NULL, &features,
- *                                 &chain);                            -> vkCreateDevice
+ *   culv_vk_device_desc desc = culv_vk_device_desc_init();
+ *   culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers);
+ *   vkCreateInstance(..., &desc.instance);
+ *   culv_vk_choose_physical_device(get, desc.instance, NULL, &desc.physical_device, &device);
+ *   culv_vk_merge_device_extensions(&desc, 0, NULL, &num_extensions, extensions);
+ *   culv_vk_merge_device_features(&desc, NULL, &features, &chain);
+ *   vkCreateDevice(..., &desc.device);
  *   culv_vk_attach(device, &desc, &vk);
  *
  * samples/hello has whole programs. The calls below add what culvert/vulkan_device.h lists, and
@@ -34,7 +35,7 @@ CULV_EXTERN_C_BEGIN
  * NULL: then the call opens no context.
  * Errors: INVALID; NO_DEVICE, whose message says for every physical device why CUDA cannot reach it
  * (the reason is that of the best one; DEVICE_UNKNOWN when Vulkan shows no device); DRIVER, ASYNC,
- * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vulkan(). After an error nothing is written.
+ * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vulkan(). An error writes nothing.
  * Ownership: *out_device is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1 */
@@ -63,21 +64,22 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
                               const char *const *names, uint32_t *count, const char **out_names);
 
 /** Merges your device extensions with culv_vk_device_extensions() and with those of
- * culv_vk_optional_device_extensions() that the device has. api_version is
- * VkApplicationInfo::apiVersion (0: Vulkan 1.1); the device's own version may be lower. Whether the
- * device has the extensions that you name is not looked at. A program for devices that cannot share
- * (culvert/fallback.h) uses the lists themselves.
- * Errors: as culv_vk_merge_instance_extensions(); INVALID (VULKAN_VERSION: the instance has Vulkan
- * 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks one that Culvert needs; LAYER_MISSING: it
- * is software Vulkan without the twin's layer; VULKAN_VERSION: a device of Vulkan 1.0); DRIVER,
- * OUT_OF_MEMORY.
+ * culv_vk_optional_device_extensions() that the device has. desc is the descriptor that
+ * culv_vk_attach() gets later, of which get_instance_proc_addr, instance, physical_device and
+ * api_version are read: the version that counts is the lower one of api_version and the device's.
+ * Whether the device has the extensions that you name is not looked at. A program for devices that
+ * cannot share (culvert/fallback.h) uses the lists themselves.
+ * Errors: as culv_vk_merge_instance_extensions(); INVALID (STRUCT_SIZE; VULKAN_VERSION: the
+ * instance has Vulkan 1.0); UNSUPPORTED (EXTENSION_MISSING: the device lacks one that Culvert
+ * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
+ * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
  * Ownership: as there.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_merge_device_extensions(
-    PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-    VkPhysicalDevice physical_device, uint32_t api_version, uint32_t num_names,
-    const char *const *names, uint32_t *count, const char **out_names);
+CULV_EXPORT culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc,
+                                                        uint32_t num_names,
+                                                        const char *const *names, uint32_t *count,
+                                                        const char **out_names);
 
 /** Room for the feature structs that culv_vk_merge_device_features() adds to a chain. It must stay
  * where it is until vkCreateDevice has returned. */
@@ -109,8 +111,8 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE
  * there, since Vulkan allows no second one. For the others, structs of `storage` are put before the
  * chain. Everything else in the chain is left as it is. *out_chain is the new beginning, for
- * VkDeviceCreateInfo::pNext. api_version is as in culv_vk_merge_device_extensions(), whose list is
- * needed too.
+ * VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the device
+ * needs too.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VULKAN_VERSION: the instance has Vulkan 1.0);
  * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0; EXTENSION_MISSING: the device has no
  * timelineSemaphore); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
@@ -118,10 +120,9 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * Threads: any.
  * Since: 0.1
  * Source: VUID-VkDeviceCreateInfo-pNext-02830, -06532. */
-CULV_EXPORT culv_result
-culv_vk_merge_device_features(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-                              VkPhysicalDevice physical_device, uint32_t api_version, void *chain,
-                              culv_vk_device_features *storage, void **out_chain);
+CULV_EXPORT culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
+                                                      culv_vk_device_features *storage,
+                                                      void **out_chain);
 
 CULV_EXTERN_C_END
 

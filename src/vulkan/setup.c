@@ -12,25 +12,35 @@ enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
 /* The device that was asked for. */
 typedef struct asked {
     culvi_vk_instance vk;
+    VkPhysicalDevice device;
     VkPhysicalDeviceProperties properties;
     uint32_t version; /* usable: the lower one of the instance's and the device's */
     uint32_t num_offered;
     VkExtensionProperties *offered;
 } asked;
 
-static culv_result ask(const char *call, PFN_vkGetInstanceProcAddr get_proc, VkInstance instance,
-                       VkPhysicalDevice device, uint32_t api_version, asked *out)
+static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked *out)
 {
-    culv_result result =
-        culvi_vk_check_instance(call, get_proc, instance, (const void *)device, "physical_device");
-    if (result == CULV_OK) result = culvi_vk_instance_load(NULL, get_proc, instance, &out->vk);
+    culv_vk_device_desc d;
+    if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
+    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc");
     if (result != CULV_OK) return result;
-    if (api_version != 0 && api_version < VK_API_VERSION_1_1)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "%s: api_version is %u.%u; create the VkInstance with "
-                          "VkApplicationInfo::apiVersion 1.1 or later",
-                          call, VK_API_VERSION_MAJOR(api_version),
-                          VK_API_VERSION_MINOR(api_version));
+    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
+                          : d.instance == NULL             ? "instance"
+                          : d.physical_device == NULL      ? "physical_device"
+                                                           : NULL;
+    if (missing != NULL)
+        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_device_desc.%s is NULL", missing);
+    result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
+    if (result != CULV_OK) return result;
+    if (d.api_version != 0 && d.api_version < VK_API_VERSION_1_1)
+        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                          "culv_vk_device_desc.api_version is %u.%u; "
+                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+                          VK_API_VERSION_MAJOR(d.api_version), VK_API_VERSION_MINOR(d.api_version));
+    const VkPhysicalDevice device = out->device = d.physical_device;
+    const uint32_t api_version = d.api_version;
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
     if (out->properties.apiVersion < VK_API_VERSION_1_1)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
@@ -118,16 +128,13 @@ static culv_result refuse(const asked *a, const char *extension)
                       "'%s' does not offer %s; a newer graphics driver may", name, extension);
 }
 
-culv_result culv_vk_merge_device_extensions(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                            VkInstance instance, VkPhysicalDevice physical_device,
-                                            uint32_t api_version, uint32_t num_names,
+culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uint32_t num_names,
                                             const char *const *names, uint32_t *count,
                                             const char **out_names)
 {
     const char *added[2 * MAX_ADDED], *optional[MAX_ADDED];
     asked a = {0};
-    culv_result result =
-        ask(__func__, get_instance_proc_addr, instance, physical_device, api_version, &a);
+    culv_result result = ask(__func__, desc, &a);
     if (result != CULV_OK) return result;
     uint32_t num_added = culv_vk_device_extensions(a.version, MAX_ADDED, added);
     uint32_t num_optional = culv_vk_optional_device_extensions(a.version, MAX_ADDED, optional);
@@ -145,7 +152,7 @@ typedef struct wanted {
     VkBool32 timeline, synchronization2, maintenance4;
 } wanted;
 
-static wanted ask_features(const asked *a, VkPhysicalDevice device)
+static wanted ask_features(const asked *a)
 {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
@@ -167,7 +174,7 @@ static wanted ask_features(const asked *a, VkPhysicalDevice device)
         maintenance4.pNext = features.pNext;
         features.pNext = &maintenance4;
     }
-    a->vk.vkGetPhysicalDeviceFeatures2(device, &features);
+    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
     return (wanted){timeline.timelineSemaphore, synchronization2.synchronization2,
                     maintenance4.maintenance4};
 }
@@ -205,9 +212,7 @@ static void set_in_chain(void *chain, wanted *w)
     }
 }
 
-culv_result culv_vk_merge_device_features(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                          VkInstance instance, VkPhysicalDevice physical_device,
-                                          uint32_t api_version, void *chain,
+culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
                                           culv_vk_device_features *storage, void **out_chain)
 {
     asked a = {0};
@@ -218,10 +223,9 @@ culv_result culv_vk_merge_device_features(PFN_vkGetInstanceProcAddr get_instance
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
             "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
             storage->struct_size, sizeof *storage);
-    if (result == CULV_OK)
-        result = ask(__func__, get_instance_proc_addr, instance, physical_device, api_version, &a);
+    if (result == CULV_OK) result = ask(__func__, desc, &a);
     if (result != CULV_OK) return result;
-    wanted w = ask_features(&a, physical_device);
+    wanted w = ask_features(&a);
     culvi_free(a.offered);
     if (!w.timeline)
         return culvi_fail(

@@ -209,11 +209,9 @@ REFUSE(culv_vk_merge_instance_extensions, uint32_t api_version, uint32_t num_nam
        const char *const *names, uint32_t *count, const char **out_names)
 REFUSE(culv_vk_merge_instance_layers, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
        uint32_t num_names, const char *const *names, uint32_t *count, const char **out_names)
-REFUSE(culv_vk_merge_device_extensions, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-       VkInstance instance, VkPhysicalDevice physical_device, uint32_t api_version,
-       uint32_t num_names, const char *const *names, uint32_t *count, const char **out_names)
-REFUSE(culv_vk_merge_device_features, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-       VkInstance instance, VkPhysicalDevice physical_device, uint32_t api_version, void *chain,
+REFUSE(culv_vk_merge_device_extensions, const culv_vk_device_desc *desc, uint32_t num_names,
+       const char *const *names, uint32_t *count, const char **out_names)
+REFUSE(culv_vk_merge_device_features, const culv_vk_device_desc *desc, void *chain,
        culv_vk_device_features *storage, void **out_chain)
 
 /* vulkan_texture.h */

@@ -171,14 +171,24 @@ static void instance_layers(void)
     lib_close(&w);
 }
 
+static culv_vk_device_desc desc_of(PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                                   VkPhysicalDevice physical_device, uint32_t version)
+{
+    culv_vk_device_desc d = culv_vk_device_desc_init();
+    d.get_instance_proc_addr = get;
+    d.instance = instance;
+    d.physical_device = physical_device;
+    d.api_version = version;
+    return d;
+}
+
 static uint32_t merge(PFN_vkGetInstanceProcAddr get, const lib_world *w, uint32_t version,
                       uint32_t num_names, const char *const *names, const char **out)
 {
+    const culv_vk_device_desc d = desc_of(get, w->vk.instance, w->vk.physical, version);
     uint32_t count = ROOM, asked = 0;
-    LIB_OK(culv_vk_merge_device_extensions(get, w->vk.instance, w->vk.physical, version, num_names,
-                                           names, &count, out));
-    LIB_OK(culv_vk_merge_device_extensions(get, w->vk.instance, w->vk.physical, version, num_names,
-                                           names, &asked, NULL));
+    LIB_OK(culv_vk_merge_device_extensions(&d, num_names, names, &count, out));
+    LIB_OK(culv_vk_merge_device_extensions(&d, num_names, names, &asked, NULL));
     REQUIRE_EQ(asked, count);
     return count;
 }
@@ -236,16 +246,21 @@ static void device_extensions_refused(void)
     const char *names[ROOM] = {"untouched"};
     const VkInstance instance = w.vk.instance;
     uint32_t count = ROOM;
+    culv_vk_device_desc d;
 #define REFUSED(get, instance, device, version, class, why)                                        \
-    LIB_ERROR(                                                                                     \
-        culv_vk_merge_device_extensions(get, instance, device, version, 0, NULL, &count, names),   \
-        class, why)
+    d = desc_of(get, instance, device, version);                                                   \
+    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), class, why)
     REFUSED(NULL, instance, w.vk.physical, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, NULL, w.vk.physical, 0, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    LIB_SAYS("physical_device is NULL");
+    LIB_SAYS("culv_vk_device_desc.physical_device is NULL");
+    LIB_ERROR(culv_vk_merge_device_extensions(NULL, 0, NULL, &count, names), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 1;
+    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
     REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, VK_API_VERSION_1_0, CULV_ERROR_INVALID,
             CULV_REASON_VULKAN_VERSION);
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
@@ -293,9 +308,10 @@ static void device_features(void)
     culv_vk_device_features storage = culv_vk_device_features_init();
     uint32_t length = 0;
     void *chain = NULL;
+    culv_vk_device_desc d;
 #define MERGE(version, mine)                                                                       \
-    LIB_OK(culv_vk_merge_device_features(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,      \
-                                         version, mine, &storage, &chain))
+    d = desc_of(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, version);                     \
+    LIB_OK(culv_vk_merge_device_features(&d, mine, &storage, &chain))
     MERGE(VK_API_VERSION_1_3, NULL);
     REQUIRE(FIND(chain, TIMELINE_SEMAPHORE_FEATURES, &length) ==
             (const void *)&storage.timeline_semaphore);
@@ -351,9 +367,10 @@ static void device_features_refused(void)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
     void *chain = &w;
     const VkInstance instance = w.vk.instance;
+    culv_vk_device_desc d;
 #define REFUSED(get, instance, device, version, room, out, class, why)                             \
-    LIB_ERROR(culv_vk_merge_device_features(get, instance, device, version, &mine, room, out),     \
-              class, why)
+    d = desc_of(get, instance, device, version);                                                   \
+    LIB_ERROR(culv_vk_merge_device_features(&d, &mine, room, out), class, why)
     REFUSED(NULL, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, NULL, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
@@ -397,19 +414,15 @@ static void a_device_made_by_them(void)
     const char *names[ROOM];
     uint32_t count = ROOM, family = 0;
     void *chain = NULL;
-    VkPhysicalDevice physical = NULL;
-    VkDevice device = VK_NULL_HANDLE;
     culv_vk_device *vk = NULL;
     culv_vk_buffer *buffer = NULL;
     culv_vk_semaphore *timeline = NULL;
-    const VkInstance instance = w.vk.instance;
-    LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, instance, NULL, &physical,
-                                          &w.device));
-    LIB_OK(culv_vk_merge_device_extensions(vkGetInstanceProcAddr, instance, physical,
-                                           VK_API_VERSION_1_3, 0, NULL, &count, names));
-    LIB_OK(culv_vk_merge_device_features(vkGetInstanceProcAddr, instance, physical,
-                                         VK_API_VERSION_1_3, NULL, &storage, &chain));
-    LIB_OK(culv_vk_find_queue_family(vkGetInstanceProcAddr, instance, physical,
+    culv_vk_device_desc d = desc_of(vkGetInstanceProcAddr, w.vk.instance, NULL, VK_API_VERSION_1_3);
+    LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, d.instance, NULL,
+                                          &d.physical_device, &w.device));
+    LIB_OK(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names));
+    LIB_OK(culv_vk_merge_device_features(&d, NULL, &storage, &chain));
+    LIB_OK(culv_vk_find_queue_family(vkGetInstanceProcAddr, d.instance, d.physical_device,
                                      CULV_VK_QUEUE_GRAPHICS, &family));
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                            .queueFamilyIndex = family,
@@ -421,14 +434,7 @@ static void a_device_made_by_them(void)
                                      .pQueueCreateInfos = &queue,
                                      .enabledExtensionCount = count,
                                      .ppEnabledExtensionNames = names};
-    VK_OK(vkCreateDevice(physical, &info, NULL, &device));
-    culv_vk_device_desc d = culv_vk_device_desc_init();
-    d.get_instance_proc_addr = vkGetInstanceProcAddr;
-    d.instance = instance;
-    d.physical_device = physical;
-    d.device = device;
-    d.api_version = VK_API_VERSION_1_3;
-    d.num_physical_devices = 1;
+    VK_OK(vkCreateDevice(d.physical_device, &info, NULL, &d.device));
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
     const VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                    .size = 4097,
@@ -441,7 +447,7 @@ static void a_device_made_by_them(void)
     culv_vk_semaphore_destroy(&timeline);
     culv_vk_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
-    vkDestroyDevice(device, NULL);
+    vkDestroyDevice(d.device, NULL);
     lib_close(&w);
 }
 
