@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What Culvert's sources name of CUDA's driver API: types, values and functions, as NVIDIA's cuda.h
  * and cudaTypedefs.h of CUDA 13.0 have them. It stands in for those where no CUDA toolkit is
- * installed, and it is never installed. scripts/cuda-abi writes it; the test
- * abi.same_as_the_toolkit holds it against a toolkit. */
+ * installed. culvert/cuda_api.h includes it where the compiler finds no cuda.h.
+ * scripts/cuda-abi writes it; the test abi.same_as_the_toolkit holds it against a toolkit. */
 #ifndef CULVERT_ABI_CUDA_H_
 #define CULVERT_ABI_CUDA_H_
+
+#ifdef __GNUC__
+#    pragma GCC system_header /* as a toolkit's would be: it is not C99 */
+#endif
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +57,7 @@ extern "C" {
 #define CU_TRSF_SEAMLESS_CUBEMAP                             0x40
 #define CU_TRSF_SRGB                                         0x10
 
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef unsigned long long CUdeviceptr_v2;
 typedef CUdeviceptr_v2 CUdeviceptr;
@@ -61,11 +66,13 @@ typedef CUdevice_v1 CUdevice;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
+typedef struct CUlib_st *CUlibrary;
 typedef struct CUkern_st *CUkernel;
 typedef struct CUarray_st *CUarray;
 typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef struct CUevent_st *CUevent;
 typedef struct CUstream_st *CUstream;
+typedef struct CUgraphicsResource_st *CUgraphicsResource;
 typedef unsigned long long CUtexObject_v1;
 typedef CUtexObject_v1 CUtexObject;
 typedef unsigned long long CUsurfObject_v1;
@@ -77,6 +84,7 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 typedef struct CUuserObject_st *CUuserObject;
+typedef cuuint64_t CUgraphConditionalHandle;
 typedef struct CUgraphDeviceUpdatableNode_st *CUgraphDeviceNode;
 typedef struct CUgreenCtx_st *CUgreenCtx;
 typedef struct CUuuid_st {
@@ -86,6 +94,12 @@ typedef struct CUmemFabricHandle_st {
     unsigned char data[64];
 } CUmemFabricHandle_v1;
 typedef CUmemFabricHandle_v1 CUmemFabricHandle;
+typedef struct CUipcEventHandle_st {
+    char reserved[64];
+} CUipcEventHandle_v1;
+typedef struct CUipcMemHandle_st {
+    char reserved[64];
+} CUipcMemHandle_v1;
 typedef enum CUmemAttach_flags_enum {
     CU_MEM_ATTACH_GLOBAL = 1,
     CU_MEM_ATTACH_HOST = 2,
@@ -123,6 +137,53 @@ typedef enum CUevent_wait_flags_enum {
     CU_EVENT_WAIT_DEFAULT = 0,
     CU_EVENT_WAIT_EXTERNAL = 1,
 } CUevent_wait_flags;
+typedef enum CUstreamBatchMemOpType_enum {
+    CU_STREAM_MEM_OP_WAIT_VALUE_32 = 1,
+    CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2,
+    CU_STREAM_MEM_OP_WAIT_VALUE_64 = 4,
+    CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5,
+    CU_STREAM_MEM_OP_BARRIER = 6,
+    CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES = 3,
+} CUstreamBatchMemOpType;
+typedef union CUstreamBatchMemOpParams_union {
+    CUstreamBatchMemOpType operation;
+    struct CUstreamMemOpWaitValueParams_st {
+        CUstreamBatchMemOpType operation;
+        CUdeviceptr address;
+        union {
+            cuuint32_t value;
+            cuuint64_t value64;
+        };
+        unsigned int flags;
+        CUdeviceptr alias;
+    } waitValue;
+    struct CUstreamMemOpWriteValueParams_st {
+        CUstreamBatchMemOpType operation;
+        CUdeviceptr address;
+        union {
+            cuuint32_t value;
+            cuuint64_t value64;
+        };
+        unsigned int flags;
+        CUdeviceptr alias;
+    } writeValue;
+    struct CUstreamMemOpFlushRemoteWritesParams_st {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags;
+    } flushRemoteWrites;
+    struct CUstreamMemOpMemoryBarrierParams_st {
+        CUstreamBatchMemOpType operation;
+        unsigned int flags;
+    } memoryBarrier;
+    cuuint64_t pad[6];
+} CUstreamBatchMemOpParams_v1;
+typedef CUstreamBatchMemOpParams_v1 CUstreamBatchMemOpParams;
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
+    CUcontext ctx;
+    unsigned int count;
+    CUstreamBatchMemOpParams *paramArray;
+    unsigned int flags;
+} CUDA_BATCH_MEM_OP_NODE_PARAMS_v2;
 typedef enum CUstreamUpdateCaptureDependencies_flags_enum {
     CU_STREAM_ADD_CAPTURE_DEPENDENCIES = 0,
     CU_STREAM_SET_CAPTURE_DEPENDENCIES = 1,
@@ -389,12 +450,97 @@ typedef enum CUfunction_attribute_enum {
     CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE = 15,
     CU_FUNC_ATTRIBUTE_MAX = 16,
 } CUfunction_attribute;
+typedef enum CUfunc_cache_enum {
+    CU_FUNC_CACHE_PREFER_NONE = 0,
+    CU_FUNC_CACHE_PREFER_SHARED = 1,
+    CU_FUNC_CACHE_PREFER_L1 = 2,
+    CU_FUNC_CACHE_PREFER_EQUAL = 3,
+} CUfunc_cache;
 typedef enum CUmemorytype_enum {
     CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_MEMORYTYPE_ARRAY = 3,
     CU_MEMORYTYPE_UNIFIED = 4,
 } CUmemorytype;
+typedef enum CUmem_advise_enum {
+    CU_MEM_ADVISE_SET_READ_MOSTLY = 1,
+    CU_MEM_ADVISE_UNSET_READ_MOSTLY = 2,
+    CU_MEM_ADVISE_SET_PREFERRED_LOCATION = 3,
+    CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION = 4,
+    CU_MEM_ADVISE_SET_ACCESSED_BY = 5,
+    CU_MEM_ADVISE_UNSET_ACCESSED_BY = 6,
+} CUmem_advise;
+typedef enum CUmem_range_attribute_enum {
+    CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY = 1,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION = 2,
+    CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY = 3,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION = 4,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE = 5,
+    CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID = 6,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE = 7,
+    CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID = 8,
+} CUmem_range_attribute;
+typedef enum CUjit_option_enum {
+    CU_JIT_MAX_REGISTERS = 0,
+    CU_JIT_THREADS_PER_BLOCK = 1,
+    CU_JIT_WALL_TIME = 2,
+    CU_JIT_INFO_LOG_BUFFER = 3,
+    CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES = 4,
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6,
+    CU_JIT_OPTIMIZATION_LEVEL = 7,
+    CU_JIT_TARGET_FROM_CUCONTEXT = 8,
+    CU_JIT_TARGET = 9,
+    CU_JIT_FALLBACK_STRATEGY = 10,
+    CU_JIT_GENERATE_DEBUG_INFO = 11,
+    CU_JIT_LOG_VERBOSE = 12,
+    CU_JIT_GENERATE_LINE_INFO = 13,
+    CU_JIT_CACHE_MODE = 14,
+    CU_JIT_NEW_SM3X_OPT = 15,
+    CU_JIT_FAST_COMPILE = 16,
+    CU_JIT_GLOBAL_SYMBOL_NAMES = 17,
+    CU_JIT_GLOBAL_SYMBOL_ADDRESSES = 18,
+    CU_JIT_GLOBAL_SYMBOL_COUNT = 19,
+    CU_JIT_LTO = 20,
+    CU_JIT_FTZ = 21,
+    CU_JIT_PREC_DIV = 22,
+    CU_JIT_PREC_SQRT = 23,
+    CU_JIT_FMA = 24,
+    CU_JIT_REFERENCED_KERNEL_NAMES = 25,
+    CU_JIT_REFERENCED_KERNEL_COUNT = 26,
+    CU_JIT_REFERENCED_VARIABLE_NAMES = 27,
+    CU_JIT_REFERENCED_VARIABLE_COUNT = 28,
+    CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES = 29,
+    CU_JIT_POSITION_INDEPENDENT_CODE = 30,
+    CU_JIT_MIN_CTA_PER_SM = 31,
+    CU_JIT_MAX_THREADS_PER_BLOCK = 32,
+    CU_JIT_OVERRIDE_DIRECTIVE_VALUES = 33,
+    CU_JIT_SPLIT_COMPILE = 34,
+    CU_JIT_NUM_OPTIONS = 35,
+} CUjit_option;
+typedef enum CUjitInputType_enum {
+    CU_JIT_INPUT_CUBIN = 0,
+    CU_JIT_INPUT_PTX = 1,
+    CU_JIT_INPUT_FATBINARY = 2,
+    CU_JIT_INPUT_OBJECT = 3,
+    CU_JIT_INPUT_LIBRARY = 4,
+    CU_JIT_INPUT_NVVM = 5,
+    CU_JIT_NUM_INPUT_TYPES = 6,
+} CUjitInputType;
+typedef struct CUlinkState_st *CUlinkState;
+typedef enum CUlimit_enum {
+    CU_LIMIT_STACK_SIZE = 0,
+    CU_LIMIT_PRINTF_FIFO_SIZE = 1,
+    CU_LIMIT_MALLOC_HEAP_SIZE = 2,
+    CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH = 3,
+    CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
+    CU_LIMIT_MAX_L2_FETCH_GRANULARITY = 5,
+    CU_LIMIT_PERSISTING_L2_CACHE_SIZE = 6,
+    CU_LIMIT_SHMEM_SIZE = 7,
+    CU_LIMIT_CIG_ENABLED = 8,
+    CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED = 9,
+    CU_LIMIT_MAX = 10,
+} CUlimit;
 typedef enum CUresourcetype_enum {
     CU_RESOURCE_TYPE_ARRAY = 0,
     CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
@@ -442,6 +588,20 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
     CUcontext ctx;
 } CUDA_KERNEL_NODE_PARAMS_v2;
 typedef CUDA_KERNEL_NODE_PARAMS_v2 CUDA_KERNEL_NODE_PARAMS;
+typedef struct CUDA_KERNEL_NODE_PARAMS_v3_st {
+    CUfunction func;
+    unsigned int gridDimX;
+    unsigned int gridDimY;
+    unsigned int gridDimZ;
+    unsigned int blockDimX;
+    unsigned int blockDimY;
+    unsigned int blockDimZ;
+    unsigned int sharedMemBytes;
+    void **kernelParams;
+    void **extra;
+    CUkernel kern;
+    CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS_v3;
 typedef struct CUDA_MEMSET_NODE_PARAMS_st {
     CUdeviceptr dst;
     size_t pitch;
@@ -451,11 +611,36 @@ typedef struct CUDA_MEMSET_NODE_PARAMS_st {
     size_t height;
 } CUDA_MEMSET_NODE_PARAMS_v1;
 typedef CUDA_MEMSET_NODE_PARAMS_v1 CUDA_MEMSET_NODE_PARAMS;
+typedef struct CUDA_MEMSET_NODE_PARAMS_v2_st {
+    CUdeviceptr dst;
+    size_t pitch;
+    unsigned int value;
+    unsigned int elementSize;
+    size_t width;
+    size_t height;
+    CUcontext ctx;
+} CUDA_MEMSET_NODE_PARAMS_v2;
 typedef struct CUDA_HOST_NODE_PARAMS_st {
     CUhostFn fn;
     void *userData;
 } CUDA_HOST_NODE_PARAMS_v1;
 typedef CUDA_HOST_NODE_PARAMS_v1 CUDA_HOST_NODE_PARAMS;
+typedef struct CUDA_HOST_NODE_PARAMS_v2_st {
+    CUhostFn fn;
+    void *userData;
+} CUDA_HOST_NODE_PARAMS_v2;
+typedef enum CUgraphConditionalNodeType_enum {
+    CU_GRAPH_COND_TYPE_IF = 0,
+    CU_GRAPH_COND_TYPE_WHILE = 1,
+    CU_GRAPH_COND_TYPE_SWITCH = 2,
+} CUgraphConditionalNodeType;
+typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
+    CUgraphConditionalHandle handle;
+    CUgraphConditionalNodeType type;
+    unsigned int size;
+    CUgraph *phGraph_out;
+    CUcontext ctx;
+} CUDA_CONDITIONAL_NODE_PARAMS;
 typedef enum CUgraphNodeType_enum {
     CU_GRAPH_NODE_TYPE_KERNEL = 0,
     CU_GRAPH_NODE_TYPE_MEMCPY = 1,
@@ -582,6 +767,8 @@ typedef struct CUlaunchConfig_st {
     CUlaunchAttribute *attrs;
     unsigned int numAttrs;
 } CUlaunchConfig;
+typedef CUlaunchAttributeID CUkernelNodeAttrID;
+typedef CUlaunchAttributeValue CUkernelNodeAttrValue_v1;
 typedef enum CUstreamCaptureStatus_enum {
     CU_STREAM_CAPTURE_STATUS_NONE = 0,
     CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
@@ -592,6 +779,8 @@ typedef enum CUstreamCaptureMode_enum {
     CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
     CU_STREAM_CAPTURE_MODE_RELAXED = 2,
 } CUstreamCaptureMode;
+typedef CUlaunchAttributeID CUstreamAttrID;
+typedef CUlaunchAttributeValue CUstreamAttrValue_v1;
 typedef enum CUdriverProcAddress_flags_enum {
     CU_GET_PROC_ADDRESS_DEFAULT = 0,
     CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
@@ -630,6 +819,11 @@ typedef struct CUctxCreateParams_st {
     int numExecAffinityParams;
     CUctxCigParam *cigParams;
 } CUctxCreateParams;
+typedef enum CUlibraryOption_enum {
+    CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE = 0,
+    CU_LIBRARY_BINARY_IS_PRESERVED = 1,
+    CU_LIBRARY_NUM_OPTIONS = 2,
+} CUlibraryOption;
 typedef enum cudaError_enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
@@ -741,6 +935,8 @@ typedef enum CUdevice_P2PAttribute_enum {
     CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED = 4,
     CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED = 5,
 } CUdevice_P2PAttribute;
+typedef void(CUDA_CB *CUstreamCallback)(CUstream hStream, CUresult status, void *userData);
+typedef size_t(CUDA_CB *CUoccupancyB2DSize)(int blockSize);
 typedef struct CUDA_MEMCPY2D_st {
     size_t srcXInBytes;
     size_t srcY;
@@ -816,6 +1012,12 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     size_t Depth;
 } CUDA_MEMCPY3D_PEER_v1;
 typedef CUDA_MEMCPY3D_PEER_v1 CUDA_MEMCPY3D_PEER;
+typedef struct CUDA_MEMCPY_NODE_PARAMS_st {
+    int flags;
+    int reserved;
+    CUcontext copyCtx;
+    CUDA_MEMCPY3D copyParams;
+} CUDA_MEMCPY_NODE_PARAMS;
 typedef struct CUDA_ARRAY_DESCRIPTOR_st {
     size_t Width;
     size_t Height;
@@ -844,6 +1046,11 @@ typedef struct CUDA_ARRAY_SPARSE_PROPERTIES_st {
     unsigned int reserved[4];
 } CUDA_ARRAY_SPARSE_PROPERTIES_v1;
 typedef CUDA_ARRAY_SPARSE_PROPERTIES_v1 CUDA_ARRAY_SPARSE_PROPERTIES;
+typedef struct CUDA_ARRAY_MEMORY_REQUIREMENTS_st {
+    size_t size;
+    size_t alignment;
+    unsigned int reserved[4];
+} CUDA_ARRAY_MEMORY_REQUIREMENTS_v1;
 typedef struct CUDA_RESOURCE_DESC_st {
     CUresourcetype resType;
     union {
@@ -1050,12 +1257,22 @@ typedef struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st {
     unsigned int numExtSems;
 } CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1;
 typedef CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 CUDA_EXT_SEM_SIGNAL_NODE_PARAMS;
+typedef struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st {
+    CUexternalSemaphore *extSemArray;
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray;
+    unsigned int numExtSems;
+} CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2;
 typedef struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_st {
     CUexternalSemaphore *extSemArray;
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray;
     unsigned int numExtSems;
 } CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1;
 typedef CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1 CUDA_EXT_SEM_WAIT_NODE_PARAMS;
+typedef struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st {
+    CUexternalSemaphore *extSemArray;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray;
+    unsigned int numExtSems;
+} CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2;
 typedef unsigned long long CUmemGenericAllocationHandle_v1;
 typedef CUmemGenericAllocationHandle_v1 CUmemGenericAllocationHandle;
 typedef enum CUmemAllocationHandleType_enum {
@@ -1223,6 +1440,72 @@ typedef struct CUmemPoolPtrExportData_st {
     unsigned char reserved[64];
 } CUmemPoolPtrExportData_v1;
 typedef CUmemPoolPtrExportData_v1 CUmemPoolPtrExportData;
+typedef struct CUDA_MEM_ALLOC_NODE_PARAMS_v1_st {
+    CUmemPoolProps poolProps;
+    const CUmemAccessDesc *accessDescs;
+    size_t accessDescCount;
+    size_t bytesize;
+    CUdeviceptr dptr;
+} CUDA_MEM_ALLOC_NODE_PARAMS_v1;
+typedef CUDA_MEM_ALLOC_NODE_PARAMS_v1 CUDA_MEM_ALLOC_NODE_PARAMS;
+typedef struct CUDA_MEM_ALLOC_NODE_PARAMS_v2_st {
+    CUmemPoolProps poolProps;
+    const CUmemAccessDesc *accessDescs;
+    size_t accessDescCount;
+    size_t bytesize;
+    CUdeviceptr dptr;
+} CUDA_MEM_ALLOC_NODE_PARAMS_v2;
+typedef struct CUDA_MEM_FREE_NODE_PARAMS_st {
+    CUdeviceptr dptr;
+} CUDA_MEM_FREE_NODE_PARAMS;
+typedef enum CUgraphMem_attribute_enum {
+    CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0,
+    CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
+    CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
+    CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
+} CUgraphMem_attribute;
+typedef enum CUgraphChildGraphNodeOwnership_enum {
+    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE = 0,
+    CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE = 1,
+} CUgraphChildGraphNodeOwnership;
+typedef struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
+    CUgraph graph;
+    CUgraphChildGraphNodeOwnership ownership;
+} CUDA_CHILD_GRAPH_NODE_PARAMS;
+typedef struct CUDA_EVENT_RECORD_NODE_PARAMS_st {
+    CUevent event;
+} CUDA_EVENT_RECORD_NODE_PARAMS;
+typedef struct CUDA_EVENT_WAIT_NODE_PARAMS_st {
+    CUevent event;
+} CUDA_EVENT_WAIT_NODE_PARAMS;
+typedef struct CUgraphNodeParams_st {
+    CUgraphNodeType type;
+    int reserved0[3];
+    union {
+        long long reserved1[29];
+        CUDA_KERNEL_NODE_PARAMS_v3 kernel;
+        CUDA_MEMCPY_NODE_PARAMS memcpy;
+        CUDA_MEMSET_NODE_PARAMS_v2 memset;
+        CUDA_HOST_NODE_PARAMS_v2 host;
+        CUDA_CHILD_GRAPH_NODE_PARAMS graph;
+        CUDA_EVENT_WAIT_NODE_PARAMS eventWait;
+        CUDA_EVENT_RECORD_NODE_PARAMS eventRecord;
+        CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2 extSemSignal;
+        CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2 extSemWait;
+        CUDA_MEM_ALLOC_NODE_PARAMS_v2 alloc;
+        CUDA_MEM_FREE_NODE_PARAMS free;
+        CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 memOp;
+        CUDA_CONDITIONAL_NODE_PARAMS conditional;
+    };
+    long long reserved2;
+} CUgraphNodeParams;
+typedef enum CUflushGPUDirectRDMAWritesScope_enum {
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER = 100,
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES = 200,
+} CUflushGPUDirectRDMAWritesScope;
+typedef enum CUflushGPUDirectRDMAWritesTarget_enum {
+    CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX = 0,
+} CUflushGPUDirectRDMAWritesTarget;
 typedef enum CUuserObject_flags_enum {
     CU_USER_OBJECT_NO_DESTRUCTOR_SYNC = 1,
 } CUuserObject_flags;
@@ -1239,6 +1522,11 @@ typedef enum CUmoduleLoadingMode_enum {
     CU_MODULE_EAGER_LOADING = 1,
     CU_MODULE_LAZY_LOADING = 2,
 } CUmoduleLoadingMode;
+typedef enum CUfunctionLoadingState_enum {
+    CU_FUNCTION_LOADING_STATE_UNLOADED = 0,
+    CU_FUNCTION_LOADING_STATE_LOADED = 1,
+    CU_FUNCTION_LOADING_STATE_MAX = 2,
+} CUfunctionLoadingState;
 typedef enum CUlogLevel_enum {
     CU_LOG_LEVEL_ERROR = 0,
     CU_LOG_LEVEL_WARNING = 1,
@@ -1258,6 +1546,10 @@ typedef CUresult(CUDAAPI *PFN_cuDeviceGetUuid_v11040)(CUuuid *uuid, CUdevice_v1 
 typedef CUresult(CUDAAPI *PFN_cuDeviceGetLuid_v10000)(char *luid, unsigned int *deviceNodeMask,
                                                       CUdevice_v1 dev);
 typedef CUresult(CUDAAPI *PFN_cuDeviceTotalMem_v3020)(size_t *bytes, CUdevice_v1 dev);
+typedef CUresult(CUDAAPI *PFN_cuDeviceGetTexture1DLinearMaxWidth_v11010)(size_t *maxWidthInElements,
+                                                                         CUarray_format format,
+                                                                         unsigned numChannels,
+                                                                         CUdevice_v1 dev);
 typedef CUresult(CUDAAPI *PFN_cuDeviceGetAttribute_v2000)(int *pi, CUdevice_attribute attrib,
                                                           CUdevice_v1 dev);
 typedef CUresult(CUDAAPI *PFN_cuDeviceSetMemPool_v11020)(CUdevice_v1 dev, CUmemoryPool pool);
@@ -1288,15 +1580,44 @@ typedef CUresult(CUDAAPI *PFN_cuCtxGetCurrent_v4000)(CUcontext *pctx);
 typedef CUresult(CUDAAPI *PFN_cuCtxGetDevice_v2000)(CUdevice_v1 *device);
 typedef CUresult(CUDAAPI *PFN_cuCtxGetDevice_v13000)(CUdevice *device, CUcontext ctx);
 typedef CUresult(CUDAAPI *PFN_cuCtxGetFlags_v7000)(unsigned int *flags);
+typedef CUresult(CUDAAPI *PFN_cuCtxSetFlags_v12010)(unsigned int flags);
 typedef CUresult(CUDAAPI *PFN_cuCtxSynchronize_v2000)(void);
 typedef CUresult(CUDAAPI *PFN_cuCtxSynchronize_v13000)(CUcontext ctx);
+typedef CUresult(CUDAAPI *PFN_cuCtxSetLimit_v3010)(CUlimit limit, size_t value);
+typedef CUresult(CUDAAPI *PFN_cuCtxGetLimit_v3010)(size_t *pvalue, CUlimit limit);
+typedef CUresult(CUDAAPI *PFN_cuCtxGetCacheConfig_v3020)(CUfunc_cache *pconfig);
+typedef CUresult(CUDAAPI *PFN_cuCtxSetCacheConfig_v3020)(CUfunc_cache config);
 typedef CUresult(CUDAAPI *PFN_cuCtxGetApiVersion_v3020)(CUcontext ctx, unsigned int *version);
 typedef CUresult(CUDAAPI *PFN_cuCtxGetStreamPriorityRange_v5050)(int *leastPriority,
                                                                  int *greatestPriority);
+typedef CUresult(CUDAAPI *PFN_cuCtxResetPersistingL2Cache_v11000)(void);
 typedef CUresult(CUDAAPI *PFN_cuModuleLoad_v2000)(CUmodule *module, const char *fname);
+typedef CUresult(CUDAAPI *PFN_cuModuleLoadData_v2000)(CUmodule *module, const void *image);
+typedef CUresult(CUDAAPI *PFN_cuModuleLoadDataEx_v2010)(CUmodule *module, const void *image,
+                                                        unsigned int numOptions,
+                                                        CUjit_option *options, void **optionValues);
+typedef CUresult(CUDAAPI *PFN_cuModuleLoadFatBinary_v2000)(CUmodule *module, const void *fatCubin);
 typedef CUresult(CUDAAPI *PFN_cuModuleUnload_v2000)(CUmodule hmod);
 typedef CUresult(CUDAAPI *PFN_cuModuleGetFunction_v2000)(CUfunction *hfunc, CUmodule hmod,
                                                          const char *name);
+typedef CUresult(CUDAAPI *PFN_cuModuleGetGlobal_v3020)(CUdeviceptr_v2 *dptr, size_t *bytes,
+                                                       CUmodule hmod, const char *name);
+typedef CUresult(CUDAAPI *PFN_cuModuleGetFunctionCount_v12040)(unsigned int *count, CUmodule hmod);
+typedef CUresult(CUDAAPI *PFN_cuModuleEnumerateFunctions_v12040)(CUfunction *functions,
+                                                                 unsigned int numFunctions,
+                                                                 CUmodule mod);
+typedef CUresult(CUDAAPI *PFN_cuLinkCreate_v6050)(unsigned int numOptions, CUjit_option *options,
+                                                  void **optionValues, CUlinkState *stateOut);
+typedef CUresult(CUDAAPI *PFN_cuLinkAddData_v6050)(CUlinkState state, CUjitInputType type,
+                                                   void *data, size_t size, const char *name,
+                                                   unsigned int numOptions, CUjit_option *options,
+                                                   void **optionValues);
+typedef CUresult(CUDAAPI *PFN_cuLinkAddFile_v6050)(CUlinkState state, CUjitInputType type,
+                                                   const char *path, unsigned int numOptions,
+                                                   CUjit_option *options, void **optionValues);
+typedef CUresult(CUDAAPI *PFN_cuLinkComplete_v5050)(CUlinkState state, void **cubinOut,
+                                                    size_t *sizeOut);
+typedef CUresult(CUDAAPI *PFN_cuLinkDestroy_v5050)(CUlinkState state);
 typedef CUresult(CUDAAPI *PFN_cuMemGetInfo_v3020)(size_t *free, size_t *total);
 typedef CUresult(CUDAAPI *PFN_cuMemAlloc_v3020)(CUdeviceptr_v2 *dptr, size_t bytesize);
 typedef CUresult(CUDAAPI *PFN_cuMemAllocPitch_v3020)(CUdeviceptr_v2 *dptr, size_t *pPitch,
@@ -1315,6 +1636,16 @@ typedef CUresult(CUDAAPI *PFN_cuMemAllocManaged_v6000)(CUdeviceptr_v2 *dptr, siz
                                                        unsigned int flags);
 typedef CUresult(CUDAAPI *PFN_cuDeviceGetByPCIBusId_v4010)(CUdevice_v1 *dev, const char *pciBusId);
 typedef CUresult(CUDAAPI *PFN_cuDeviceGetPCIBusId_v4010)(char *pciBusId, int len, CUdevice_v1 dev);
+typedef CUresult(CUDAAPI *PFN_cuIpcGetEventHandle_v4010)(CUipcEventHandle_v1 *pHandle,
+                                                         CUevent event);
+typedef CUresult(CUDAAPI *PFN_cuIpcOpenEventHandle_v4010)(CUevent *phEvent,
+                                                          CUipcEventHandle_v1 handle);
+typedef CUresult(CUDAAPI *PFN_cuIpcGetMemHandle_v4010)(CUipcMemHandle_v1 *pHandle,
+                                                       CUdeviceptr_v2 dptr);
+typedef CUresult(CUDAAPI *PFN_cuIpcOpenMemHandle_v11000)(CUdeviceptr_v2 *pdptr,
+                                                         CUipcMemHandle_v1 handle,
+                                                         unsigned int Flags);
+typedef CUresult(CUDAAPI *PFN_cuIpcCloseMemHandle_v4010)(CUdeviceptr_v2 dptr);
 typedef CUresult(CUDAAPI *PFN_cuMemHostRegister_v6050)(void *p, size_t bytesize,
                                                        unsigned int Flags);
 typedef CUresult(CUDAAPI *PFN_cuMemHostUnregister_v4000)(void *p);
@@ -1326,6 +1657,11 @@ typedef CUresult(CUDAAPI *PFN_cuArrayGetSparseProperties_v11010)(
     CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUarray array);
 typedef CUresult(CUDAAPI *PFN_cuMipmappedArrayGetSparseProperties_v11010)(
     CUDA_ARRAY_SPARSE_PROPERTIES_v1 *sparseProperties, CUmipmappedArray mipmap);
+typedef CUresult(CUDAAPI *PFN_cuArrayGetMemoryRequirements_v11060)(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUarray array, CUdevice device);
+typedef CUresult(CUDAAPI *PFN_cuMipmappedArrayGetMemoryRequirements_v11060)(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS_v1 *memoryRequirements, CUmipmappedArray mipmap,
+    CUdevice device);
 typedef CUresult(CUDAAPI *PFN_cuArrayGetPlane_v11020)(CUarray *pPlaneArray, CUarray hArray,
                                                       unsigned int planeIdx);
 typedef CUresult(CUDAAPI *PFN_cuArrayDestroy_v2000)(CUarray hArray);
@@ -1398,6 +1734,17 @@ typedef CUresult(CUDAAPI *PFN_cuMemPoolImportPointer_v11020)(CUdeviceptr_v2 *ptr
 typedef CUresult(CUDAAPI *PFN_cuPointerGetAttribute_v4000)(void *data,
                                                            CUpointer_attribute attribute,
                                                            CUdeviceptr_v2 ptr);
+typedef CUresult(CUDAAPI *PFN_cuMemAdvise_v8000)(CUdeviceptr_v2 devPtr, size_t count,
+                                                 CUmem_advise advice, CUdevice_v1 device);
+typedef CUresult(CUDAAPI *PFN_cuMemAdvise_v12020)(CUdeviceptr_v2 devPtr, size_t count,
+                                                  CUmem_advise advice, CUmemLocation_v1 location);
+typedef CUresult(CUDAAPI *PFN_cuMemRangeGetAttribute_v8000)(void *data, size_t dataSize,
+                                                            CUmem_range_attribute attribute,
+                                                            CUdeviceptr_v2 devPtr, size_t count);
+typedef CUresult(CUDAAPI *PFN_cuMemRangeGetAttributes_v8000)(void **data, size_t *dataSizes,
+                                                             CUmem_range_attribute *attributes,
+                                                             size_t numAttributes,
+                                                             CUdeviceptr_v2 devPtr, size_t count);
 typedef CUresult(CUDAAPI *PFN_cuMulticastCreate_v12010)(CUmemGenericAllocationHandle *mcHandle,
                                                         const CUmulticastObjectProp *prop);
 typedef CUresult(CUDAAPI *PFN_cuMulticastAddDevice_v12010)(CUmemGenericAllocationHandle mcHandle,
@@ -1448,6 +1795,15 @@ typedef CUresult(CUDAAPI *PFN_cuImportExternalSemaphore_v10000)(
 typedef CUresult(CUDAAPI *PFN_cuDestroyExternalSemaphore_v10000)(CUexternalSemaphore extSem);
 typedef CUresult(CUDAAPI *PFN_cuFuncGetAttribute_v2020)(int *pi, CUfunction_attribute attrib,
                                                         CUfunction hfunc);
+typedef CUresult(CUDAAPI *PFN_cuFuncSetAttribute_v9000)(CUfunction hfunc,
+                                                        CUfunction_attribute attrib, int value);
+typedef CUresult(CUDAAPI *PFN_cuFuncSetCacheConfig_v3000)(CUfunction hfunc, CUfunc_cache config);
+typedef CUresult(CUDAAPI *PFN_cuFuncGetName_v12030)(const char **name, CUfunction hfunc);
+typedef CUresult(CUDAAPI *PFN_cuFuncGetParamInfo_v12040)(CUfunction func, size_t paramIndex,
+                                                         size_t *paramOffset, size_t *paramSize);
+typedef CUresult(CUDAAPI *PFN_cuFuncIsLoaded_v12040)(CUfunctionLoadingState *state,
+                                                     CUfunction hfunc);
+typedef CUresult(CUDAAPI *PFN_cuFuncLoad_v12040)(CUfunction hfunc);
 typedef CUresult(CUDAAPI *PFN_cuGraphCreate_v10000)(CUgraph *phGraph, unsigned int flags);
 typedef CUresult(CUDAAPI *PFN_cuGraphAddKernelNode_v10000)(
     CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
@@ -1486,9 +1842,34 @@ typedef CUresult(CUDAAPI *PFN_cuGraphHostNodeGetParams_v10000)(
     CUgraphNode hNode, CUDA_HOST_NODE_PARAMS_v1 *nodeParams);
 typedef CUresult(CUDAAPI *PFN_cuGraphHostNodeSetParams_v10000)(
     CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddChildGraphNode_v10000)(CUgraphNode *phGraphNode,
+                                                               CUgraph hGraph,
+                                                               const CUgraphNode *dependencies,
+                                                               size_t numDependencies,
+                                                               CUgraph childGraph);
+typedef CUresult(CUDAAPI *PFN_cuGraphChildGraphNodeGetGraph_v10000)(CUgraphNode hNode,
+                                                                    CUgraph *phGraph);
 typedef CUresult(CUDAAPI *PFN_cuGraphAddEmptyNode_v10000)(CUgraphNode *phGraphNode, CUgraph hGraph,
                                                           const CUgraphNode *dependencies,
                                                           size_t numDependencies);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddEventRecordNode_v11010)(CUgraphNode *phGraphNode,
+                                                                CUgraph hGraph,
+                                                                const CUgraphNode *dependencies,
+                                                                size_t numDependencies,
+                                                                CUevent event);
+typedef CUresult(CUDAAPI *PFN_cuGraphEventRecordNodeGetEvent_v11010)(CUgraphNode hNode,
+                                                                     CUevent *event_out);
+typedef CUresult(CUDAAPI *PFN_cuGraphEventRecordNodeSetEvent_v11010)(CUgraphNode hNode,
+                                                                     CUevent event);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddEventWaitNode_v11010)(CUgraphNode *phGraphNode,
+                                                              CUgraph hGraph,
+                                                              const CUgraphNode *dependencies,
+                                                              size_t numDependencies,
+                                                              CUevent event);
+typedef CUresult(CUDAAPI *PFN_cuGraphEventWaitNodeGetEvent_v11010)(CUgraphNode hNode,
+                                                                   CUevent *event_out);
+typedef CUresult(CUDAAPI *PFN_cuGraphEventWaitNodeSetEvent_v11010)(CUgraphNode hNode,
+                                                                   CUevent event);
 typedef CUresult(CUDAAPI *PFN_cuGraphAddExternalSemaphoresSignalNode_v11020)(
     CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
     size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams);
@@ -1566,6 +1947,15 @@ typedef CUresult(CUDAAPI *PFN_cuGraphExecMemsetNodeSetParams_v10020)(
     CUcontext ctx);
 typedef CUresult(CUDAAPI *PFN_cuGraphExecHostNodeSetParams_v10020)(
     CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphExecChildGraphNodeSetParams_v11010)(CUgraphExec hGraphExec,
+                                                                         CUgraphNode hNode,
+                                                                         CUgraph childGraph);
+typedef CUresult(CUDAAPI *PFN_cuGraphExecEventRecordNodeSetEvent_v11010)(CUgraphExec hGraphExec,
+                                                                         CUgraphNode hNode,
+                                                                         CUevent event);
+typedef CUresult(CUDAAPI *PFN_cuGraphExecEventWaitNodeSetEvent_v11010)(CUgraphExec hGraphExec,
+                                                                       CUgraphNode hNode,
+                                                                       CUevent event);
 typedef CUresult(CUDAAPI *PFN_cuGraphExecExternalSemaphoresSignalNodeSetParams_v11020)(
     CUgraphExec hGraphExec, CUgraphNode hNode,
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1 *nodeParams);
@@ -1578,12 +1968,74 @@ typedef CUresult(CUDAAPI *PFN_cuGraphExecUpdate_v10020)(CUgraphExec hGraphExec, 
                                                         CUgraphExecUpdateResult *updateResult_out);
 typedef CUresult(CUDAAPI *PFN_cuGraphExecUpdate_v12000)(CUgraphExec hGraphExec, CUgraph hGraph,
                                                         CUgraphExecUpdateResultInfo *resultInfo);
+typedef CUresult(CUDAAPI *PFN_cuGraphKernelNodeCopyAttributes_v11000)(CUgraphNode dst,
+                                                                      CUgraphNode src);
+typedef CUresult(CUDAAPI *PFN_cuGraphKernelNodeGetAttribute_v11000)(
+    CUgraphNode hNode, CUkernelNodeAttrID attr, CUkernelNodeAttrValue_v1 *value_out);
+typedef CUresult(CUDAAPI *PFN_cuGraphKernelNodeSetAttribute_v11000)(
+    CUgraphNode hNode, CUkernelNodeAttrID attr, const CUkernelNodeAttrValue_v1 *value);
+typedef CUresult(CUDAAPI *PFN_cuGraphDebugDotPrint_v11030)(CUgraph hGraph, const char *path,
+                                                           unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddMemAllocNode_v11040)(
+    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+    size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphMemAllocNodeGetParams_v11040)(
+    CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddMemFreeNode_v11040)(CUgraphNode *phGraphNode,
+                                                            CUgraph hGraph,
+                                                            const CUgraphNode *dependencies,
+                                                            size_t numDependencies,
+                                                            CUdeviceptr dptr);
+typedef CUresult(CUDAAPI *PFN_cuGraphMemFreeNodeGetParams_v11040)(CUgraphNode hNode,
+                                                                  CUdeviceptr *dptr_out);
 typedef CUresult(CUDAAPI *PFN_cuGraphNodeSetEnabled_v11060)(CUgraphExec hGraphExec,
                                                             CUgraphNode hNode,
                                                             unsigned int isEnabled);
 typedef CUresult(CUDAAPI *PFN_cuGraphNodeGetEnabled_v11060)(CUgraphExec hGraphExec,
                                                             CUgraphNode hNode,
                                                             unsigned int *isEnabled);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddNode_v12020)(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                                     const CUgraphNode *dependencies,
+                                                     size_t numDependencies,
+                                                     CUgraphNodeParams *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphAddNode_v12030)(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                                     const CUgraphNode *dependencies,
+                                                     const CUgraphEdgeData *dependencyData,
+                                                     size_t numDependencies,
+                                                     CUgraphNodeParams *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphNodeSetParams_v12020)(CUgraphNode hNode,
+                                                           CUgraphNodeParams *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphExecNodeSetParams_v12020)(CUgraphExec hGraphExec,
+                                                               CUgraphNode hNode,
+                                                               CUgraphNodeParams *nodeParams);
+typedef CUresult(CUDAAPI *PFN_cuGraphConditionalHandleCreate_v12030)(
+    CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx,
+    unsigned int defaultLaunchValue, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuDeviceGraphMemTrim_v11040)(CUdevice device);
+typedef CUresult(CUDAAPI *PFN_cuDeviceGetGraphMemAttribute_v11040)(CUdevice device,
+                                                                   CUgraphMem_attribute attr,
+                                                                   void *value);
+typedef CUresult(CUDAAPI *PFN_cuDeviceSetGraphMemAttribute_v11040)(CUdevice device,
+                                                                   CUgraphMem_attribute attr,
+                                                                   void *value);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050)(
+    int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags_v7000)(
+    int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxPotentialBlockSize_v6050)(
+    int *minGridSize, int *blockSize, CUfunction func,
+    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxPotentialBlockSizeWithFlags_v7000)(
+    int *minGridSize, int *blockSize, CUfunction func,
+    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit,
+    unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyAvailableDynamicSMemPerBlock_v10020)(
+    size_t *dynamicSmemSize, CUfunction func, int numBlocks, int blockSize);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxPotentialClusterSize_v11070)(
+    int *clusterSize, CUfunction func, const CUlaunchConfig *config);
+typedef CUresult(CUDAAPI *PFN_cuOccupancyMaxActiveClusters_v11070)(int *numClusters,
+                                                                   CUfunction func,
+                                                                   const CUlaunchConfig *config);
 typedef CUresult(CUDAAPI *PFN_cuTexObjectCreate_v5000)(
     CUtexObject_v1 *pTexObject, const CUDA_RESOURCE_DESC_v1 *pResDesc,
     const CUDA_TEXTURE_DESC_v1 *pTexDesc, const CUDA_RESOURCE_VIEW_DESC_v1 *pResViewDesc);
@@ -1608,6 +2060,16 @@ typedef CUresult(CUDAAPI *PFN_cuDeviceGetP2PAttribute_v8000)(int *value,
                                                              CUdevice_P2PAttribute attrib,
                                                              CUdevice_v1 srcDevice,
                                                              CUdevice_v1 dstDevice);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsUnregisterResource_v3000)(CUgraphicsResource resource);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsSubResourceGetMappedArray_v3000)(
+    CUarray *pArray, CUgraphicsResource resource, unsigned int arrayIndex, unsigned int mipLevel);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsResourceGetMappedMipmappedArray_v5000)(
+    CUmipmappedArray *pMipmappedArray, CUgraphicsResource resource);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsResourceGetMappedPointer_v3020)(
+    CUdeviceptr_v2 *pDevPtr, size_t *pSize, CUgraphicsResource resource);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsResourceSetMapFlags_v6050)(CUgraphicsResource resource,
+                                                                   unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuFuncGetModule_v11000)(CUmodule *hmod, CUfunction hfunc);
 typedef CUresult(CUDAAPI *PFN_cuGetProcAddress_v11030)(const char *symbol, void **pfn,
                                                        int driverVersion, cuuint64_t flags);
 typedef CUresult(CUDAAPI *PFN_cuGetProcAddress_v12000)(const char *symbol, void **pfn,
@@ -1619,6 +2081,23 @@ typedef CUresult(CUDAAPI *PFN_cuMemcpyDtoH_v3020)(void *dstHost, CUdeviceptr_v2 
                                                   size_t ByteCount);
 typedef CUresult(CUDAAPI *PFN_cuMemcpyDtoD_v3020)(CUdeviceptr_v2 dstDevice,
                                                   CUdeviceptr_v2 srcDevice, size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyDtoA_v3020)(CUarray dstArray, size_t dstOffset,
+                                                  CUdeviceptr_v2 srcDevice, size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyAtoD_v3020)(CUdeviceptr_v2 dstDevice, CUarray srcArray,
+                                                  size_t srcOffset, size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyHtoA_v3020)(CUarray dstArray, size_t dstOffset,
+                                                  const void *srcHost, size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyAtoH_v3020)(void *dstHost, CUarray srcArray, size_t srcOffset,
+                                                  size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyAtoA_v3020)(CUarray dstArray, size_t dstOffset,
+                                                  CUarray srcArray, size_t srcOffset,
+                                                  size_t ByteCount);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyHtoAAsync_v3020)(CUarray dstArray, size_t dstOffset,
+                                                       const void *srcHost, size_t ByteCount,
+                                                       CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuMemcpyAtoHAsync_v3020)(void *dstHost, CUarray srcArray,
+                                                       size_t srcOffset, size_t ByteCount,
+                                                       CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuMemcpy2D_v3020)(const CUDA_MEMCPY2D_v2 *pCopy);
 typedef CUresult(CUDAAPI *PFN_cuMemcpy2DUnaligned_v3020)(const CUDA_MEMCPY2D_v2 *pCopy);
 typedef CUresult(CUDAAPI *PFN_cuMemcpy3D_v3020)(const CUDA_MEMCPY3D_v2 *pCopy);
@@ -1640,6 +2119,12 @@ typedef CUresult(CUDAAPI *PFN_cuMemsetD16_v3020)(CUdeviceptr_v2 dstDevice, unsig
                                                  size_t N);
 typedef CUresult(CUDAAPI *PFN_cuMemsetD32_v3020)(CUdeviceptr_v2 dstDevice, unsigned int ui,
                                                  size_t N);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D8_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                  unsigned char uc, size_t Width, size_t Height);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D16_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                   unsigned short us, size_t Width, size_t Height);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D32_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                   unsigned int ui, size_t Width, size_t Height);
 typedef CUresult(CUDAAPI *PFN_cuMemcpy_v4000)(CUdeviceptr_v2 dst, CUdeviceptr_v2 src,
                                               size_t ByteCount);
 typedef CUresult(CUDAAPI *PFN_cuMemcpyAsync_v4000)(CUdeviceptr_v2 dst, CUdeviceptr_v2 src,
@@ -1661,12 +2146,26 @@ typedef CUresult(CUDAAPI *PFN_cuMemsetD16Async_v3020)(CUdeviceptr_v2 dstDevice, 
                                                       size_t N, CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuMemsetD32Async_v3020)(CUdeviceptr_v2 dstDevice, unsigned int ui,
                                                       size_t N, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D8Async_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                       unsigned char uc, size_t Width,
+                                                       size_t Height, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D16Async_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                        unsigned short us, size_t Width,
+                                                        size_t Height, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuMemsetD2D32Async_v3020)(CUdeviceptr_v2 dstDevice, size_t dstPitch,
+                                                        unsigned int ui, size_t Width,
+                                                        size_t Height, CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuStreamGetPriority_v5050)(CUstream hStream, int *priority);
 typedef CUresult(CUDAAPI *PFN_cuStreamGetFlags_v5050)(CUstream hStream, unsigned int *flags);
 typedef CUresult(CUDAAPI *PFN_cuStreamGetCtx_v9020)(CUstream hStream, CUcontext *pctx);
 typedef CUresult(CUDAAPI *PFN_cuStreamGetDevice_v12080)(CUstream hStream, CUdevice *device);
 typedef CUresult(CUDAAPI *PFN_cuStreamWaitEvent_v3020)(CUstream hStream, CUevent hEvent,
                                                        unsigned int Flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamAddCallback_v5000)(CUstream hStream,
+                                                         CUstreamCallback callback, void *userData,
+                                                         unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamAttachMemAsync_v6000)(CUstream hStream, CUdeviceptr_v2 dptr,
+                                                            size_t length, unsigned int flags);
 typedef CUresult(CUDAAPI *PFN_cuStreamQuery_v2000)(CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuStreamSynchronize_v2000)(CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuEventRecord_v2000)(CUevent hEvent, CUstream hStream);
@@ -1682,11 +2181,32 @@ typedef CUresult(CUDAAPI *PFN_cuLaunchKernelEx_v11060)(const CUlaunchConfig *con
                                                        void **kernelParams, void **extra);
 typedef CUresult(CUDAAPI *PFN_cuLaunchHostFunc_v10000)(CUstream hStream, CUhostFn fn,
                                                        void *userData);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsMapResources_v3000)(unsigned int count,
+                                                            CUgraphicsResource *resources,
+                                                            CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsUnmapResources_v3000)(unsigned int count,
+                                                              CUgraphicsResource *resources,
+                                                              CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuStreamWriteValue32_v11070)(CUstream stream, CUdeviceptr_v2 addr,
+                                                           cuuint32_t value, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamWaitValue32_v11070)(CUstream stream, CUdeviceptr_v2 addr,
+                                                          cuuint32_t value, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamWriteValue64_v11070)(CUstream stream, CUdeviceptr_v2 addr,
+                                                           cuuint64_t value, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamWaitValue64_v11070)(CUstream stream, CUdeviceptr_v2 addr,
+                                                          cuuint64_t value, unsigned int flags);
+typedef CUresult(CUDAAPI *PFN_cuStreamBatchMemOp_v11070)(CUstream stream, unsigned int count,
+                                                         CUstreamBatchMemOpParams *paramArray,
+                                                         unsigned int flags);
 typedef CUresult(CUDAAPI *PFN_cuMemPrefetchAsync_v8000)(CUdeviceptr_v2 devPtr, size_t count,
                                                         CUdevice_v1 dstDevice, CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuMemPrefetchAsync_v12020)(CUdeviceptr_v2 devPtr, size_t count,
                                                          CUmemLocation_v1 location,
                                                          unsigned int flags, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuLaunchCooperativeKernel_v9000)(
+    CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
+    unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
+    unsigned int sharedMemBytes, CUstream hStream, void **kernelParams);
 typedef CUresult(CUDAAPI *PFN_cuSignalExternalSemaphoresAsync_v10000)(
     const CUexternalSemaphore *extSemArray,
     const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1 *paramsArray, unsigned int numExtSems,
@@ -1697,6 +2217,9 @@ typedef CUresult(CUDAAPI *PFN_cuWaitExternalSemaphoresAsync_v10000)(
     CUstream stream);
 typedef CUresult(CUDAAPI *PFN_cuStreamBeginCapture_v10010)(CUstream hStream,
                                                            CUstreamCaptureMode mode);
+typedef CUresult(CUDAAPI *PFN_cuStreamBeginCaptureToGraph_v12030)(
+    CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
+    const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode);
 typedef CUresult(CUDAAPI *PFN_cuStreamEndCapture_v10000)(CUstream hStream, CUgraph *phGraph);
 typedef CUresult(CUDAAPI *PFN_cuStreamIsCapturing_v10000)(CUstream hStream,
                                                           CUstreamCaptureStatus *captureStatus);
@@ -1720,6 +2243,12 @@ typedef CUresult(CUDAAPI *PFN_cuGraphInstantiateWithParams_v12000)(
     CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
 typedef CUresult(CUDAAPI *PFN_cuGraphUpload_v11010)(CUgraphExec hGraph, CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuGraphLaunch_v10000)(CUgraphExec hGraph, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuStreamCopyAttributes_v11000)(CUstream dstStream,
+                                                             CUstream srcStream);
+typedef CUresult(CUDAAPI *PFN_cuStreamGetAttribute_v11000)(CUstream hStream, CUstreamAttrID attr,
+                                                           CUstreamAttrValue_v1 *value);
+typedef CUresult(CUDAAPI *PFN_cuStreamSetAttribute_v11000)(CUstream hStream, CUstreamAttrID attr,
+                                                           const CUstreamAttrValue_v1 *param);
 typedef CUresult(CUDAAPI *PFN_cuMemMapArrayAsync_v11010)(CUarrayMapInfo_v1 *mapInfoList,
                                                          unsigned int count, CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuMemFreeAsync_v11020)(CUdeviceptr_v2 dptr, CUstream hStream);
@@ -1727,6 +2256,8 @@ typedef CUresult(CUDAAPI *PFN_cuMemAllocAsync_v11020)(CUdeviceptr_v2 *dptr, size
                                                       CUstream hStream);
 typedef CUresult(CUDAAPI *PFN_cuMemAllocFromPoolAsync_v11020)(CUdeviceptr_v2 *dptr, size_t bytesize,
                                                               CUmemoryPool pool, CUstream hStream);
+typedef CUresult(CUDAAPI *PFN_cuFlushGPUDirectRDMAWrites_v11030)(
+    CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope);
 typedef CUresult(CUDAAPI *PFN_cuUserObjectCreate_v11030)(CUuserObject *object_out, void *ptr,
                                                          CUhostFn destroy,
                                                          unsigned int initialRefcount,
@@ -1743,7 +2274,41 @@ typedef CUresult(CUDAAPI *PFN_cuMemGetHandleForAddressRange_v11070)(void *handle
                                                                     size_t size,
                                                                     CUmemRangeHandleType handleType,
                                                                     unsigned long long flags);
+typedef CUresult(CUDAAPI *PFN_cuLibraryLoadData_v12000)(
+    CUlibrary *library, const void *code, CUjit_option *jitOptions, void **jitOptionsValues,
+    unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
+    unsigned int numLibraryOptions);
+typedef CUresult(CUDAAPI *PFN_cuLibraryLoadFromFile_v12000)(
+    CUlibrary *library, const char *fileName, CUjit_option *jitOptions, void **jitOptionsValues,
+    unsigned int numJitOptions, CUlibraryOption *libraryOptions, void **libraryOptionValues,
+    unsigned int numLibraryOptions);
+typedef CUresult(CUDAAPI *PFN_cuLibraryUnload_v12000)(CUlibrary library);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetKernel_v12000)(CUkernel *pKernel, CUlibrary library,
+                                                         const char *name);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetModule_v12000)(CUmodule *pMod, CUlibrary library);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetKernelCount_v12040)(unsigned int *count, CUlibrary lib);
+typedef CUresult(CUDAAPI *PFN_cuLibraryEnumerateKernels_v12040)(CUkernel *kernels,
+                                                                unsigned int numKernels,
+                                                                CUlibrary lib);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetFunction_v12000)(CUfunction *pFunc, CUkernel kernel);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetLibrary_v12050)(CUlibrary *pLib, CUkernel kernel);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetGlobal_v12000)(CUdeviceptr *dptr, size_t *bytes,
+                                                         CUlibrary library, const char *name);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetManaged_v12000)(CUdeviceptr *dptr, size_t *bytes,
+                                                          CUlibrary library, const char *name);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetAttribute_v12000)(int *pi, CUfunction_attribute attrib,
+                                                           CUkernel kernel, CUdevice dev);
+typedef CUresult(CUDAAPI *PFN_cuKernelSetAttribute_v12000)(CUfunction_attribute attrib, int val,
+                                                           CUkernel kernel, CUdevice dev);
+typedef CUresult(CUDAAPI *PFN_cuKernelSetCacheConfig_v12000)(CUkernel kernel, CUfunc_cache config,
+                                                             CUdevice dev);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetName_v12030)(const char **name, CUkernel hfunc);
+typedef CUresult(CUDAAPI *PFN_cuKernelGetParamInfo_v12040)(CUkernel kernel, size_t paramIndex,
+                                                           size_t *paramOffset, size_t *paramSize);
+typedef CUresult(CUDAAPI *PFN_cuLibraryGetUnifiedFunction_v12000)(void **fptr, CUlibrary library,
+                                                                  const char *symbol);
 typedef CUresult(CUDAAPI *PFN_cuCtxRecordEvent_v12050)(CUcontext hCtx, CUevent hEvent);
+typedef CUresult(CUDAAPI *PFN_cuCtxWaitEvent_v12050)(CUcontext hCtx, CUevent hEvent);
 typedef CUresult(CUDAAPI *PFN_cuStreamGetCtx_v12050)(CUstream hStream, CUcontext *pctx,
                                                      CUgreenCtx *pGreenCtx);
 typedef CUresult(CUDAAPI *PFN_cuLogsRegisterCallback_v12090)(CUlogsCallback callbackFunc,

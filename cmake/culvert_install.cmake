@@ -15,7 +15,9 @@ install(TARGETS culvert_shared culvert_static EXPORT culvertTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/culvert DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN abi EXCLUDE)
+# What culvert/cuda_api.h includes where there is no CUDA toolkit. In the source tree a header there includes abi/cuda.h.
+install(FILES ${CULVERT_CUDA_ABI_DIR}/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/culvert/abi)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(EXPORT culvertTargets NAMESPACE culvert:: DESTINATION ${culvert_config_dir})

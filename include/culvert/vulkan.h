@@ -5,11 +5,16 @@
  * In your own Vulkan program, do this:
  *   1. Call vkCreateInstance with culv_vk_instance_extensions()
  *      and culv_vk_instance_layers().                                       vulkan_device.h
- *   2. Let culv_vk_rank_physical_devices() pick a device that CUDA can reach.
+ *      culv_vk_merge_instance_layers() adds them to your own.               vulkan_setup.h
+ *   2. Let culv_vk_choose_physical_device() choose a device that CUDA can
+ *      reach and open it, or culv_vk_rank_physical_devices() tell what
+ *      there is, and culv_device_open_for_vulkan() open it.
  *   3. Call vkCreateDevice with culv_vk_device_extensions() and the
  *      timelineSemaphore feature (for rings and ...barrier2 structs also
- *      synchronization2). culv_vk_find_queue_family() finds a family.       vulkan_ring.h
- *   4. Call culv_device_open_for_vulkan() and culv_vk_attach().
+ *      synchronization2). culv_vk_merge_device_extensions() and
+ *      culv_vk_merge_device_features() add them to your own.
+ *      culv_vk_find_queue_family() finds a family.                          vulkan_ring.h
+ *   4. Call culv_vk_attach().
  *   5. Check whether a buffer or an image can be shared, and how.           vulkan_check.h
  *      Share memory and what is in it:                                      vulkan_memory.h
  *      let Culvert make it: culv_vk_buffer_create(), culv_vk_image_create();
@@ -38,6 +43,7 @@
 #include "vulkan_memory.h"
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
+#include "vulkan_setup.h"
 #include "vulkan_texture.h"
 #include "vulkan_vmm.h"
 

@@ -144,7 +144,8 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
  * VK_EXT_external_memory_host: buffers in host memory (culv_vk_buffer_create_desc::host_memory),
  * and a fallback copies without a detour. VK_EXT_external_memory_dma_buf: exports as dma-bufs.
  * VK_KHR_maintenance4, below Vulkan 1.3 and with its feature: memory requirements are known before
- * a resource exists (culvert/vulkan_check.h).
+ * a resource exists (culvert/vulkan_check.h). VK_KHR_synchronization2, below Vulkan 1.3 and with
+ * its feature: culv_vk_ring_submit(), and the ...barrier2 structs.
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.

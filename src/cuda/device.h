@@ -5,6 +5,7 @@
 
 #include "base/platform.h"
 #include "cuda/driver.h"
+#include "culvert/cuda_api.h"
 #include "culvert/memory.h"
 
 #include <stdatomic.h>
@@ -27,6 +28,12 @@ typedef struct culvi_granularity {
     int32_t numa_node;
     uint64_t bytes;
 } culvi_granularity;
+
+/* Zero behind what this library fills, for callers with a later header. */
+typedef union culvi_cuda_table {
+    culv_cuda_api api;
+    unsigned char room[CULV_CUDA_API_ROOM];
+} culvi_cuda_table;
 
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object that the caller made from it */
@@ -57,6 +64,10 @@ struct culv_device {
     /* The driver's answer for each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
     atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
+    /* The driver's functions for the caller, filled when they are first asked for: cuda_api.c. One
+     * for the legacy default stream, one for that of each thread. */
+    culvi_cuda_table tables[2];
+    atomic_bool tables_filled[2];
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif

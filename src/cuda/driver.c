@@ -66,18 +66,22 @@ static void *open_library(culv_driver kind, culvi_text *text)
     return module;
 }
 
-static bool resolve(const culvi_cuda *cuda, const char *name, int version, void *out, size_t size)
+static bool resolve_with(const culvi_cuda *cuda, const char *name, int version, cuuint64_t flags,
+                         void *out, size_t size)
 {
     void *address = NULL;
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     memset(out, 0, size);
     /* Success with a NULL address happens: a symbol known and not there for this version. */
-    if (cuda->get_proc(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) !=
-            CUDA_SUCCESS ||
-        address == NULL)
+    if (cuda->get_proc(name, &address, version, flags, &status) != CUDA_SUCCESS || address == NULL)
         return false;
     memcpy(out, &address, size);
     return true;
+}
+
+static bool resolve(const culvi_cuda *cuda, const char *name, int version, void *out, size_t size)
+{
+    return resolve_with(cuda, name, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, out, size);
 }
 
 enum { REQUIRED = 1, OPTIONAL = 0 };
@@ -161,6 +165,15 @@ void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(v
 {
     void (*proc)(void) = NULL;
     resolve(cuda, name, version, &proc, sizeof proc);
+    return proc;
+}
+
+void (*culvi_cuda_proc_per_thread(const culvi_cuda *cuda, const char *name, int version))(void)
+{
+    void (*proc)(void) = NULL;
+    /* Forms for a thread's stream came with CUDA 7.0, whatever the version of the legacy form. */
+    resolve_with(cuda, name, version > 7000 ? version : 7000,
+                 CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &proc, sizeof proc);
     return proc;
 }
 

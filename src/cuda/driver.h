@@ -28,6 +28,8 @@ typedef struct culvi_cuda {
 culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason);
 void culvi_cuda_close(culvi_cuda *cuda);
 void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
+/* The form of a function whose stream 0 is the calling thread's default stream. */
+void (*culvi_cuda_proc_per_thread(const culvi_cuda *cuda, const char *name, int version))(void);
 const char *culvi_driver_name(culv_driver kind);
 
 /* Loads the twin's library. NULL: `text` says where Culvert looked for it and what to do. */

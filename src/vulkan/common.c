@@ -153,12 +153,15 @@ uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, cons
 uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
                                             const char **out_names)
 {
-    const char *names[3];
+    const char *names[4];
     uint32_t count = 0;
     names[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if (CULVI_HANDLE_TYPES & 1 << CULV_HANDLE_DMA_BUF_FD)
         names[count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
-    if (api_version < VK_API_VERSION_1_3) names[count++] = VK_KHR_MAINTENANCE_4_EXTENSION_NAME;
+    if (api_version < VK_API_VERSION_1_3) {
+        names[count++] = VK_KHR_MAINTENANCE_4_EXTENSION_NAME;
+        names[count++] = VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME;
+    }
     return list(names, count, capacity, out_names);
 }
 

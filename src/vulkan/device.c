@@ -89,8 +89,9 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
 }
 
-static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                      VkPhysicalDevice device, culv_vk_candidate *out)
+culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                     VkPhysicalDevice device, const char *name, uint32_t *count,
+                                     VkExtensionProperties **out)
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
@@ -104,8 +105,20 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
         culvi_free(list);
         return culvi_fail_vk(voice, NULL, r, "vkEnumerateDeviceExtensionProperties",
                              CULV_REASON_DRIVER_REFUSED,
-                             "the extensions of '%s' could not be listed", out->name);
+                             "the extensions of '%s' could not be listed", name);
     }
+    *count = n;
+    *out = list;
+    return CULV_OK;
+}
+
+static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                      VkPhysicalDevice device, culv_vk_candidate *out)
+{
+    uint32_t n = 0;
+    VkExtensionProperties *list = NULL;
+    culv_result result = culvi_vk_list_extensions(voice, vk, device, out->name, &n, &list);
+    if (result != CULV_OK) return result;
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
@@ -302,8 +315,22 @@ free_devices:
     return result;
 }
 
-static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
-                                  VkInstance instance, const void *third, const char *third_name)
+culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
+                                VkInstance instance, culv_driver driver, uint32_t *count,
+                                culv_vk_candidate **out)
+{
+    culvi_probe probe;
+    culvi_vk_instance vk;
+    culv_result result = culvi_vk_instance_load(voice, get_proc, instance, &vk);
+    if (result == CULV_OK) result = culvi_probe_open(voice, driver, &probe);
+    if (result != CULV_OK) return result;
+    result = candidates(voice, &vk, &probe, count, out);
+    culvi_probe_close(&probe);
+    return result;
+}
+
+culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
+                                    VkInstance instance, const void *third, const char *third_name)
 {
     const char *what = get_proc == NULL   ? "get_instance_proc_addr"
                        : instance == NULL ? "instance"
@@ -319,20 +346,14 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
 {
     culv_device_desc d;
     culvi_voice voice;
-    culvi_probe probe;
-    culvi_vk_instance vk;
     culv_vk_candidate *list = NULL;
     uint32_t n = 0;
-    culv_result result = check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr,
-                                        instance, count, "count");
+    culv_result result = culvi_vk_check_instance("culv_vk_rank_physical_devices",
+                                                 get_instance_proc_addr, instance, count, "count");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
     if (result != CULV_OK) return result;
     culvi_voice_init(&voice, &d.log, d.label);
-    result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
-    if (result == CULV_OK) result = culvi_probe_open(&voice, d.driver, &probe);
-    if (result != CULV_OK) return result;
-    result = candidates(&voice, &vk, &probe, &n, &list);
-    culvi_probe_close(&probe);
+    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
     if (result != CULV_OK) return result;
     for (uint32_t i = 0; out != NULL && i < n && i < *count; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
@@ -376,9 +397,9 @@ culv_result culv_device_open_for_vulkan(PFN_vkGetInstanceProcAddr get_instance_p
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
     culv_result result =
-        check_instance("culv_device_open_for_vulkan", get_instance_proc_addr, instance,
-                       out == NULL ? NULL : (const void *)physical_device,
-                       out == NULL ? "out" : "physical_device");
+        culvi_vk_check_instance("culv_device_open_for_vulkan", get_instance_proc_addr, instance,
+                                out == NULL ? NULL : (const void *)physical_device,
+                                out == NULL ? "out" : "physical_device");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
     if (result != CULV_OK) return result;
     culvi_voice_init(&voice, &d.log, d.label);

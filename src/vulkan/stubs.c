@@ -6,6 +6,7 @@
 #include "culvert/vulkan_check.h"
 #include "culvert/vulkan_fallback.h"
 #include "culvert/vulkan_ring.h"
+#include "culvert/vulkan_setup.h"
 #include "culvert/vulkan_texture.h"
 #include "culvert/vulkan_vmm.h"
 
@@ -40,6 +41,9 @@ STRUCT(VkImageCreateInfo)
 STRUCT(VkImageMemoryBarrier)
 STRUCT(VkImageMemoryBarrier2)
 STRUCT(VkMemoryRequirements)
+STRUCT(VkPhysicalDeviceMaintenance4Features)
+STRUCT(VkPhysicalDeviceSynchronization2Features)
+STRUCT(VkPhysicalDeviceTimelineSemaphoreFeatures)
 STRUCT(VkSamplerCreateInfo)
 STRUCT(VkSemaphoreSubmitInfo)
 NUMBER(VkBool32)
@@ -196,6 +200,19 @@ DESTROY(culv_vk_semaphore_destroy, culv_vk_semaphore **semaphore)
 DESTROY(culv_vk_semaphore_destroy_after, culv_vk_semaphore **semaphore, CUstream last_use)
 NOTHING(VkSemaphore, culv_vk_semaphore_handle, const culv_vk_semaphore *semaphore)
 NOTHING(culv_semaphore *, culv_vk_semaphore_cuda, const culv_vk_semaphore *semaphore)
+
+/* vulkan_setup.h */
+REFUSE(culv_vk_choose_physical_device, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+       VkInstance instance, const culv_device_desc *desc, VkPhysicalDevice *out_physical_device,
+       culv_device **out_device)
+REFUSE(culv_vk_merge_instance_extensions, uint32_t api_version, uint32_t num_names,
+       const char *const *names, uint32_t *count, const char **out_names)
+REFUSE(culv_vk_merge_instance_layers, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+       uint32_t num_names, const char *const *names, uint32_t *count, const char **out_names)
+REFUSE(culv_vk_merge_device_extensions, const culv_vk_device_desc *desc, uint32_t num_names,
+       const char *const *names, uint32_t *count, const char **out_names)
+REFUSE(culv_vk_merge_device_features, const culv_vk_device_desc *desc, void *chain,
+       culv_vk_device_features *storage, void **out_chain)
 
 /* vulkan_texture.h */
 REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler,

@@ -68,6 +68,16 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
                                       uint32_t *count, VkPhysicalDevice **out);
 culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 VkPhysicalDevice device, uint32_t *out);
+culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                     VkPhysicalDevice device, const char *name, uint32_t *count,
+                                     VkExtensionProperties **out);
+/* All devices of an instance, examined and ranked. */
+culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
+                                VkInstance instance, culv_driver driver, uint32_t *count,
+                                culv_vk_candidate **out);
+/* Refuses a NULL among a call's first three arguments. */
+culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
+                                    VkInstance instance, const void *third, const char *third_name);
 /* Fills in a candidate except its match. */
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
                              VkPhysicalDevice device, culv_vk_candidate *out);

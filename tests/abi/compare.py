@@ -43,6 +43,10 @@ def members(body):
         if depth > 0:
             inner += letter
         elif letter == ";":
+            if inner and part.split() in (["union"], ["struct"]):  # without a name: its members are the struct's own
+                names += members(inner)
+                part = inner = ""
+                continue
             name = re.search(r"(?:\(\*|CUDA_CB \*)?(\w+)(?:\[[^\]]*\])*\)?(?:\(.*\))?\s*$", part).group(1)
             names.append(name)
             names += [f"{name}.{each}" for each in members(inner)] if inner else []

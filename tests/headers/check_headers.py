@@ -23,7 +23,9 @@ PARTS = ["Errors", "Ownership", "Threads", "Since"]
 NEEDED = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*|libgcc_s|libasan|libubsan|libtsan)\.so\.\d+$")
 # Included by the other headers alone; nothing else may be pulled into the core ones.
 FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
-OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart)(_\w+)?\.h")
+OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart|cuda_api)(_\w+)?\.h")
+# The library fills these and hands out pointers to them, so that nobody begins with an empty one.
+HANDED_OUT = ["culv_cuda_api"]
 
 
 def blank_comments(text):
@@ -100,7 +102,7 @@ def check_structs(header):
         sized = re.search(r"\bstruct_size\b", body) is not None
         if (name.endswith("_desc") or sized) and not sized_first:
             bad.append(f"{where}: the first member of {name} must be size_t struct_size")
-        if (name.endswith("_desc") or sized) and f"{name}_init" not in header.inlines:
+        if (name.endswith("_desc") or sized) and name not in HANDED_OUT and f"{name}_init" not in header.inlines:
             bad.append(f"{where}: {name} has no static inline {name}_init()")
         if re.search(r"\b_?[Aa]tomic\b|\b_Atomic\b", body):
             bad.append(f"{where}: {name} has an atomic member; public structs have none")
@@ -208,6 +210,7 @@ def check_needed(library):
 
 def check_installed(root, prefix):
     public = {p.name for p in (root / "include" / "culvert").glob("*.h")}
+    public |= {"abi/cuda.h"} if (root / "abi" / "cuda.h").exists() else set()
     include = pathlib.Path(prefix) / "include"
     found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}
     wanted = {f"culvert/{name}" for name in public}
@@ -218,11 +221,16 @@ def check_installed(root, prefix):
 def check_compile(root, compiler, standard, cuda_include, flags):
     bad = []
     suffix = ".cpp" if "++" in standard else ".c"
+    toolkit = ["-isystem", cuda_include]
+    # cuda_api.h brings its own cuda.h where there is none; with a toolkit's, names depend on the default stream.
+    ways = [(header, []) for header in headers(root) if header.path.name != "cudart.h"]
     for header in headers(root):
-        cuda = ["-isystem", cuda_include] if header.path.name == "cudart.h" else []
-        if cuda and not (pathlib.Path(cuda_include) / "cuda_runtime_api.h").exists():
-            print(f"cudart.h is left out: no cuda_runtime_api.h in {cuda_include}")
-            continue
+        if header.path.name in ["cudart.h", "cuda_api.h"]:
+            if not (pathlib.Path(cuda_include) / "cuda_runtime_api.h").exists():
+                print(f"{header.path.name} is left out: no cuda_runtime_api.h in {cuda_include}")
+                continue
+            ways += [(header, toolkit), (header, [*toolkit, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"])]
+    for header, cuda in ways:
         with tempfile.TemporaryDirectory() as work:
             source = pathlib.Path(work) / ("alone" + suffix)
             # Twice, for the include guard.

@@ -154,6 +154,9 @@ typedef struct lib_lies {
     uint32_t node_mask;
     /* Lists a first device that is this one, but for a UUID that is nobody's */
     VkPhysicalDevice stranger_like;
+    bool no_devices;   /* the instance lists none */
+    const char *hides; /* an extension that no device offers */
+    bool no_timeline_feature;
     bool no_timelines;       /* the device lacks their functions */
     bool requires_dedicated; /* of every buffer and image */
     bool prefers_dedicated;  /* the same */

@@ -45,6 +45,10 @@ static VkPhysicalDevice real(VkPhysicalDevice device)
 static VKAPI_ATTR VkResult VKAPI_CALL lying_devices(VkInstance instance, uint32_t *count,
                                                     VkPhysicalDevice *devices)
 {
+    if (lib_lying.no_devices) {
+        *count = 0;
+        return VK_SUCCESS;
+    }
     if (devices == NULL || *count == 0) {
         VkResult r = vkEnumeratePhysicalDevices(instance, count, NULL);
         ++*count;
@@ -60,8 +64,12 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_devices(VkInstance instance, uint32_
 static VKAPI_ATTR VkResult VKAPI_CALL lying_extensions(VkPhysicalDevice device, const char *layer,
                                                        uint32_t *count, VkExtensionProperties *out)
 {
-    if (!lib_lying.plays_dma_bufs)
-        return vkEnumerateDeviceExtensionProperties(real(device), layer, count, out);
+    if (!lib_lying.plays_dma_bufs) {
+        VkResult r = vkEnumerateDeviceExtensionProperties(real(device), layer, count, out);
+        for (uint32_t i = 0; out != NULL && lib_lying.hides != NULL && i < *count; i++)
+            if (strcmp(out[i].extensionName, lib_lying.hides) == 0) out[i].extensionName[0] = '-';
+        return r;
+    }
     /* One more than there are. */
     uint32_t rest = out != NULL ? *count - 1 : 0;
     VkResult r = vkEnumerateDeviceExtensionProperties(real(device), layer, &rest, out);
@@ -98,6 +106,10 @@ static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device,
                                                  VkPhysicalDeviceFeatures2 *out)
 {
     vkGetPhysicalDeviceFeatures2(real(device), out);
+    if (!lib_lying.no_timeline_feature) return;
+    for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES)
+            ((VkPhysicalDeviceTimelineSemaphoreFeatures *)(void *)s)->timelineSemaphore = VK_FALSE;
 }
 
 static void spoil_features(VkExternalMemoryProperties *properties)
@@ -378,8 +390,13 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
     if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
     if (lib_lying.group_size != 0 && strcmp(name, "vkEnumeratePhysicalDeviceGroups") == 0)
         return (PFN_vkVoidFunction)lying_groups;
-    if (lib_lying.plays_dma_bufs && strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
+    if ((lib_lying.plays_dma_bufs || lib_lying.hides != NULL) &&
+        strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
         return (PFN_vkVoidFunction)lying_extensions;
+    if (lib_lying.no_devices && strcmp(name, "vkEnumeratePhysicalDevices") == 0)
+        return (PFN_vkVoidFunction)lying_devices;
+    if (lib_lying.no_timeline_feature && strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0)
+        return (PFN_vkVoidFunction)lying_features;
     if (lib_lying.second_type != 0 && strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0)
         return (PFN_vkVoidFunction)lying_memory_types;
     if (lib_lying.stranger_like != VK_NULL_HANDLE) {

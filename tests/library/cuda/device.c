@@ -454,6 +454,7 @@ static const test_case cases[] = {
     {.name = "context.current_is_left_alone", .run = current_context_is_left_alone},
     {.name = NULL},
 };
-extern const test_case attach_cases[], identity_cases[], luid_cases[];
-const test_case *const test_suite_tables[] = {cases, attach_cases, identity_cases, luid_cases,
-                                              NULL};
+extern const test_case attach_cases[], setup_cases[], identity_cases[], luid_cases[],
+    cuda_api_cases[];
+const test_case *const test_suite_tables[] = {
+    cases, attach_cases, setup_cases, identity_cases, luid_cases, cuda_api_cases, NULL};

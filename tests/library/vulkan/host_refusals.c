@@ -286,6 +286,8 @@ static void what_can_be_enabled(void)
         REQUIRE(lists(versions[i], VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME));
         REQUIRE_EQ(lists(versions[i], VK_KHR_MAINTENANCE_4_EXTENSION_NAME),
                    versions[i] < VK_API_VERSION_1_3);
+        REQUIRE_EQ(lists(versions[i], VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME),
+                   versions[i] < VK_API_VERSION_1_3);
         /* Nothing twice. */
         uint32_t needed = culv_vk_device_extensions(versions[i], 8, required);
         for (uint32_t k = 0; k < needed; k++)

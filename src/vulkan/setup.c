@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Short ways: the physical device, and what instances and devices are created with. */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/text.h"
+#include "vulkan/vk.h"
+
+#include <string.h>
+
+enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
+
+/* The device that was asked for. */
+typedef struct asked {
+    culvi_vk_instance vk;
+    VkPhysicalDevice device;
+    VkPhysicalDeviceProperties properties;
+    uint32_t version; /* usable: the lower one of the instance's and the device's */
+    uint32_t num_offered;
+    VkExtensionProperties *offered;
+} asked;
+
+static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked *out)
+{
+    culv_vk_device_desc d;
+    if (desc == NULL) return culvi_fail_null(NULL, call, "desc");
+    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_vk_device_desc");
+    if (result != CULV_OK) return result;
+    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
+                          : d.instance == NULL             ? "instance"
+                          : d.physical_device == NULL      ? "physical_device"
+                                                           : NULL;
+    if (missing != NULL)
+        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_device_desc.%s is NULL", missing);
+    result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
+    if (result != CULV_OK) return result;
+    if (d.api_version != 0 && d.api_version < VK_API_VERSION_1_1)
+        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                          "culv_vk_device_desc.api_version is %u.%u; "
+                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+                          VK_API_VERSION_MAJOR(d.api_version), VK_API_VERSION_MINOR(d.api_version));
+    const VkPhysicalDevice device = out->device = d.physical_device;
+    const uint32_t api_version = d.api_version;
+    out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
+    if (out->properties.apiVersion < VK_API_VERSION_1_1)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
+                          out->properties.deviceName);
+    out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
+    if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
+    return culvi_vk_list_extensions(NULL, &out->vk, device, out->properties.deviceName,
+                                    &out->num_offered, &out->offered);
+}
+
+static bool offers(const asked *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->num_offered; i++)
+        if (strcmp(a->offered[i].extensionName, name) == 0) return true;
+    return false;
+}
+
+static bool among(const char *const *list, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(list[i], name) == 0) return true;
+    return false;
+}
+
+/* `out` may be `names`: what is written never overtakes what is read. */
+static culv_result merge(const char *call, uint32_t num_names, const char *const *names,
+                         uint32_t num_added, const char *const *added, uint32_t *count,
+                         const char **out)
+{
+    uint32_t total = 0;
+    if (count == NULL) return culvi_fail_null(NULL, call, "count");
+    if (names == NULL && num_names > 0) return culvi_fail_null(NULL, call, "names");
+    for (uint32_t i = 0; i < num_names; i++) {
+        if (names[i] == NULL)
+            return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "%s: names[%u] is NULL", call, i);
+        total += !among(names, i, names[i]);
+    }
+    for (uint32_t i = 0; i < num_added; i++)
+        total += !among(names, num_names, added[i]);
+    if (out != NULL && *count < total)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: out_names has room for %u names, and there are %u", call, *count,
+                          total);
+    *count = total;
+    if (out == NULL) return CULV_OK;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < num_names; i++)
+        if (!among(out, n, names[i])) out[n++] = names[i];
+    for (uint32_t i = 0; i < num_added; i++)
+        if (!among(out, n, added[i])) out[n++] = added[i];
+    return CULV_OK;
+}
+
+culv_result culv_vk_merge_instance_extensions(uint32_t api_version, uint32_t num_names,
+                                              const char *const *names, uint32_t *count,
+                                              const char **out_names)
+{
+    const char *added[MAX_ADDED];
+    uint32_t num_added = culv_vk_instance_extensions(api_version, MAX_ADDED, added);
+    return merge(__func__, num_names, names, num_added, added, count, out_names);
+}
+
+culv_result culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                          uint32_t num_names, const char *const *names,
+                                          uint32_t *count, const char **out_names)
+{
+    const char *added[MAX_ADDED];
+    CULVI_REQUIRE(NULL, get_instance_proc_addr);
+    uint32_t num_added = culv_vk_instance_layers(get_instance_proc_addr, MAX_ADDED, added);
+    return merge(__func__, num_names, names, num_added, added, count, out_names);
+}
+
+/* What a device lacks of the extensions that it must have. */
+static culv_result refuse(const asked *a, const char *extension)
+{
+    const char *name = a->properties.deviceName;
+    if (a->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LAYER_MISSING,
+            "'%s' does not offer %s. Software Vulkan has it by the layer %s: allow the software twin (CULVERT_SOFT=1 or culv_soft_enable()) and create the instance with what culv_vk_instance_layers() lists",
+            name, extension, culvi_vk_soft_layer);
+    return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+                      "'%s' does not offer %s; a newer graphics driver may", name, extension);
+}
+
+culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uint32_t num_names,
+                                            const char *const *names, uint32_t *count,
+                                            const char **out_names)
+{
+    const char *added[2 * MAX_ADDED], *optional[MAX_ADDED];
+    asked a = {0};
+    culv_result result = ask(__func__, desc, &a);
+    if (result != CULV_OK) return result;
+    uint32_t num_added = culv_vk_device_extensions(a.version, MAX_ADDED, added);
+    uint32_t num_optional = culv_vk_optional_device_extensions(a.version, MAX_ADDED, optional);
+    for (uint32_t i = 0; i < num_added && result == CULV_OK; i++)
+        if (!offers(&a, added[i])) result = refuse(&a, added[i]);
+    for (uint32_t i = 0; i < num_optional; i++)
+        if (offers(&a, optional[i])) added[num_added++] = optional[i];
+    culvi_free(a.offered);
+    if (result != CULV_OK) return result;
+    return merge(__func__, num_names, names, num_added, added, count, out_names);
+}
+
+/* The features that Culvert wants. Vulkan allows a feature one struct in a chain. */
+typedef struct wanted {
+    VkBool32 timeline, synchronization2, maintenance4;
+} wanted;
+
+static wanted ask_features(const asked *a)
+{
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+    VkPhysicalDeviceSynchronization2Features synchronization2 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES};
+    VkPhysicalDeviceMaintenance4Features maintenance4 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
+    /* A driver need not know the struct of a version or extension that it lacks. */
+    if (a->version >= VK_API_VERSION_1_2 || offers(a, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME)) {
+        timeline.pNext = features.pNext;
+        features.pNext = &timeline;
+    }
+    if (a->version >= VK_API_VERSION_1_3 || offers(a, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME)) {
+        synchronization2.pNext = features.pNext;
+        features.pNext = &synchronization2;
+    }
+    if (a->version < VK_API_VERSION_1_3 && offers(a, VK_KHR_MAINTENANCE_4_EXTENSION_NAME)) {
+        maintenance4.pNext = features.pNext;
+        features.pNext = &maintenance4;
+    }
+    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
+    return (wanted){timeline.timelineSemaphore, synchronization2.synchronization2,
+                    maintenance4.maintenance4};
+}
+
+/* Sets what the caller's chain has a struct for, and no longer wants it. */
+static void set_in_chain(void *chain, wanted *w)
+{
+    for (VkBaseOutStructure *s = chain; s != NULL; s = s->pNext) {
+        void *of = s;
+        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL;
+        switch ((int)s->sType) {
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
+            timeline = &((VkPhysicalDeviceVulkan12Features *)of)->timelineSemaphore;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
+            synchronization2 = &((VkPhysicalDeviceVulkan13Features *)of)->synchronization2;
+            maintenance4 = &((VkPhysicalDeviceVulkan13Features *)of)->maintenance4;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES:
+            timeline = &((VkPhysicalDeviceTimelineSemaphoreFeatures *)of)->timelineSemaphore;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES:
+            synchronization2 = &((VkPhysicalDeviceSynchronization2Features *)of)->synchronization2;
+            break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES:
+            maintenance4 = &((VkPhysicalDeviceMaintenance4Features *)of)->maintenance4;
+            break;
+        default: break;
+        }
+        if (timeline != NULL && w->timeline) *timeline = VK_TRUE, w->timeline = VK_FALSE;
+        if (synchronization2 != NULL && w->synchronization2)
+            *synchronization2 = VK_TRUE, w->synchronization2 = VK_FALSE;
+        if (maintenance4 != NULL && w->maintenance4)
+            *maintenance4 = VK_TRUE, w->maintenance4 = VK_FALSE;
+    }
+}
+
+culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
+                                          culv_vk_device_features *storage, void **out_chain)
+{
+    asked a = {0};
+    CULVI_REQUIRE2(NULL, storage, out_chain);
+    culv_result result = culvi_struct_check(NULL, storage, "culv_vk_device_features");
+    if (result == CULV_OK && storage->struct_size < sizeof *storage)
+        result = culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+            "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
+            storage->struct_size, sizeof *storage);
+    if (result == CULV_OK) result = ask(__func__, desc, &a);
+    if (result != CULV_OK) return result;
+    wanted w = ask_features(&a);
+    culvi_free(a.offered);
+    if (!w.timeline)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "'%s' lacks the feature timelineSemaphore; a newer graphics driver may have it",
+            a.properties.deviceName);
+    set_in_chain(chain, &w);
+    if (w.timeline) {
+        storage->timeline_semaphore = (VkPhysicalDeviceTimelineSemaphoreFeatures){
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, chain, VK_TRUE};
+        chain = &storage->timeline_semaphore;
+    }
+    if (w.synchronization2) {
+        storage->synchronization2 = (VkPhysicalDeviceSynchronization2Features){
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SYNCHRONIZATION_2_FEATURES, chain, VK_TRUE};
+        chain = &storage->synchronization2;
+    }
+    if (w.maintenance4) {
+        storage->maintenance4 = (VkPhysicalDeviceMaintenance4Features){
+            VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, chain, VK_TRUE};
+        chain = &storage->maintenance4;
+    }
+    *out_chain = chain;
+    return CULV_OK;
+}
+
+/* Why each device is out of reach. */
+static culv_result refuse_all(const culvi_voice *voice, const culv_vk_candidate *list,
+                              uint32_t count)
+{
+    char buffer[1800];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    if (count == 0)
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN,
+            "Vulkan shows no device: no Vulkan driver is installed, or VK_DRIVER_FILES leaves all of them out");
+    for (uint32_t i = 0; i < count; i++)
+        culvi_text_add(&text, "%s%s", i == 0 ? "" : "; ", list[i].reason_text);
+    return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE, list[0].reason,
+                      count == 1 ? "CUDA cannot reach Vulkan's only device: %s"
+                                 : "CUDA can reach none of Vulkan's devices: %s",
+                      buffer);
+}
+
+culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                           VkInstance instance, const culv_device_desc *desc,
+                                           VkPhysicalDevice *out_physical_device,
+                                           culv_device **out_device)
+{
+    culv_device_desc d;
+    culvi_voice voice;
+    culv_vk_candidate *list = NULL;
+    uint32_t count = 0;
+    culv_result result = culvi_vk_check_instance(__func__, get_instance_proc_addr, instance,
+                                                 out_physical_device, "out_physical_device");
+    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
+    if (result != CULV_OK) return result;
+    culvi_voice_init(&voice, &d.log, d.label);
+    result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &count, &list);
+    if (result != CULV_OK) return result;
+    VkPhysicalDevice chosen = NULL;
+    if (count > 0 && list[0].reachable) {
+        chosen = list[0].physical_device;
+        if (out_device != NULL)
+            result = culv_device_open_for_vulkan(get_instance_proc_addr, instance, chosen, desc,
+                                                 out_device);
+    } else {
+        result = refuse_all(&voice, list, count);
+    }
+    culvi_free(list);
+    if (result == CULV_OK) *out_physical_device = chosen;
+    return result;
+}
