@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of a program with a driver's call that fails on demand, which only the software twin does. */
+/* Runs of a program in which a driver's call fails on demand; only the software twin does that. */
 #ifndef CULVERT_TESTS_SAMPLES_FAILURES_H_
 #define CULVERT_TESTS_SAMPLES_FAILURES_H_
 
