@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h. */
+#include "../shared/fail_at.h"
 #include "mem_pool.h"
 
 #include <dlfcn.h>
@@ -16,21 +17,32 @@ struct soft_driver soft = {.lock = PTHREAD_MUTEX_INITIALIZER,
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t calls;
 static uint64_t calls_until_failure; /* 0 = disarmed */
+static char call_to_fail[64];        /* empty: any call counts */
 static int failure;
 static const char *failed_call;
 static _Thread_local bool calls_forbidden;
 
-/* CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR], ERROR a number or a CUDA_ERROR_ name. */
 static void read_environment(void)
 {
+    static const char prefix[] = "cuda:";
     const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
-    if (text == NULL || strncmp(text, "cuda:", 5) != 0) return;
-    char *end;
-    calls_until_failure = strtoull(text + 5, &end, 10);
-    failure = CUDA_ERROR_UNKNOWN;
-    if (*end != ':') return;
-    CUresult named;
-    failure = soft_error_by_name(end + 1, &named) ? (int)named : (int)strtol(end + 1, NULL, 10);
+    if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0) return;
+    struct soft_fail_at at;
+    CUresult error = CUDA_ERROR_UNKNOWN;
+    char *end = NULL;
+    bool good = soft_fail_at_parse(text + sizeof prefix - 1, &at);
+    if (good && at.error != NULL && !soft_error_by_name(at.error, &error)) {
+        error = (CUresult)strtol(at.error, &end, 10);
+        good = *end == '\0';
+    }
+    if (!good) {
+        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s is not cuda:[CALL:]N[:ERROR], ignored\n",
+                text);
+        return;
+    }
+    memcpy(call_to_fail, at.call, sizeof call_to_fail);
+    failure = (int)error;
+    calls_until_failure = at.n;
 }
 
 static bool must_fail(const char *call, CUresult *error)
@@ -40,7 +52,8 @@ static bool must_fail(const char *call, CUresult *error)
     bool fails = false;
     pthread_mutex_lock(&control_lock);
     calls++;
-    if (calls_until_failure > 0 && --calls_until_failure == 0) {
+    if (calls_until_failure > 0 && soft_fail_at_counts(call_to_fail, call) &&
+        --calls_until_failure == 0) {
         *error = (CUresult)failure;
         failed_call = call;
         fails = true;
@@ -142,6 +155,7 @@ void culvSoftFailAt(uint64_t n, int error)
 {
     pthread_mutex_lock(&control_lock);
     calls_until_failure = n;
+    call_to_fail[0] = '\0';
     failure = error;
     failed_call = NULL;
     pthread_mutex_unlock(&control_lock);

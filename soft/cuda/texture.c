@@ -210,7 +210,7 @@ static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct sourc
 
     const bool as_integer = desc->flags & CU_TRSF_READ_AS_INTEGER;
     /* Of sRGB blocks there is no read but the linear one (measured). */
-    if (soft_format_is_srgb(source->desc.Format) && (as_integer || !(desc->flags & CU_TRSF_SRGB)))
+    if (soft_format_is_srgb(source->desc.Format) && !(desc->flags & CU_TRSF_SRGB))
         return CUDA_ERROR_INVALID_VALUE;
     const int texel = soft_texel_of(source->desc.Format, as_integer);
     /* A normalized format cannot be read as integers; a compressed or YUV one not at all (by the

@@ -47,7 +47,8 @@ typedef struct culv_soft_counts {
 void culvSoftCounts(culv_soft_counts *out);
 /* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without
  * doing anything. n = 0 disarms. Any thread's call counts. The environment variable
- * CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR] does the same at load. */
+ * CULVERT_SOFT_FAIL_AT=cuda:[CALL:]N[:ERROR] does the same at load; with CALL, a driver call's name
+ * such as cuMemCreate, only the calls of that name count. */
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
@@ -110,7 +111,7 @@ typedef struct culv_soft_vk_counts {
 
 void culvSoftVkCounts(culv_soft_vk_counts *out);
 /* As culvSoftFailAt, for Vulkan calls that return VkResult.
- * CULVERT_SOFT_FAIL_AT=vulkan:N[:ERROR]. */
+ * CULVERT_SOFT_FAIL_AT=vulkan:[CALL:]N[:ERROR]. */
 void culvSoftVkFailAt(uint64_t n, int error);
 const char *culvSoftVkFailedCall(void);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/fail_at.h"
 #include "soft_vk.h"
 
 _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
@@ -14,46 +15,38 @@ static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
 static _Atomic int armed_error;
 static _Atomic(const char *) failed_call;
+static _Atomic(const char *) call_to_fail; /* NULL: any call counts */
 
-static void arm(uint64_t n, int error)
+static void arm(const char *call, uint64_t n, int error)
 {
     atomic_store(&countdown, 0);
+    atomic_store(&call_to_fail, call);
     atomic_store(&failed_call, NULL);
     /* A failure that says success would leave the outputs unwritten. */
     atomic_store(&armed_error, error == VK_SUCCESS ? VK_ERROR_OUT_OF_HOST_MEMORY : error);
     atomic_store(&countdown, n);
 }
 
-static bool parse(const char *text, uint64_t *n, int *error)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long count = strtoull(text, &end, 10);
-    long code = 0;
-    if (end == text || *text == '-' || errno) return false;
-    if (*end == ':') {
-        const char *second = end + 1;
-        code = strtol(second, &end, 10);
-        if (end == second || errno || code < INT32_MIN || code > INT32_MAX) return false;
-    }
-    if (*end) return false;
-    *n = count;
-    *error = (int)code;
-    return true;
-}
-
 static void read_environment(void)
 {
     static const char prefix[] = "vulkan:";
     const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
-    uint64_t n;
-    int error;
     if (!text || strncmp(text, prefix, sizeof(prefix) - 1)) return;
-    if (parse(text + sizeof(prefix) - 1, &n, &error))
-        arm(n, error);
-    else
-        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:N[:ERROR], ignored\n",
-                text);
+    static struct soft_fail_at at; /* its call's name is kept */
+    long error = 0;
+    bool good = soft_fail_at_parse(text + sizeof(prefix) - 1, &at);
+    if (good && at.error) {
+        char *end = NULL;
+        errno = 0;
+        error = strtol(at.error, &end, 10);
+        good = !*end && !errno && error >= INT32_MIN && error <= INT32_MAX;
+    }
+    if (!good) {
+        fprintf(stderr,
+                "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:[CALL:]N[:ERROR], ignored\n", text);
+        return;
+    }
+    arm(at.call[0] ? at.call : NULL, at.n, (int)error);
 }
 
 void soft_vk_control_init(void)
@@ -65,6 +58,8 @@ void soft_vk_control_init(void)
 bool soft_vk_must_fail(const char *name, VkResult *error)
 {
     atomic_fetch_add(&calls, 1);
+    const char *call = atomic_load(&call_to_fail);
+    if (call && !soft_fail_at_counts(call, name)) return false;
     uint64_t left = atomic_load(&countdown);
     while (left && !atomic_compare_exchange_weak(&countdown, &left, left - 1)) {
     }
@@ -96,7 +91,7 @@ SOFT_VK_EXPORT void culvSoftVkCounts(culv_soft_vk_counts *out)
 SOFT_VK_EXPORT void culvSoftVkFailAt(uint64_t n, int error)
 {
     soft_vk_control_init();
-    arm(n, error);
+    arm(NULL, n, error);
 }
 
 SOFT_VK_EXPORT const char *culvSoftVkFailedCall(void)

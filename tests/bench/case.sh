@@ -33,3 +33,22 @@ run() {
 
 says() { grep -q -- "$1" "$out" || fail "the output does not say: $1"; }
 complains() { grep -q -- "$1" "$err" || fail "no clear line: $1"; }
+
+# failing CALL PROGRAM [OPTION ...]: runs it with a driver's call that fails. It says which, ends with 1, and hangs never.
+# A call by its number among all may be tried again, or be no obstacle; its number moves with other threads' calls.
+# $status has how it ended.
+failing() {
+    failing_call=$1
+    shift
+    status=0
+    CULVERT_SOFT_FAIL_AT=$failing_call timeout 60 "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 0 ] && return
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || fail "$failing_call: exit status $status"
+    complains "^$(basename "$BENCH"): "
+}
+
+# must_end CALL PROGRAM [OPTION ...]: as failing, with a call that the program cannot do without.
+must_end() {
+    failing "$@"
+    [ "$status" -eq 1 ] || fail "$failing_call: exit status $status, expected 1"
+}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "failures.h"
 #include "files.h"
 #include "harness.h"
 #include "png_file.h"
@@ -168,43 +169,39 @@ static void bad_options_are_refused(void)
     REQUIRE(strstr(r.text, "Usage: swarm"));
 }
 
-/* Every call would be too many here; the suites library-torture-* have the library's. These are of
- * all stages from the attachment on: in the run, and in the check behind it. */
-static void failures_end_it(const char *kind, unsigned first, unsigned last, unsigned stride)
+static void brief_run(run_result *r, const void *unused)
 {
-    static const char *const brief[] = {"--device",  "soft",   "--particles", "60000",
-                                        "--grow-to", "140000", "--frames",    "3",
-                                        "--size",    "16x16",  "--quiet",     NULL};
-    run_result r;
-    unsigned ended = 0;
-    if (test_sanitized()) stride *= 3; /* slow */
-    swarm(&r, brief);
-    if (r.status != 0)
-        SKIP("the software twin, which alone fails on demand, has no device: %s", r.text);
-    for (unsigned n = first; n <= last; n += stride) {
-        char which[32];
-        snprintf(which, sizeof which, "%s:%u", kind, n);
-        REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", which, 1) == 0);
-        swarm(&r, brief);
-        if ((r.status != 0 && r.status != 1) || strstr(r.text, "Sanitizer") ||
-            strstr(r.text, "runtime error"))
-            FAIL("%s: status %d:\n%s", which, r.status, r.text);
-        if (r.status == 1 && !strstr(r.text, "swarm: "))
-            FAIL("%s: it ended without a word:\n%s", which, r.text);
-        ended += r.status == 1;
-    }
-    MEASURED("runs_that_ended", "%u", ended);
-    REQUIRE(ended >= 2);
+    (void)unused;
+    swarm(r, (const char *[]){"--device", "soft", "--particles", "60000", "--grow-to", "140000",
+                              "--frames", "3", "--size", "16x16", "--quiet", NULL});
+}
+
+/* Every call would be too many here; the suites library-torture-* have the library's. The sweep is
+ * of all stages from the attachment on: in the run, and in the check behind it. */
+static void failures(const char *const *named, const char *kind, unsigned first, unsigned last,
+                     unsigned stride)
+{
+    const failing_program program = {"swarm", brief_run, NULL};
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
+    failures_sweep(&program, kind, first, last, test_sanitized() ? stride * 3 : stride, 0);
 }
 
 static void cuda_failures_end_it(void)
 {
-    failures_end_it("cuda", 46, 130, 7);
+    failures((const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuEventRecord:2",
+                              "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:2",
+                              "cuda:cuSignalExternalSemaphoresAsync:2", "cuda:cuMemcpyDtoH:2",
+                              NULL},
+             "cuda", 46, 130, 14);
 }
 
 static void vulkan_failures_end_it(void)
 {
-    failures_end_it("vulkan", 21, 110, 9);
+    failures((const char *[]){"vulkan:vkAllocateMemory:2", "vulkan:vkBindBufferMemory:3",
+                              "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkQueueSubmit2:3",
+                              "vulkan:vkWaitForFences:2", NULL},
+             "vulkan", 21, 110, 18);
 }
 
 static const test_case cases[] = {

@@ -1,97 +1,89 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of ripple under injected failures, which only the software twin has: whatever driver call
  * fails, the program ends, says why, and leaves nothing behind. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "failures.h"
 #include "harness.h"
 #include "samples_tests.h"
 
 /* Every call would be too many for the quick tier (the long one takes smaller steps); set-up and
  * frames are both met by these, also by the second in sanitized builds, which are slow. The paths
  * make the same calls at first, so each begins with another one. */
-#define STRIDE           "15"
-#define SANITIZED_STRIDE "25"
-#define LEAST_CALLS      70u
+#define STRIDE           "21"
+#define SANITIZED_STRIDE "35"
 /* Runs in a row without a failure that went over this many calls: they are exhausted (calls on
  * other threads come and go). Three runs at least. */
 #define ENOUGH_CALLS 42u
 #define MOST_CALLS   600u
 
-static void short_run(const char *path, run_result *r)
+static void short_run(run_result *r, const void *path)
 {
     ripple(r, (const char *[]){"--device", "soft", "--path", path, "--size", "16x16",
                                "--resolution", "32x32", "--steps", "1", "--frames", "4", "--quiet",
                                "--output", "a.png", NULL});
 }
 
-static void one_failure(const char *path, const char *which, run_result *r)
-{
-    REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", which, 1) == 0);
-    short_run(path, r);
-    if ((r->status != 0 && r->status != 1) || strstr(r->text, "Sanitizer") ||
-        strstr(r->text, "runtime error"))
-        FAIL("%s %s: status %d:\n%s", path, which, r->status, r->text);
-    if (r->status == 1 && !strstr(r->text, "ripple: "))
-        FAIL("%s %s: it ended without a word:\n%s", path, which, r->text);
-}
-
-static void every_failure(const char *path, const char *kind, unsigned first)
+static void failures(const char *path, const char *kind, unsigned first, const char *const *named)
 {
     /* The suites library-torture-* have the library's ways out of a failure; the sample's threads
      * end the same way in failure_in_mid_run_*. */
     if (test_thread_sanitized() && !test_option("stride", NULL))
         SKIP("ThreadSanitizer sees these ends in other cases");
-    run_result whole;
-    short_run(path, &whole);
-    if (whole.status != 0)
-        SKIP("the software twin, which alone fails on demand, has no device: %s", whole.text);
+    const failing_program program = {"ripple", short_run, path};
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
     const char *step = test_option("stride", test_sanitized() ? SANITIZED_STRIDE : STRIDE);
     const unsigned stride = (unsigned)strtoul(step, NULL, 10);
     REQUIRE(stride > 0);
     const unsigned enough = 3 * stride >= ENOUGH_CALLS ? 3 : ENOUGH_CALLS / stride + 1;
-    unsigned affected = 0, unaffected = 0;
-    for (unsigned n = 1 + first % stride; n < MOST_CALLS && unaffected < enough; n += stride) {
-        run_result r;
-        char which[32];
-        snprintf(which, sizeof which, "%s:%u", kind, n);
-        one_failure(path, which, &r);
-        affected += r.status == 1;
-        unaffected = r.status == 0 ? unaffected + 1 : 0;
-    }
-    MEASURED("runs_that_ended", "%s, %s: %u", path, kind, affected);
-    REQUIRE(affected * stride >= LEAST_CALLS && unaffected == enough);
+    failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride, enough);
 }
 
 static void cuda_ring(void)
 {
-    every_failure("ring", "cuda", 0);
+    failures("ring", "cuda", 0,
+             (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoad:1", "cuda:cuMemAlloc:2",
+                              "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:2",
+                              "cuda:cuLaunchKernel:3", "cuda:cuEventRecord:2", NULL});
 }
 
 static void vulkan_ring(void)
 {
-    every_failure("ring", "vulkan", 0);
+    failures("ring", "vulkan", 0,
+             (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
+                              "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
+                              "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL});
 }
 
 static void cuda_shared(void)
 {
-    every_failure("shared", "cuda", 5);
+    failures("shared", "cuda", 5,
+             (const char *[]){"cuda:cuModuleGetFunction:3",
+                              "cuda:cuExternalMemoryGetMappedBuffer:1",
+                              "cuda:cuSignalExternalSemaphoresAsync:3",
+                              "cuda:cuWaitExternalSemaphoresAsync:2", NULL});
 }
 
 static void cuda_staged(void)
 {
-    every_failure("staged", "cuda", 10);
+    failures("staged", "cuda", 10,
+             (const char *[]){"cuda:cuMemcpyDtoHAsync:2", "cuda:cuMemcpyHtoD:2",
+                              "cuda:cuEventSynchronize:2", NULL});
 }
 
 static void vulkan_shared(void)
 {
-    every_failure("shared", "vulkan", 5);
+    failures("shared", "vulkan", 5,
+             (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
+                              "vulkan:vkQueueSubmit2:1", NULL});
 }
 
 static void vulkan_staged(void)
 {
-    every_failure("staged", "vulkan", 10);
+    failures("staged", "vulkan", 10,
+             (const char *[]){"vulkan:vkCreateSemaphore:1", "vulkan:vkMapMemory:2",
+                              "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:3", NULL});
 }
 
 const test_case torture_cases[] = {

@@ -130,8 +130,16 @@ static void environment(void)
 {
     REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1:CUDA_ERROR_OUT_OF_MEMORY", 1), 0);
     REQUIRE(test_run_child("torture.environment_child") != 0);
-    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "vulkan:1", 1), 0);
-    REQUIRE_EQ(test_run_child("torture.environment_child"), 0);
+    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", "cuda:cuInit:1", 1), 0);
+    REQUIRE(test_run_child("torture.environment_child") != 0);
+    /* Another half's call, one that the child does not make, and texts that mean nothing. */
+    static const char *const harmless[] = {
+        "vulkan:1", "cuda:cuMemCreate:1", "cuda:cuInit:9", "cuda:cuInit", "cuda::1",
+        "cuda:1:",  "cuda:1:NOTHING"};
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", harmless[i], 1), 0);
+        REQUIRE_EQ(test_run_child("torture.environment_child"), 0);
+    }
 }
 
 const test_case twin_torture_cases[] = {

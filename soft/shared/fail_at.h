@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* CULVERT_SOFT_FAIL_AT=API:[CALL:]N[:ERROR], which both halves of the twin read. With CALL only the
+ * calls of that name count: their numbers do not move with other threads' calls. */
+#ifndef CULV_SOFT_FAIL_AT_H_
+#define CULV_SOFT_FAIL_AT_H_
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct soft_fail_at {
+    char call[64]; /* empty: any */
+    uint64_t n;
+    const char *error; /* text behind the last colon, NULL without one */
+};
+
+/* `text` begins behind the API and its colon. */
+static inline bool soft_fail_at_parse(const char *text, struct soft_fail_at *out)
+{
+    memset(out, 0, sizeof *out);
+    if (*text < '0' || *text > '9') {
+        const size_t length = strcspn(text, ":");
+        if (length == 0 || length >= sizeof out->call || text[length] == '\0') return false;
+        memcpy(out->call, text, length);
+        text += length + 1;
+    }
+    if (*text < '0' || *text > '9') return false;
+    char *end;
+    errno = 0;
+    out->n = strtoull(text, &end, 10);
+    if (errno != 0 || (*end != '\0' && *end != ':')) return false;
+    out->error = *end == ':' ? end + 1 : NULL;
+    return out->error == NULL || *out->error != '\0';
+}
+
+/* cuMemAlloc stands for cuMemAlloc_v2 too. */
+static inline bool soft_fail_at_counts(const char *wanted, const char *call)
+{
+    const size_t length = strlen(wanted);
+    return strncmp(wanted, call, length) == 0 &&
+           (length == 0 || call[length] == '\0' || strncmp(call + length, "_v", 2) == 0);
+}
+
+#endif
