@@ -241,6 +241,10 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
                           queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
+    if (d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_ring_desc.queue_family is not set; "
+                          "pass the index of the family of `queue`");
     if (d->queue_family >= vk->queue_families)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
