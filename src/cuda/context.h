@@ -3,6 +3,7 @@
 #ifndef CULVI_CUDA_CONTEXT_H_
 #define CULVI_CUDA_CONTEXT_H_
 
+#include "cuda/cuda_trace.h"
 #include "cuda/device.h"
 
 /* Makes the device's context current and allows CUDA calls during a stream capture elsewhere
@@ -25,10 +26,9 @@ void culvi_leave(culv_device *device, culvi_scope *scope);
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call);
 void culvi_leave_frame(const culv_device *device, bool pushed);
 
-/* Calls a driver function with a trace line. */
+/* Calls a driver function and logs it. */
 #define CULVI_CU(device, function, arguments)                                                      \
-    (culvi_log(&(device)->voice, CULV_LOG_DEBUG, "%s%s", #function, #arguments),                   \
-     (device)->cuda->function arguments)
+    CULVI_CU_OF(&(device)->voice, (device)->cuda, function, arguments)
 
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */

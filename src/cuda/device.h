@@ -11,6 +11,8 @@
 
 typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
 typedef struct culvi_peer culvi_peer;         /* core/peer.h */
+typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
+typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
 /* CUarray_format has numbers below this. */
@@ -27,6 +29,18 @@ typedef struct culvi_granularity {
     int32_t numa_node;
     uint64_t bytes;
 } culvi_granularity;
+
+/* Says which destroys wait: cuda/watch.h. */
+typedef struct culvi_watchman {
+    culvi_mutex lock; /* guards what follows; no other lock is taken under it */
+    culvi_condition changed;
+    culvi_worker worker;
+    atomic_bool started;
+    bool stop;
+    bool idle; /* the thread sleeps until it is woken */
+    culvi_watch *watches;
+    culvi_wait_note *notes;
+} culvi_watchman;
 
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object that the caller made from it */
@@ -57,6 +71,7 @@ struct culv_device {
     /* The driver's answer for each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
     atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
+    culvi_watchman watchman;
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif
