@@ -33,9 +33,9 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */
 #define CULVI_RELEASE(device, function, arguments)                                                 \
-    ((device)->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED                                              \
-                    : CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function,        \
-                                     arguments))
+    ((device)->lost                                                                                \
+         ? CUDA_ERROR_CONTEXT_IS_DESTROYED                                                         \
+         : CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
 
 /* Records the failure of a driver call. `refused` is the reason, unless the code itself gives a
  * better one. */

@@ -41,11 +41,10 @@ CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, cons
  * evaluated a second time for the log: they must have no effects. `name` is written down before
  * cuda.h's macros turn it into cuMemFree_v2. */
 #define CULVI_CU_NAMED(voice, cuda, name, function, arguments)                                     \
-    (culvi_traces(voice)                                                                           \
-         ? culvi_trace_cuda((voice), (cuda), (name), (cuda)->function arguments,                   \
-                            (const culvi_value[]){CULVI_CUDA_VALUES arguments},                    \
-                            CULVI_COUNT arguments)                                                 \
-         : (cuda)->function arguments)
+    (culvi_traces(voice) ? culvi_trace_cuda((voice), (cuda), (name), (cuda)->function arguments,   \
+                                            (const culvi_value[]){CULVI_CUDA_VALUES arguments},    \
+                                            CULVI_COUNT arguments)                                 \
+                         : (cuda)->function arguments)
 #define CULVI_CU_OF(voice, cuda, function, arguments)                                              \
     CULVI_CU_NAMED(voice, cuda, #function, function, arguments)
 

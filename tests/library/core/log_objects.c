@@ -38,12 +38,15 @@ static void make_and_destroy(log_scene *s)
 static void objects(void)
 {
     log_scene s;
-    static const char *const expected[] = {
-        "made buffer 'a part', 1000 bytes",   "made import of memory '', 65536 bytes",
-        "made Vulkan buffer 'particles', ",   "made buffer 'particles', 40000 bytes",
-        "made import of memory 'particles',", "made timeline semaphore 'frames'",
-        "made vector 'growing', ",            "made VMM allocation 'growing', ",
-        "made address range 'growing', "};
+    static const char *const expected[] = {"made buffer 'a part', 1000 bytes",
+                                           "made import of memory '', 65536 bytes",
+                                           "made Vulkan buffer 'particles', ",
+                                           "made buffer 'particles', 40000 bytes",
+                                           "made import of memory 'particles',",
+                                           "made timeline semaphore 'frames'",
+                                           "made vector 'growing', ",
+                                           "made VMM allocation 'growing', ",
+                                           "made address range 'growing', "};
     log_open(&s, CULV_LOG_INFO);
     REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "opened ", NULL) < s.count);
     REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "attached Vulkan device ", NULL) < s.count);

@@ -51,9 +51,8 @@ static size_t find(const log_scene *s, size_t from, culv_log_level level, const 
                    const char *another)
 {
     size_t i = from;
-    while (i < s->count &&
-           (s->lines[i].level != level || strstr(s->lines[i].text, text) == NULL ||
-            (another != NULL && strstr(s->lines[i].text, another) == NULL)))
+    while (i < s->count && (s->lines[i].level != level || strstr(s->lines[i].text, text) == NULL ||
+                            (another != NULL && strstr(s->lines[i].text, another) == NULL)))
         i++;
     return i;
 }
