@@ -123,6 +123,7 @@ static void record(calls_state *s, bench_side side)
     for (uint32_t i = 0; i < DEPTH; i++) {
         culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 acquire, release;
+        transfer.queue_family = 0;
         transfer.buffer = s->b->buffers[i];
         transfer.use = CULV_VK_USE_STORAGE_READ;
         CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, &acquire));
@@ -145,6 +146,7 @@ static void compare(calls_state *s)
     culv_ring_settings settings = culv_ring_settings_init();
     culv_vk_ring_resource slots = {.buffers = s->b->slots, .use = CULV_VK_USE_STORAGE_READ};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.queue_family = 0;
     settings.burst = s->burst;
     desc.max_depth = DEPTH;
     desc.settings = &settings;

@@ -155,6 +155,7 @@ static void make_ring(mailbox *m)
                                    .use = CULV_VK_USE_STORAGE_READ,
                                    .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.queue_family = 0;
     settings.policy = CULV_RING_MAILBOX;
     desc.max_depth = DEPTH;
     desc.settings = &settings;

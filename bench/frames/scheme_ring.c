@@ -13,6 +13,7 @@ static void make(run *r, culv_vk_ring **out)
                                    .use = CULV_VK_USE_STORAGE_READ,
                                    .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.queue_family = 0;
     desc.max_depth = r->c->depth;
     desc.settings = &settings;
     desc.resources = &slots;

@@ -12,6 +12,10 @@
 
 CULV_EXTERN_C_BEGIN
 
+/** No queue family: what the _init() functions set where a family is required. The call that needs
+ * the family then refuses a descriptor in which it was forgotten. */
+#define CULV_VK_QUEUE_FAMILY_UNSET (~3u)
+
 /** Which way a resource changes hands. */
 typedef enum culv_vk_direction {
     CULV_VK_ACQUIRE = 0, /**< From CUDA to Vulkan: Vulkan's queue acquires it. */
@@ -67,7 +71,8 @@ typedef struct culv_vk_buffer_transfer {
     VkDeviceSize offset; /**< Bytes into the buffer. */
     VkDeviceSize size;   /**< Bytes; 0: VK_WHOLE_SIZE. */
     /** Required: the family of the queue that the barrier is submitted to, or
-     * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT. */
+     * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT.
+     * culv_vk_buffer_transfer_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
     VkPipelineStageFlags2 stage; /**< The stage of that use; never HOST. 0: by `use`. */
@@ -75,7 +80,7 @@ typedef struct culv_vk_buffer_transfer {
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
-/** A default transfer: the whole buffer, any stage.
+/** A default transfer: the whole buffer, any stage, no queue family yet.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -85,6 +90,7 @@ static inline culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
     culv_vk_buffer_transfer t;
     memset(&t, 0, sizeof t);
     t.struct_size = sizeof t;
+    t.queue_family = CULV_VK_QUEUE_FAMILY_UNSET;
     return t;
 }
 
@@ -123,7 +129,7 @@ typedef struct culv_vk_image_transfer {
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;
 
-/** A default transfer: the whole image, a color format, any use.
+/** A default transfer: the whole image, a color format, any use, no queue family yet.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -133,6 +139,7 @@ static inline culv_vk_image_transfer culv_vk_image_transfer_init(void)
     culv_vk_image_transfer t;
     memset(&t, 0, sizeof t);
     t.struct_size = sizeof t;
+    t.queue_family = CULV_VK_QUEUE_FAMILY_UNSET;
     return t;
 }
 
@@ -148,7 +155,8 @@ typedef struct culv_vk_image_barrier {
  * waits for. Acquire: record it before Vulkan's first use, in a submission that waits for the
  * timeline that CUDA signaled. A buffer that CUDA writes first also needs the acquire.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
- * stage or an access of the host, a special queue family; RANGE: offset and size overflow).
+ * stage or an access of the host, no queue family or a special one; RANGE: offset and size
+ * overflow).
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1
@@ -173,7 +181,8 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer
  * submission that waits for the semaphore that CUDA signaled.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of buffers, a
  * use, layout or aspect that contradicts the format, an acquire into the layout PREINITIALIZED, the
- * stage or an access of the host, a special queue family; RANGE: levels or layers overflow).
+ * stage or an access of the host, no queue family or a special one; RANGE: levels or layers
+ * overflow).
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1

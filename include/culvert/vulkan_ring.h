@@ -47,14 +47,15 @@ typedef struct culv_vk_ring_desc {
     uint32_t num_resources;
     /** Vulkan's side; CUDA has the other. culv_vk_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
-    /** Required: the family of the queue that Vulkan's side submits to; for the barriers. */
+    /** Required: the family of the queue that Vulkan's side submits to; for the barriers.
+     * culv_vk_ring_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     VkPipelineStageFlags2
         wait_stage;    /**< The stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_ring_desc;
 
-/** A default descriptor, with Vulkan as the consumer.
+/** A default descriptor, with Vulkan as the consumer and no queue family yet.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -65,6 +66,7 @@ static inline culv_vk_ring_desc culv_vk_ring_desc_init(void)
     memset(&d, 0, sizeof d);
     d.struct_size = sizeof d;
     d.side = CULV_RING_CONSUMER;
+    d.queue_family = CULV_VK_QUEUE_FAMILY_UNSET;
     return d;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices, and their memory, buffers and images, which are counted; one import is refused. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,11 +131,34 @@ VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handl
     return soft_vk_create_device(instance, true, handle, info, callbacks, out);
 }
 
+/* VUID-vkDestroyDevice-device-05137. Whoever destroys one of them now calls a driver that has no
+ * such device: that cannot be caught, but it can be foretold. */
+static void name_what_is_left(const soft_vk_device *device)
+{
+    static const char *const kinds[SOFT_VK_KINDS] = {"VkBuffer", "VkImage", "VkDeviceMemory",
+                                                     "VkSemaphore"};
+    char text[160] = "";
+    size_t length = 0;
+    for (int i = 0; i < SOFT_VK_KINDS; i++) {
+        const uint64_t live = atomic_load(&device->live[i]);
+        if (live == 0) continue;
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s%s %llu",
+                                   length == 0 ? "" : ", ", kinds[i], (unsigned long long)live);
+    }
+    if (length == 0) return;
+    fprintf(stderr,
+            "VK_LAYER_CULVERT_soft: vkDestroyDevice: objects of the VkDevice are still there (%s). "
+            "A call for one of them may crash from now on. "
+            "Destroy what Culvert made with the VkDevice, and yours, before it\n",
+            text);
+}
+
 void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallbacks *callbacks)
 {
     if (!handle) return;
     soft_vk_device *device = soft_vk_device_find(handle);
     if (!device) return;
+    if (device->soft) name_what_is_left(device);
     soft_vk_semaphores_end(device);
     pthread_rwlock_wrlock(&lock);
     soft_vk_device **link = &devices;
@@ -150,25 +174,29 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 
 /* Count what the application makes and destroys. */
 #define NO_RECORD(...) (void)0
-#define CREATE(name, info_type, handle_type, count, made)                                          \
+#define CREATE(name, info_type, handle_type, count, kind, made)                                    \
     VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
                             const VkAllocationCallbacks *callbacks, handle_type *out)              \
     {                                                                                              \
         VkResult result = device->next.name(handle, info, callbacks, out);                         \
         if (result == VK_SUCCESS) {                                                                \
             atomic_fetch_add(&(count), 1);                                                         \
+            atomic_fetch_add(&device->live[kind], 1);                                              \
             made(device, info, *out);                                                              \
         }                                                                                          \
         return result;                                                                             \
     }
-#define DESTROY(function, name, handle_type, count, gone)                                          \
+#define DESTROY(function, name, handle_type, count, kind, gone)                                    \
     void VKAPI_CALL function(VkDevice handle, handle_type object,                                  \
                              const VkAllocationCallbacks *callbacks)                               \
     {                                                                                              \
         soft_vk_device *device = soft_vk_device_find(handle);                                      \
         if (device->soft && object != VK_NULL_HANDLE) gone(device, object);                        \
         device->next.name(handle, object, callbacks);                                              \
-        if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);               \
+        if (device->soft && object != VK_NULL_HANDLE) {                                            \
+            atomic_fetch_sub(&(count), 1);                                                         \
+            atomic_fetch_sub(&device->live[kind], 1);                                              \
+        }                                                                                          \
     }
 
 /* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes. One program
@@ -197,12 +225,16 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
     VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
     if (result == VK_SUCCESS) {
         atomic_fetch_add(&soft_vk_memories, 1);
+        atomic_fetch_add(&device->live[SOFT_VK_MEMORIES], 1);
         soft_vk_memory_made(device, info, *out);
     }
     return result;
 }
-DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, soft_vk_memory_gone)
-CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, NO_RECORD)
-DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers, NO_RECORD)
-CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, soft_vk_image_made)
-DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, soft_vk_image_gone)
+DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, SOFT_VK_MEMORIES,
+        soft_vk_memory_gone)
+CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS, NO_RECORD)
+DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS,
+        NO_RECORD)
+CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, SOFT_VK_IMAGES, soft_vk_image_made)
+DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, SOFT_VK_IMAGES,
+        soft_vk_image_gone)

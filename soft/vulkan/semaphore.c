@@ -238,7 +238,10 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
     if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !device->fd_enabled) {
         VkResult plain = device->next.CreateSemaphore(handle, info, callbacks, out);
-        if (plain == VK_SUCCESS) atomic_fetch_add(&soft_vk_all_semaphores, 1);
+        if (plain == VK_SUCCESS) {
+            atomic_fetch_add(&soft_vk_all_semaphores, 1);
+            atomic_fetch_add(&device->live[SOFT_VK_SEMAPHORES], 1);
+        }
         return plain;
     }
 
@@ -266,6 +269,7 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
     pthread_mutex_unlock(&device->lock);
     if (exportable) atomic_fetch_add(&soft_vk_semaphores, 1);
     atomic_fetch_add(&soft_vk_all_semaphores, 1);
+    atomic_fetch_add(&device->live[SOFT_VK_SEMAPHORES], 1);
     return VK_SUCCESS;
 }
 
@@ -288,7 +292,10 @@ void VKAPI_CALL soft_vk_destroy_semaphore(VkDevice handle, VkSemaphore semaphore
         end(found);
     }
     device->next.DestroySemaphore(handle, semaphore, callbacks);
-    if (device->soft && semaphore != VK_NULL_HANDLE) atomic_fetch_sub(&soft_vk_all_semaphores, 1);
+    if (device->soft && semaphore != VK_NULL_HANDLE) {
+        atomic_fetch_sub(&soft_vk_all_semaphores, 1);
+        atomic_fetch_sub(&device->live[SOFT_VK_SEMAPHORES], 1);
+    }
 }
 
 /* They stay in the count: the application leaked them. */

@@ -45,6 +45,9 @@ typedef struct soft_vk_instance {
 
 typedef struct soft_vk_semaphore soft_vk_semaphore;
 
+/* What the layer counts of each device, to name what is left at its end. */
+enum { SOFT_VK_BUFFERS, SOFT_VK_IMAGES, SOFT_VK_MEMORIES, SOFT_VK_SEMAPHORES, SOFT_VK_KINDS };
+
 typedef struct soft_vk_device {
     struct soft_vk_device *link;
     const void *key;
@@ -57,6 +60,7 @@ typedef struct soft_vk_device {
     pthread_mutex_t lock;          /* of the list */
     soft_vk_semaphore *semaphores; /* every timeline of the device */
     _Atomic uint64_t bridges;      /* how many of them have a page */
+    _Atomic uint64_t live[SOFT_VK_KINDS];
 } soft_vk_device;
 
 /* The mapped page behind an fd. Counted: the thread that sleeps on it may outlive its replacement

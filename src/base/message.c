@@ -6,6 +6,7 @@
 #include "base/platform.h"
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,15 @@ void culvi_log(const culvi_voice *voice, culv_log_level level, const char *forma
     va_end(args);
     make_one_line(line);
     voice->log.fn(voice->log.user, level, line);
+}
+
+void culvi_log_object(const culvi_voice *voice, const char *deed, const char *kind,
+                      const char *label, uint64_t size)
+{
+    if (!culvi_log_wants(voice, CULV_LOG_INFO)) return;
+    char bytes[40] = "";
+    if (size != 0) snprintf(bytes, sizeof bytes, ", %" PRIu64 " bytes", size);
+    culvi_log(voice, CULV_LOG_INFO, "%s %s '%s'%s", deed, kind, label != NULL ? label : "", bytes);
 }
 
 static culv_result record(const culvi_voice *voice, const char *object, culv_result result,

@@ -32,6 +32,10 @@ void culvi_log(const culvi_voice *voice, culv_log_level level, const char *forma
     CULVI_PRINTF(3, 4);
 bool culvi_log_wants(const culvi_voice *voice, culv_log_level level);
 
+/* Logs at INFO what became of an object: `deed` is "made" or "destroyed". A size of 0 is none. */
+void culvi_log_object(const culvi_voice *voice, const char *deed, const char *kind,
+                      const char *label, uint64_t size);
+
 /* Records and logs an error of the calling thread and returns its class. `object` labels the object
  * at fault. */
 culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,

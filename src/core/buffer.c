@@ -111,6 +111,7 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     culvi_label_set(buffer->label, label);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
+    culvi_made(device, &buffer->deferred, "buffer", buffer->label, buffer->size);
     *out = buffer;
     return CULV_OK;
 }

@@ -98,6 +98,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         return result;
     }
     culvi_device_ref(device);
+    culvi_made(device, &image->deferred, "image", image->label, memory->size);
     *out = image;
     return CULV_OK;
 }

@@ -45,6 +45,18 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
     return true;
 }
 
+static const char *kind_of(const culv_memory *memory)
+{
+    return memory->own            ? "device memory"
+           : memory->host != NULL ? "host memory"
+                                  : "import of memory";
+}
+
+static void log_made(const culv_memory *memory)
+{
+    culvi_log_object(&memory->device->voice, "made", kind_of(memory), memory->label, memory->size);
+}
+
 /* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object.
  * The caller holds the lock and has entered the context. False: the driver refused, try again. */
 static bool release_unused(culv_memory *memory, bool last_try)
@@ -57,6 +69,7 @@ static bool release_unused(culv_memory *memory, bool last_try)
         if (!culvi_release_done(device, "cuDestroyExternalMemory", r, last_try)) return false;
         device->counts.memories--;
     }
+    culvi_log_object(&device->voice, "destroyed", kind_of(memory), memory->label, memory->size);
     culvi_free(memory->block);
     culvi_free(memory);
     return true;
@@ -194,6 +207,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         culvi_free(memory);
         return result;
     }
+    log_made(memory);
     *out = memory;
     return CULV_OK;
 }
@@ -229,7 +243,9 @@ static culv_memory *new_memory(culv_device *device, uint64_t size, const char *l
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label)
 {
     culv_memory *memory = new_memory(device, size, label);
-    if (memory != NULL) memory->own = true;
+    if (memory == NULL) return NULL;
+    memory->own = true;
+    log_made(memory);
     return memory;
 }
 
@@ -240,6 +256,7 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
     if (memory == NULL) return NULL;
     memory->host = pages;
     memory->block = block;
+    log_made(memory);
     return memory;
 }
 

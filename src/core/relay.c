@@ -291,8 +291,13 @@ void culvi_relay_quiesce(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
     if (relay == NULL || relay->path != CULV_SHARING_HOST) return;
+    culvi_watch watch;
+    culvi_watch_for(semaphore->device, &watch, "timeline semaphore", semaphore->label,
+                    "its release",
+                    "A host function that signals or waits for it (HOST sharing) is not done");
     for (culvi_request *q = relay->requests; q != NULL; q = q->next)
         wait_for_request(semaphore->device, q);
+    culvi_watch_done(semaphore->device, &watch);
 }
 
 static void finish(culvi_deferred *self)
@@ -409,6 +414,7 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     culvi_mutex_lock(&device->lock);
     device->counts.semaphores++;
     culvi_mutex_unlock(&device->lock);
+    culvi_semaphore_made(semaphore);
     culv_result result = peer != NULL ? prepare_peer(semaphore) : CULV_OK;
     if (result != CULV_OK) {
         relay->peer = NULL; /* still the caller's */

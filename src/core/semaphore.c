@@ -73,6 +73,18 @@ static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc
                           .describe = describe};
 }
 
+void culvi_semaphore_made(culv_semaphore *semaphore)
+{
+    bool timeline = semaphore->type == CULV_SEMAPHORE_TIMELINE;
+    semaphore->waits.label = semaphore->label;
+    semaphore->waits.timeline = timeline;
+    semaphore->waits.noted = &semaphore->noted;
+    semaphore->waits.signaled = &semaphore->signaled;
+    culvi_wait_note_add(semaphore->device, &semaphore->waits);
+    culvi_made(semaphore->device, &semaphore->deferred,
+               timeline ? "timeline semaphore" : "binary semaphore", semaphore->label, 0);
+}
+
 /* After the handle was checked. */
 static culv_result import_checked(culv_device *device, const culvi_words *words,
                                   const culvi_import *import, const culv_semaphore_desc *d,
@@ -98,6 +110,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
         culvi_free(semaphore);
         return result;
     }
+    culvi_semaphore_made(semaphore);
     *out = semaphore;
     return CULV_OK;
 }
@@ -158,6 +171,7 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
         if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
     }
     device->counts.semaphores--;
+    culvi_wait_note_remove(device, &semaphore->waits);
     culvi_free(semaphore);
     return true;
 }

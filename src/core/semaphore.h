@@ -5,6 +5,7 @@
 
 #include "core/words.h"
 #include "cuda/retire.h"
+#include "cuda/watch.h"
 #include "culvert/semaphore.h"
 
 typedef struct culvi_relay culvi_relay; /* core/relay.h */
@@ -23,8 +24,19 @@ struct culv_semaphore {
     _Atomic uint64_t signaled;
     _Atomic uint32_t state; /* binary ones */
     char label[64];
+    culvi_wait_note waits;
     culvi_deferred deferred;
 };
+
+/* Makes it known to the log and to whoever looks for waits. */
+void culvi_semaphore_made(culv_semaphore *semaphore);
+
+/* Remembers a wait that was submitted. Used in the frame path. */
+static inline void culvi_semaphore_waits(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    culvi_note_wait(&semaphore->waits, stream,
+                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? value : 1);
+}
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()). Its
  * type was checked; `words` are that API's. The handle is gone, whatever the result. */

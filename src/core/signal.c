@@ -147,6 +147,15 @@ static inline void set_value(params *one, direction way, uint64_t value)
         one->wait.params.fence.value = value;
 }
 
+/* What was submitted. */
+static inline void note(const culv_semaphore_point *point, direction way, CUstream stream)
+{
+    if (way == SIGNAL)
+        atomic_store_explicit(&point->semaphore->signaled, point->value, memory_order_relaxed);
+    else
+        culvi_semaphore_waits(point->semaphore, stream, point->value);
+}
+
 /* `externals` and `array` have room for `count`, `array` is zero; of the first `reserved` points
  * gather() has filled them in. */
 static culv_result submit(const culv_semaphore_point *points, uint32_t count, uint32_t reserved,
@@ -162,9 +171,8 @@ static culv_result submit(const culv_semaphore_point *points, uint32_t count, ui
     }
     result = call(points, count, way, stream, externals, array);
     if (result != CULV_OK) goto take_back;
-    for (uint32_t i = 0; way == SIGNAL && i < count; i++)
-        atomic_store_explicit(&points[i].semaphore->signaled, points[i].value,
-                              memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        note(&points[i], way, stream);
     return CULV_OK;
 
 take_back:
@@ -182,8 +190,8 @@ static culv_result relay(const culv_semaphore_point *point, direction way, CUstr
                                 CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
     if (result != CULV_OK)
         take_back(point, 1, way);
-    else if (way == SIGNAL)
-        atomic_store_explicit(&semaphore->signaled, point->value, memory_order_relaxed);
+    else
+        note(point, way, stream);
     return result;
 }
 
@@ -213,8 +221,7 @@ static culv_result relay_batch(const culv_semaphore_point *points, uint32_t coun
                                           CULVI_RELAY_SUBMIT)
                      : call(&points[done], 1, way, stream, &semaphore->external, &one);
         if (result != CULV_OK) goto take_back;
-        if (way == SIGNAL)
-            atomic_store_explicit(&semaphore->signaled, points[done].value, memory_order_relaxed);
+        note(&points[done], way, stream);
     }
     return CULV_OK;
 

@@ -181,6 +181,7 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
     staging->linear = true;
     image->staging = staging;
     culvi_device_ref(device);
+    culvi_made(device, &image->deferred, "image", image->label, memory->size);
     *out = image;
     return CULV_OK;
 }

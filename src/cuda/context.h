@@ -3,6 +3,7 @@
 #ifndef CULVI_CUDA_CONTEXT_H_
 #define CULVI_CUDA_CONTEXT_H_
 
+#include "cuda/cuda_trace.h"
 #include "cuda/device.h"
 
 /* Makes the device's context current and allows CUDA calls during a stream capture elsewhere
@@ -25,15 +26,16 @@ void culvi_leave(culv_device *device, culvi_scope *scope);
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call);
 void culvi_leave_frame(const culv_device *device, bool pushed);
 
-/* Calls a driver function with a trace line. */
+/* Calls a driver function and logs it. */
 #define CULVI_CU(device, function, arguments)                                                      \
-    (culvi_log(&(device)->voice, CULV_LOG_DEBUG, "%s%s", #function, #arguments),                   \
-     (device)->cuda->function arguments)
+    CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments)
 
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */
 #define CULVI_RELEASE(device, function, arguments)                                                 \
-    ((device)->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CULVI_CU(device, function, arguments))
+    ((device)->lost                                                                                \
+         ? CUDA_ERROR_CONTEXT_IS_DESTROYED                                                         \
+         : CULVI_CU_NAMED(&(device)->voice, (device)->cuda, #function, function, arguments))
 
 /* Records the failure of a driver call. `refused` is the reason, unless the code itself gives a
  * better one. */

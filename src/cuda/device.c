@@ -8,6 +8,7 @@
 #include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
+#include "cuda/watch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static void register_driver_log(culv_device *device)
     if (device->cuda->cuLogsRegisterCallback == NULL ||
         device->cuda->cuLogsUnregisterCallback == NULL)
         return;
-    if (CULVI_CU(device, cuLogsRegisterCallback, (note_driver_log, NULL, &device->driver_log)) !=
+    if (device->cuda->cuLogsRegisterCallback(note_driver_log, NULL, &device->driver_log) !=
         CUDA_SUCCESS)
         device->driver_log = NULL; /* the driver's words are a help, not a need */
 #else
@@ -274,9 +275,13 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
                             "a mutex could not be made");
         goto free_device;
     }
+    if (!culvi_watch_init(device)) {
+        result = culvi_fail_host_memory(&voice, NULL);
+        goto destroy_lock;
+    }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
-    if (result != CULV_OK) goto destroy_lock;
+    if (result != CULV_OK) goto end_watch;
     unsigned long long id = 0;
     CUresult r = CULVI_CU(device, cuCtxGetId, (device->context, &id));
     if (r != CUDA_SUCCESS) {
@@ -296,6 +301,8 @@ release_context:
     if (device->retained &&
         CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
+end_watch:
+    culvi_watch_end(device);
 destroy_lock:
     culvi_mutex_destroy(&device->lock);
 free_device:
@@ -356,10 +363,14 @@ void culvi_device_ref(culv_device *device)
 void culvi_device_unref(culv_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) != 1) return;
+    culvi_watch watch;
     culvi_wait_and_collect(device);
+    culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
     culvi_formats_release(device);
+    culvi_watch_done(device, &watch);
     if (device->free_peers != NULL) device->free_peers(device);
     unregister_driver_log(device);
+    culvi_watch_begin(device, &watch, "device", device->caps.name, 0);
     if (device->retained) {
         CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
         if (!culvi_release_done(device, "cuDevicePrimaryCtxRelease", r, false)) {
@@ -367,6 +378,8 @@ void culvi_device_unref(culv_device *device)
             (void)culvi_release_done(device, "cuDevicePrimaryCtxRelease", r, true);
         }
     }
+    culvi_watch_done(device, &watch);
+    culvi_watch_end(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "closed device %d '%s'", (int)device->ordinal,
               device->caps.name);
     culvi_mutex_destroy(&device->lock);

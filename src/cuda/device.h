@@ -12,6 +12,8 @@
 
 typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
 typedef struct culvi_peer culvi_peer;         /* core/peer.h */
+typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
+typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
 /* CUarray_format has numbers below this. */
@@ -34,6 +36,18 @@ typedef union culvi_cuda_table {
     culv_cuda_api api;
     unsigned char room[CULV_CUDA_API_ROOM];
 } culvi_cuda_table;
+
+/* Says which destroys wait: cuda/watch.h. */
+typedef struct culvi_watchman {
+    culvi_mutex lock; /* guards what follows; no other lock is taken under it */
+    culvi_condition changed;
+    culvi_worker worker;
+    atomic_bool started;
+    bool stop;
+    bool idle; /* the thread sleeps until it is woken */
+    culvi_watch *watches;
+    culvi_wait_note *notes;
+} culvi_watchman;
 
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object that the caller made from it */
@@ -68,6 +82,7 @@ struct culv_device {
      * for the legacy default stream, one for that of each thread. */
     culvi_cuda_table tables[2];
     atomic_bool tables_filled[2];
+    culvi_watchman watchman;
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif

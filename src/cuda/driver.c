@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/platform.h"
+#include "cuda/cuda_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +99,8 @@ static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
     return true;
 }
 
-culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason)
+culvi_cuda *culvi_cuda_open(const culvi_voice *voice, culv_driver kind, culvi_text *text,
+                            culv_reason *reason)
 {
     culvi_cuda *cuda = culvi_alloc(sizeof *cuda);
     culvi_text_add(text, "%s: ", culvi_driver_name(kind));
@@ -123,7 +125,7 @@ culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *rea
                                                 : ": older than 525 (CUDA 12.0), please update it");
         goto close_module;
     }
-    CUresult r = cuda->cuInit(0);
+    CUresult r = CULVI_CU_OF(voice, cuda, cuInit, (0));
     if (r != CUDA_SUCCESS) {
         const char *name = NULL;
         cuda->cuGetErrorName(r, &name);
@@ -139,7 +141,7 @@ culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *rea
         *reason = CULV_REASON_DRIVER_INIT;
         goto close_module;
     }
-    if (cuda->cuDriverGetVersion(&cuda->version) != CUDA_SUCCESS) {
+    if (CULVI_CU_OF(voice, cuda, cuDriverGetVersion, (&cuda->version)) != CUDA_SUCCESS) {
         culvi_text_add(text, "cuDriverGetVersion failed");
         *reason = CULV_REASON_DRIVER_INIT;
         goto close_module;
@@ -183,13 +185,14 @@ static void begin_problem(culvi_text *text)
 }
 
 /* Outside Windows, and of devices in TCC mode, drivers refuse it or leave zeros. */
-static void read_luid(culvi_cuda_device *out)
+static void read_luid(const culvi_voice *voice, culvi_cuda_device *out)
 {
     char bytes[8] = {0};
     culv_luid luid;
     unsigned node_mask = 0;
     if (out->cuda->cuDeviceGetLuid == NULL ||
-        out->cuda->cuDeviceGetLuid(bytes, &node_mask, out->ordinal) != CUDA_SUCCESS)
+        CULVI_CU_OF(voice, out->cuda, cuDeviceGetLuid, ((void *)bytes, &node_mask, out->ordinal)) !=
+            CUDA_SUCCESS)
         return;
     memcpy(luid.bytes, bytes, sizeof luid.bytes);
     if (!culvi_luid_given(&luid) || node_mask == 0) return;
@@ -199,14 +202,16 @@ static void read_luid(culvi_cuda_device *out)
 }
 
 /* Reads one device; a device that cannot be read is left out, and said. */
-static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *out, culvi_text *text)
+static bool read_device(const culvi_voice *voice, const culvi_cuda *cuda, int index,
+                        culvi_cuda_device *out, culvi_text *text)
 {
     CUuuid uuid;
     out->cuda = cuda;
-    CUresult r = cuda->cuDeviceGet(&out->ordinal, index);
+    CUresult r = CULVI_CU_OF(voice, cuda, cuDeviceGet, (&out->ordinal, index));
     if (r == CUDA_SUCCESS)
-        r = cuda->cuDeviceGetName(out->name, (int)sizeof out->name, out->ordinal);
-    if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetUuid(&uuid, out->ordinal);
+        r = CULVI_CU_OF(voice, cuda, cuDeviceGetName,
+                        (out->name, (int)sizeof out->name, out->ordinal));
+    if (r == CUDA_SUCCESS) r = CULVI_CU_OF(voice, cuda, cuDeviceGetUuid, (&uuid, out->ordinal));
     if (r != CUDA_SUCCESS) {
         begin_problem(text);
         culvi_text_add(text, "%s: device %d could not be read (error %d)",
@@ -215,7 +220,7 @@ static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *ou
     }
     memcpy(out->uuid.bytes, uuid.bytes, sizeof out->uuid.bytes);
     out->mig = strstr(out->name, " MIG ") != NULL;
-    read_luid(out);
+    read_luid(voice, out);
     return true;
 }
 
@@ -223,7 +228,7 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe,
                                 const culvi_cuda *cuda, culvi_text *text)
 {
     int count = 0;
-    if (cuda->cuDeviceGetCount(&count) != CUDA_SUCCESS) {
+    if (CULVI_CU_OF(voice, cuda, cuDeviceGetCount, (&count)) != CUDA_SUCCESS) {
         begin_problem(text);
         culvi_text_add(text, "%s: cuDeviceGetCount failed", culvi_driver_name(cuda->kind));
         return CULV_OK;
@@ -237,7 +242,7 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe,
     culvi_free(probe->devices);
     probe->devices = devices;
     for (int i = 0; i < count; i++)
-        if (read_device(cuda, i, &devices[probe->num_devices], text)) probe->num_devices++;
+        if (read_device(voice, cuda, i, &devices[probe->num_devices], text)) probe->num_devices++;
     return CULV_OK;
 }
 
@@ -257,7 +262,7 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         culv_reason reason = CULV_REASON_NONE;
         size_t before = text.length;
         begin_problem(&text);
-        probe->drivers[i] = culvi_cuda_open(driver, &text, &reason);
+        probe->drivers[i] = culvi_cuda_open(voice, driver, &text, &reason);
         if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
             culvi_probe_close(probe);
             return culvi_fail_host_memory(voice, NULL);

@@ -11,6 +11,7 @@
 
 #include "cuda/context.h"
 #include "cuda/stream.h"
+#include "cuda/watch.h"
 
 #include <inttypes.h>
 
@@ -109,18 +110,54 @@ leave:
     return result;
 }
 
+static const char *kind_of(const culvi_deferred *object)
+{
+    return object->kind != NULL ? object->kind : "object";
+}
+
+static CUresult wait_for(culv_device *device, const culvi_deferred *object)
+{
+    culvi_watch watch;
+    culvi_watch_stream(device, &watch, kind_of(object), object->label, object->size,
+                       object->stream);
+    CUresult r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    /* Not every driver call waits once more: what one wait did not tell, the next one does. */
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    culvi_watch_done(device, &watch);
+    return r;
+}
+
 /* True when the GPU is done with the object. In the device's context. */
 static bool is_due(culv_device *device, culvi_deferred *object, bool wait)
 {
     if (object->event == NULL) return true;
-    CUresult r = wait ? CULVI_CU(device, cuEventSynchronize, (object->event))
-                      : CULVI_CU(device, cuEventQuery, (object->event));
-    /* Not every driver call waits once more: what one wait did not tell, the next one does. */
-    if (r != CUDA_SUCCESS && wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    CUresult r = wait ? wait_for(device, object) : CULVI_CU(device, cuEventQuery, (object->event));
     if (r != CUDA_SUCCESS && !wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) return false;
     destroy_event(device, object);
     return true;
+}
+
+/* The driver may wait here. The object may be gone afterwards. */
+static bool release(culv_device *device, culvi_deferred *object, bool last_try)
+{
+    culvi_watch watch;
+    culvi_watch_begin(device, &watch, kind_of(object), object->label, object->size);
+    bool known = object->kind != NULL;
+    bool released = object->release(device, object, last_try);
+    culvi_watch_done(device, &watch);
+    if (released && known)
+        culvi_log_object(&device->voice, "destroyed", watch.kind, watch.label, watch.size);
+    return released;
+}
+
+void culvi_made(culv_device *device, culvi_deferred *object, const char *kind, const char *label,
+                uint64_t size)
+{
+    object->kind = kind;
+    object->label = label;
+    object->size = size;
+    culvi_log_object(&device->voice, "made", kind, label, size);
 }
 
 /* Takes what is chosen off the device's list; NULL: all. */
@@ -193,7 +230,7 @@ static void collect_list(culv_device *device, culvi_deferred *list, bool entered
     while (list != NULL) { /* a release may retire something anew */
         culvi_deferred *next = list->next;
         device->counts.deferred--;
-        if ((entered && !is_due(device, list, true)) || !list->release(device, list, last_try))
+        if ((entered && !is_due(device, list, true)) || !release(device, list, last_try))
             culvi_defer(device, list);
         list = next;
     }
@@ -281,7 +318,7 @@ static void release_now(culv_device *device, culvi_deferred *object)
         bool last = attempt == 2;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         if (entered) (void)is_due(device, object, true);
-        if (entered || last) released = object->release(device, object, last);
+        if (entered || last) released = release(device, object, last);
         if (entered) culvi_leave(device, &scope);
     }
     if (!released) culvi_defer(device, object);

@@ -16,10 +16,17 @@ typedef struct culvi_deferred {
     bool (*release)(struct culv_device *device, struct culvi_deferred *self, bool last_try);
     /* What the release needs; that drains it before it goes itself. NULL: only the device */
     const void *holder;
+    /* What it is, for the log: "buffer", its label, its bytes (0: it has no size). */
+    const char *kind, *label;
+    uint64_t size;
     void (*finish)(
         /* waits, without the lock, for what no event covers; or NULL */
         struct culvi_deferred *self);
 } culvi_deferred;
+
+/* Says what an object is, and logs that it was made. */
+void culvi_made(culv_device *device, culvi_deferred *object, const char *kind, const char *label,
+                uint64_t size);
 
 /* Deferred release. The caller holds the lock. Without a last use only the driver's own wait
  * applies. */

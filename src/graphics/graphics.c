@@ -78,6 +78,8 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     device->counts.attached_devices--;
     culvi_mutex_unlock(&device->lock);
     culv_device_close(&peer);
+    culvi_log(&device->voice, CULV_LOG_INFO, "detached %s device '%s'", graphics->api->words->name,
+              graphics->name);
     graphics->api->free(graphics);
     culvi_device_unref(device);
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* CUDA's mapping was given up before: import, native object, memory. The host's pages, which the
@@ -197,8 +198,20 @@ culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pa
                : result;
 }
 
+static void log_pair(const culvi_pair *pair, const char *deed)
+{
+    const culvi_graphics *graphics = pair->graphics;
+    char kind[48];
+    snprintf(kind, sizeof kind, "%s %s", graphics->api->words->name,
+             pair->image != NULL ? "image" : "buffer");
+    culvi_log_object(&graphics->device->voice, deed, kind,
+                     pair->image != NULL ? pair->image->label : pair->buffer->label,
+                     pair->native.size);
+}
+
 void culvi_pair_made(culvi_pair *pair)
 {
+    log_pair(pair, "made");
     culvi_graphics_ref(pair->graphics);
     culvi_graphics_count_created(pair->graphics, true);
 }
@@ -207,6 +220,7 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
 {
     if (pair == NULL) return;
     culvi_graphics *graphics = pair->graphics;
+    log_pair(pair, "destroyed");
     if (pair->stage.object != 0) graphics->api->unmake(graphics, &pair->stage);
     give_up(pair, has_last_use, last_use);
     unmake(pair);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "core/relay.h"
 #include "graphics/pair.h"
 
@@ -145,8 +146,31 @@ static bool reached(void *context, uint64_t value)
 static void release_by_host(void *context)
 {
     culvi_semaphore_pair *pair = context;
+    culvi_wait_note_forget(pair->graphics->device, pair);
     pair->graphics->api->unmake_semaphore(pair->graphics, pair->native);
     culvi_free(pair);
+}
+
+static bool read_counter(void *context, uint64_t *out)
+{
+    const culvi_semaphore_pair *pair = context;
+    return pair->graphics->api->timeline_value(pair->graphics, pair->native, out) == 0;
+}
+
+/* A destroy that waits can name the value of a semaphore of Culvert's own: it is there for as long
+ * as CUDA's half is. A caller's may be gone. */
+static void let_read(culvi_semaphore_pair *pair, culv_semaphore_type type)
+{
+    const culvi_graphics *graphics = pair->graphics;
+    if (type != CULV_SEMAPHORE_TIMELINE) return;
+    const culv_error error = culvi_thread_state()->error;
+    culvi_attempt_begin();
+    bool reads = graphics->api->check_timelines(graphics, pair->cuda->label, false,
+                                                CULV_ERROR_UNSUPPORTED) == CULV_OK;
+    (void)culvi_attempt_end(&graphics->device->voice, CULV_OK);
+    culvi_thread_state()->error = error;
+    if (reads)
+        culvi_wait_note_set_counter(graphics->device, &pair->cuda->waits, read_counter, pair);
 }
 
 static culv_result make_by_host(void *object, void *plans)
@@ -209,6 +233,7 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
                  ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
                  : share(pair, plan);
     if (result != CULV_OK) return result;
+    let_read(pair, plan->type);
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);
     return CULV_OK;
@@ -224,6 +249,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     if (!has_last_use) culvi_relay_quiesce(cuda);
     culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {
+        culvi_wait_note_forget(graphics->device, pair);
         graphics->api->unmake_semaphore(graphics, pair->native);
         culvi_free(pair);
     }

@@ -271,6 +271,7 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
     apply(ring, &s);
     culvi_ring_apply_depth(ring);
     culvi_device_ref(device);
+    culvi_log_object(voice, "made", "ring", ring->label, 0);
     *out = ring;
     return CULV_OK;
 
@@ -291,12 +292,17 @@ void culv_ring_destroy(culv_ring **ring)
     if (mine->stopped[0] == '\0')
         snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
     culvi_condition_wake_all(&mine->changed);
+    culvi_watch watch;
+    culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",
+                    "Another thread is still in a call of one of its sides");
     while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
         culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);
+    culvi_watch_done(mine->device, &watch);
     culvi_mutex_unlock(&mine->lock);
     culvi_condition_destroy(&mine->changed);
     culvi_mutex_destroy(&mine->lock);
     culv_device *device = mine->device;
+    culvi_log_object(&device->voice, "destroyed", "ring", mine->label, 0);
     culvi_free(mine);
     culvi_device_unref(device);
 }

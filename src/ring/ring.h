@@ -6,7 +6,7 @@
 #define CULVI_RING_H_
 
 #include "base/platform.h"
-#include "cuda/device.h"
+#include "cuda/watch.h"
 #include "culvert/ring.h"
 
 #include <inttypes.h>

@@ -330,6 +330,9 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
     bool spoilt = false;
     for (int i = 0; i < 2; i++)
         spoilt = spoilt || ring->side[i].held || ring->side[i].at > 0;
+    culvi_watch watch;
+    culvi_watch_for(ring->device, &watch, "ring", ring->label, "draining it",
+                    "The GPU work of both sides must end");
     result = wait_for_all(ring, timeout, &late, counter);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. */
     for (int i = 0; i < 2 && force && result == CULV_ERROR_TIMEOUT; i++) {
@@ -340,6 +343,7 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
         }
         if (result == CULV_OK) result = wait_for_all(ring, timeout, &late, counter);
     }
+    culvi_watch_done(ring->device, &watch);
     if (result == CULV_OK && spoilt) reset(ring);
     return result;
 }

@@ -166,6 +166,7 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     device->counts.vmm_allocations++;
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
     *out = allocation;
     return CULV_OK;
 }
@@ -181,6 +182,9 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
     if (culvi_cuda_sticky(r)) (void)CULVI_CU(device, cuMemRelease, (allocation->handle));
     if (!culvi_release_done(device, "cuMemRelease", r, last_try)) return false;
     device->counts.vmm_allocations--;
+    culvi_log_object(&device->voice, "destroyed",
+                     allocation->multicast ? "multicast object" : "VMM allocation",
+                     allocation->label, allocation->size);
     culvi_vmm_allocation_unref(allocation);
     return true;
 }

@@ -87,6 +87,7 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
             pool->label);
     else if (!release_pool(device, pool->pool, last_try))
         return false;
+    culvi_log_object(&device->voice, "destroyed", "memory pool", pool->label, 0);
     culvi_free(pool);
     return true;
 }
@@ -191,6 +192,7 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
         return result;
     }
     culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
     *out = pool;
     return CULV_OK;
 }

@@ -155,6 +155,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
         culvi_free(pool);
         return result;
     }
+    culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
     result = allow(pool);
     if (result != CULV_OK) {
         culvi_mem_pool_release_or_defer(pool);

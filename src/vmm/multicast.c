@@ -177,6 +177,7 @@ static void own(culv_multicast *m, uint64_t requested, uint64_t size, bool count
     device->counts.vmm_allocations++;
     culvi_mutex_unlock(&device->lock);
     if (!counted) culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "multicast object", m->label, size);
 }
 
 static uint64_t up(uint64_t size, uint64_t granularity)

@@ -64,6 +64,7 @@ static bool free_addresses(culv_vmm_range *range, bool last_try, CUresult *code)
         (void)CULVI_CU(device, cuMemAddressFree, (range->base, (size_t)range->size));
     if (!culvi_release_done(device, "cuMemAddressFree", *code, last_try)) return false;
     device->counts.vmm_ranges--;
+    culvi_log_object(&device->voice, "destroyed", "address range", range->label, range->size);
     culvi_free(range->mappings);
     culvi_free(range);
     return true;
@@ -216,6 +217,7 @@ culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "address range", range->label, range->size);
     *out = range;
     return CULV_OK;
 }

@@ -239,6 +239,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
         culvi_vmm_allocation_unref(allocation);
         return result;
     }
+    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
     result = check_import(allocation);
     if (result == CULV_OK && d.size % allocation->granularity != 0)
         result = culvi_fail(
@@ -414,6 +415,7 @@ culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr addre
     device->counts.vmm_allocations++;
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
     result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
                                          &allocation->granularity);
     if (result != CULV_OK) {

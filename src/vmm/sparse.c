@@ -273,6 +273,7 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     culvi_device_ref(device);
+    culvi_made(device, &array->deferred, "sparse array", array->label, array->info.full_size);
     *out = array;
     return CULV_OK;
 }

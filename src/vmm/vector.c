@@ -130,6 +130,11 @@ void culvi_vector_unref(culv_vector *v)
     culvi_device_unref(device);
 }
 
+static void log_it(const culv_vector *v, const char *deed)
+{
+    culvi_log_object(&v->device->voice, deed, "vector", v->label, culv_vector_committed(v));
+}
+
 static void free_all(culv_vector *v, bool unmap)
 {
     atomic_store(&v->gone, true);
@@ -166,11 +171,13 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     result = read_desc(v, &d);
     if (result == CULV_OK) result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
-    if (result == CULV_OK)
-        *out = v;
-    else
+    if (result != CULV_OK) {
         free_all(v, true);
-    return result;
+        return result;
+    }
+    log_it(v, "made");
+    *out = v;
+    return CULV_OK;
 
 destroy_lock:
     culvi_mutex_destroy(&v->lock);
@@ -185,6 +192,7 @@ void culv_vector_destroy(culv_vector **vector)
     culv_vector *v = *vector;
     *vector = NULL;
     if (!culvi_vector_ahead_stop(v)) return;
+    log_it(v, "destroyed");
     free_all(v, true);
 }
 
@@ -209,6 +217,7 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
             "stream: %s",
             v->label, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
+    log_it(v, "destroyed");
     free_all(v, false);
 }
 

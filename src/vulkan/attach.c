@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -42,16 +43,18 @@ static void ask_physical_device(culv_vk_device *vk)
     VkPhysicalDeviceProperties2 properties = {.sType =
                                                   VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     bool takes_pages = vk->table.vkGetMemoryHostPointerPropertiesEXT != NULL;
-    vk->instance.vkGetPhysicalDeviceMemoryProperties(vk->physical_device, &vk->memory_types);
-    vk->instance.vkGetPhysicalDeviceQueueFamilyProperties(vk->physical_device, &vk->queue_families,
-                                                          NULL);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceMemoryProperties,
+                 (vk->physical_device, &vk->memory_types));
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceQueueFamilyProperties,
+                 (vk->physical_device, &vk->queue_families, NULL));
     if (vk->tells_needs) properties.pNext = &maintenance4;
     if (takes_pages) {
         host.pNext = properties.pNext;
         properties.pNext = &host;
     }
     if (properties.pNext != NULL)
-        vk->instance.vkGetPhysicalDeviceProperties2(vk->physical_device, &properties);
+        CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties2,
+                     (vk->physical_device, &properties));
     vk->max_buffer_size = maintenance4.maxBufferSize != 0 ? maintenance4.maxBufferSize : UINT64_MAX;
     VkDeviceSize page = culvi_page_size(); /* what CUDA registers */
     VkDeviceSize imported = host.minImportedHostPointerAlignment;

@@ -101,6 +101,11 @@ static culv_result check(const request *r, culv_vk_direction direction)
             "a barrier of %s: direction %d is not a culv_vk_direction; pass CULV_VK_ACQUIRE (from "
             "CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
             name, (int)direction);
+    if (r->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
+        return REFUSE_VALUE(
+            "%s.queue_family is not set; "
+            "pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
+            name);
     if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL ||
         r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
         return REFUSE_VALUE(

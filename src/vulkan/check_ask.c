@@ -2,6 +2,7 @@
 /* The gate: what Vulkan is asked, and asked once. */
 #include "core/buffer.h"
 #include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <string.h>
 
@@ -116,8 +117,8 @@ void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *i
             .usage = info->usage,
             .handleType = type};
         VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-        vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query,
-                                                                 &answer);
+        CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceExternalBufferProperties,
+                     (vk->physical_device, &query, &answer));
         a.external = answer.externalMemoryProperties;
         culvi_vk_remember(vk, &q, &a);
     }
@@ -127,8 +128,8 @@ void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *i
 static bool has_disjoint(const culv_vk_device *vk, const VkImageCreateInfo *info)
 {
     VkFormatProperties properties = {0};
-    vk->instance.vkGetPhysicalDeviceFormatProperties(vk->physical_device, info->format,
-                                                     &properties);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFormatProperties,
+                 (vk->physical_device, info->format, &properties));
     return ((info->tiling == VK_IMAGE_TILING_LINEAR ? properties.linearTilingFeatures
                                                     : properties.optimalTilingFeatures) &
             VK_FORMAT_FEATURE_DISJOINT_BIT) != 0;
@@ -161,8 +162,8 @@ static VkResult ask_image(const culv_vk_device *vk, const VkImageCreateInfo *inf
         answer.pNext = &shared;
     }
     copy_chain(info->pNext, &copy, &query.pNext);
-    VkResult r = vk->instance.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &query,
-                                                                        &answer);
+    VkResult r = CULVI_VKI(&vk->instance, vkGetPhysicalDeviceImageFormatProperties2,
+                           (vk->physical_device, &query, &answer));
     a->external = shared.externalMemoryProperties;
     a->most = answer.imageFormatProperties;
     return r;
@@ -268,7 +269,7 @@ bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *inf
         VkDeviceBufferMemoryRequirements query = {
             .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &planned};
         if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
-        vk->table.vkGetDeviceBufferMemoryRequirements(vk->vk_device, &query, &answer);
+        CULVI_VK_DO(vk, vkGetDeviceBufferMemoryRequirements, (vk->vk_device, &query, &answer));
         if (!told(&answer, &dedicated, &a.needs)) return false;
         if (keep) culvi_vk_remember(vk, &q, &a);
     }
@@ -295,7 +296,7 @@ static bool ask_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                                              .pCreateInfo = &planned,
                                              .planeAspect = plane};
     if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
-    vk->table.vkGetDeviceImageMemoryRequirements(vk->vk_device, &query, &answer);
+    CULVI_VK_DO(vk, vkGetDeviceImageMemoryRequirements, (vk->vk_device, &query, &answer));
     return told(&answer, &dedicated, out);
 }
 

@@ -2,6 +2,7 @@
 /* The gate: memory. Requirements, memory types, and what the caller says of a bound resource:
  * CUDA's driver checks none of it (measured, docs/nvidia-measured.md). */
 #include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,7 @@ void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_n
                                           .pNext = &dedicated};
     VkBufferMemoryRequirementsInfo2 info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
-    vk->table.vkGetBufferMemoryRequirements2(vk->vk_device, &info, &requirements);
+    CULVI_VK_DO(vk, vkGetBufferMemoryRequirements2, (vk->vk_device, &info, &requirements));
     *out = (culvi_vk_needs){.memory = requirements.memoryRequirements,
                             .requires_dedicated = dedicated.requiresDedicatedAllocation,
                             .prefers_dedicated = dedicated.prefersDedicatedAllocation};
@@ -65,7 +66,7 @@ void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disj
             .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
             .pNext = disjoint_planes > 0 ? &plane : NULL,
             .image = image};
-        vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
+        CULVI_VK_DO(vk, vkGetImageMemoryRequirements2, (vk->vk_device, &info, &requirements));
         *(disjoint_planes > 0 ? &out->plane[i] : &out->memory) = requirements.memoryRequirements;
         out->requires_dedicated = out->requires_dedicated || dedicated.requiresDedicatedAllocation;
         out->prefers_dedicated = out->prefers_dedicated || dedicated.prefersDedicatedAllocation;

@@ -50,6 +50,7 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
 {
     memset(out, 0, sizeof *out);
     out->handle = instance;
+    out->voice = voice;
 #define CULV_VK_INSTANCE(name, need)                                                               \
     out->name = (PFN_##name)get_proc(instance, #name);                                             \
     if (out->name == NULL && (need) == REQUIRED)                                                   \

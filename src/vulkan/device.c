@@ -4,6 +4,7 @@
 #include "base/desc.h"
 #include "graphics/match.h"
 #include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +14,14 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
                                       uint32_t *count, VkPhysicalDevice **out)
 {
     uint32_t n = 0;
-    VkResult r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, NULL);
+    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, &n, NULL));
     if (r < VK_SUCCESS)
         return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
                              CULV_REASON_DRIVER_REFUSED,
                              "the instance's devices could not be listed");
     VkPhysicalDevice *devices = culvi_alloc((n + 1) * sizeof *devices);
     if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
-    r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, devices);
+    r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, &n, devices));
     if (r < VK_SUCCESS) {
         culvi_free(devices);
         return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
@@ -37,13 +38,13 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 {
     uint32_t n = 0;
     VkPhysicalDeviceGroupProperties *groups = NULL;
-    VkResult r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, NULL);
+    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, NULL));
     if (r >= VK_SUCCESS) {
         groups = culvi_alloc((n + 1) * sizeof *groups);
         if (groups == NULL) return culvi_fail_host_memory(voice, NULL);
         for (uint32_t i = 0; i < n; i++)
             groups[i].sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES;
-        r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, groups);
+        r = CULVI_VKI(vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, groups));
     }
     if (r < VK_SUCCESS) {
         culvi_free(groups);
@@ -69,10 +70,10 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     VkPhysicalDeviceProperties2 properties = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     VkPhysicalDeviceProperties basic;
-    vk->vkGetPhysicalDeviceProperties(device, &basic);
+    CULVI_VKI_DO(vk, vkGetPhysicalDeviceProperties, (device, &basic));
     if (basic.apiVersion >= VK_API_VERSION_1_2) id.pNext = &driver;
     if (basic.apiVersion >= VK_API_VERSION_1_1)
-        vk->vkGetPhysicalDeviceProperties2(device, &properties);
+        CULVI_VKI_DO(vk, vkGetPhysicalDeviceProperties2, (device, &properties));
     out->physical_device = device;
     out->api_version = basic.apiVersion;
     out->type = basic.deviceType;
@@ -95,11 +96,11 @@ culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_in
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    VkResult r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, NULL);
+    VkResult r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, NULL));
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
         if (list == NULL) return culvi_fail_host_memory(voice, NULL);
-        r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, list);
+        r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, list));
     }
     if (r < VK_SUCCESS) {
         culvi_free(list);
@@ -134,7 +135,7 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
             .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
         VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                               .pNext = &t};
-        vk->vkGetPhysicalDeviceFeatures2(device, &features);
+        CULVI_VKI_DO(vk, vkGetPhysicalDeviceFeatures2, (device, &features));
         out->has_timeline_semaphore = t.timelineSemaphore;
     }
     return CULV_OK;
@@ -150,7 +151,7 @@ static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
                  VK_BUFFER_USAGE_TRANSFER_DST_BIT,
         .handleType = type};
     VkExternalBufferProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    vk->vkGetPhysicalDeviceExternalBufferProperties(device, &info, &out);
+    CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalBufferProperties, (device, &info, &out));
     /* The features tell, not a VkResult: Mesa succeeds with none for what it does not know. */
     return out.externalMemoryProperties.externalMemoryFeatures;
 }
@@ -165,7 +166,7 @@ bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice
         .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
         .handleType = culvi_vk_semaphore_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
     VkExternalSemaphoreProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
-    vk->vkGetPhysicalDeviceExternalSemaphoreProperties(device, &info, &out);
+    CULVI_VKI_DO(vk, vkGetPhysicalDeviceExternalSemaphoreProperties, (device, &info, &out));
     return (out.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/desc.h"
 #include "vmm/share.h"
 #include "vulkan/vk_export.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,12 +16,13 @@ static culv_result has_extension(const culv_vk_device *vk, const char *label, co
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
     const culvi_voice *voice = &vk->base.device->voice;
-    VkResult r =
-        vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, NULL);
+    VkResult r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
+                           (vk->physical_device, NULL, &n, NULL));
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
         if (list == NULL) return culvi_fail_host_memory(voice, label);
-        r = vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, list);
+        r = CULVI_VKI(&vk->instance, vkEnumerateDeviceExtensionProperties,
+                      (vk->physical_device, NULL, &n, list));
     }
     *out = false;
     for (uint32_t i = 0; r >= VK_SUCCESS && i < n; i++)
@@ -258,7 +260,8 @@ static int choose_type(const culv_vk_device *vk, uint32_t bits)
 {
     VkPhysicalDeviceMemoryProperties memory;
     int found = -1;
-    vk->instance.vkGetPhysicalDeviceMemoryProperties(vk->physical_device, &memory);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceMemoryProperties,
+                 (vk->physical_device, &memory));
     for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
         VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
         if (!(bits & (UINT32_C(1) << i)) ||

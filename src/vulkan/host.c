@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 
@@ -40,8 +41,8 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
     bool has_address = (plan->buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
     VkMemoryHostPointerPropertiesEXT properties = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
-    VkResult r = vk->table.vkGetMemoryHostPointerPropertiesEXT(vk->vk_device, host_pages, start,
-                                                               &properties);
+    VkResult r = CULVI_VK(vk, vkGetMemoryHostPointerPropertiesEXT,
+                          (vk->vk_device, host_pages, start, &properties));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, label, r, "vkGetMemoryHostPointerPropertiesEXT",
                              CULV_REASON_DRIVER_REFUSED, "'%s' does not take the host memory at %p",
@@ -57,7 +58,7 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
     culv_result result = culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
                                                    plan->memory_properties, &info.memoryTypeIndex);
     if (result != CULV_OK) return result;
-    r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, out);
+    r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, NULL, out));
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
     return culvi_fail_vk(

@@ -4,6 +4,7 @@
 #include "core/buffer.h"
 #include "core/image_check.h"
 #include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
                                       : row->aspects,
         .mipLevel = level};
     VkSubresourceLayout found = {0};
-    vk->table.vkGetImageSubresourceLayout(vk->vk_device, d->image, &subresource, &found);
+    CULVI_VK_DO(vk, vkGetImageSubresourceLayout, (vk->vk_device, d->image, &subresource, &found));
     *out = culv_subresource_layout_init();
     out->row_pitch = found.rowPitch;
     out->depth_pitch = info->imageType == VK_IMAGE_TYPE_3D ? found.depthPitch : 0;

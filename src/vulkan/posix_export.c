@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles of Vulkan's objects: file descriptors. */
 #include "vulkan/vk_export.h"
+#include "vulkan/vk_trace.h"
 
 #include <string.h>
 
@@ -34,7 +35,7 @@ VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory mem
                                  .handleType = culvi_vk_memory_handle_bit(type)};
     int fd = -1;
     *call = "vkGetMemoryFdKHR";
-    VkResult r = vk->table.vkGetMemoryFdKHR(vk->vk_device, &info, &fd);
+    VkResult r = CULVI_VK(vk, vkGetMemoryFdKHR, (vk->vk_device, &info, &fd));
     own(r == VK_SUCCESS ? fd : -1, type, out);
     return r;
 }
@@ -47,7 +48,7 @@ VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore sem
                                     .handleType = culvi_vk_semaphore_handle_bit(type)};
     int fd = -1;
     *call = "vkGetSemaphoreFdKHR";
-    VkResult r = vk->table.vkGetSemaphoreFdKHR(vk->vk_device, &info, &fd);
+    VkResult r = CULVI_VK(vk, vkGetSemaphoreFdKHR, (vk->vk_device, &info, &fd));
     own(r == VK_SUCCESS ? fd : -1, type, out);
     return r;
 }
@@ -58,8 +59,9 @@ VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *
     VkMemoryFdPropertiesKHR properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
     *call = "vkGetMemoryFdPropertiesKHR";
     if (vk->table.vkGetMemoryFdPropertiesKHR == NULL) return VK_ERROR_EXTENSION_NOT_PRESENT;
-    VkResult r = vk->table.vkGetMemoryFdPropertiesKHR(
-        vk->vk_device, culvi_vk_memory_handle_bit(handle->type), handle->value.fd, &properties);
+    VkResult r = CULVI_VK(
+        vk, vkGetMemoryFdPropertiesKHR,
+        (vk->vk_device, culvi_vk_memory_handle_bit(handle->type), handle->value.fd, &properties));
     *out = properties.memoryTypeBits;
     return r;
 }
@@ -73,5 +75,5 @@ VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *dup
                                       .fd = duplicate->value.fd};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;
-    return vk->table.vkAllocateMemory(vk->vk_device, &all, NULL, out);
+    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, NULL, out));
 }

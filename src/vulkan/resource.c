@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a buffer or an image with memory of its own. */
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan,
         .handleTypes = plan->handle_types};
     VkBufferCreateInfo info = *plan->buffer;
     if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &made->buffer);
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &made->buffer));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
                              CULV_REASON_DRIVER_REFUSED,
@@ -33,7 +34,7 @@ static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
     const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
+    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, NULL, &made->image));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateImage",
                              CULV_REASON_DRIVER_REFUSED,
@@ -79,7 +80,7 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
         flags.pNext = info.pNext;
         info.pNext = &flags;
     }
-    VkResult r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, &made->memory);
+    VkResult r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, NULL, &made->memory));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
             &vk->base.device->voice, plan->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
@@ -106,7 +107,7 @@ static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
                                            .memoryOffset = needs->offsets[i]};
         made->plane_offsets[i] = needs->offsets[i];
     }
-    return vk->table.vkBindImageMemory2(vk->vk_device, needs->planes, binds);
+    return CULVI_VK(vk, vkBindImageMemory2, (vk->vk_device, needs->planes, binds));
 }
 
 static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_needs *needs,
@@ -120,9 +121,9 @@ static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_ne
                                                  "the memory could not be bound to the planes");
     }
     bool is_image = made->image != VK_NULL_HANDLE;
-    VkResult r = is_image
-                     ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
-                     : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
+    VkResult r =
+        is_image ? CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, made->image, made->memory, 0))
+                 : CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, made->buffer, made->memory, 0));
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->base.device->voice, label, r,
                          is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
@@ -155,9 +156,9 @@ destroy_resource:
 
 void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource)
 {
-    vk->table.vkDestroyBuffer(vk->vk_device, resource->buffer, NULL);
-    vk->table.vkDestroyImage(vk->vk_device, resource->image, NULL);
-    vk->table.vkFreeMemory(vk->vk_device, resource->memory, NULL);
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, resource->buffer, NULL));
+    CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, resource->image, NULL));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, resource->memory, NULL));
 }
 
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_ring.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 
@@ -145,18 +146,18 @@ static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const ch
  * begins with. */
 static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
 {
-    const culvi_vk_table *table = &ring->vk->table;
-    VkDevice device = ring->vk->vk_device;
+    const culv_vk_device *vk = ring->vk;
+    VkDevice device = vk->vk_device;
     VkCommandPool pool = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
     culv_result result = CULV_OK;
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                                .queueFamilyIndex = ring->queue_family};
-    VkResult r = table->vkCreateCommandPool(device, &pool_info, NULL, &pool);
+    VkResult r = CULVI_VK(vk, vkCreateCommandPool, (device, &pool_info, NULL, &pool));
     if (r != VK_SUCCESS) return fail_hand_over(ring, r, "vkCreateCommandPool");
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    r = table->vkCreateFence(device, &fence_info, NULL, &fence);
+    r = CULVI_VK(vk, vkCreateFence, (device, &fence_info, NULL, &fence));
     if (r != VK_SUCCESS) {
         result = fail_hand_over(ring, r, "vkCreateFence");
         goto destroy_pool;
@@ -169,36 +170,37 @@ static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     const char *call = "vkAllocateCommandBuffers";
-    r = table->vkAllocateCommandBuffers(device, &commands_info, &commands);
+    r = CULVI_VK(vk, vkAllocateCommandBuffers, (device, &commands_info, &commands));
     if (r == VK_SUCCESS) {
         call = "vkBeginCommandBuffer";
-        r = table->vkBeginCommandBuffer(commands, &begin);
+        r = CULVI_VK(vk, vkBeginCommandBuffer, (commands, &begin));
     }
     if (r == VK_SUCCESS) {
         result = record_hand_over(ring, commands);
         if (result != CULV_OK) goto destroy_fence;
         call = "vkEndCommandBuffer";
-        r = table->vkEndCommandBuffer(commands);
+        r = CULVI_VK(vk, vkEndCommandBuffer, (commands));
     }
     if (r == VK_SUCCESS) {
         const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                      .commandBufferCount = 1,
                                      .pCommandBuffers = &commands};
         call = "vkQueueSubmit";
-        r = table->vkQueueSubmit(queue, 1, &submit, fence);
+        r = CULVI_VK(vk, vkQueueSubmit, (queue, 1, &submit, fence));
     }
     if (r == VK_SUCCESS) {
         call = "vkWaitForFences";
-        r = table->vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX);
+        r = CULVI_VK(vk, vkWaitForFences, (device, 1, &fence, VK_TRUE, UINT64_MAX));
         /* What is destroyed next may still run, unless the device is lost, which it stays. */
-        if (r != VK_SUCCESS) r = table->vkWaitForFences(device, 1, &fence, VK_TRUE, UINT64_MAX);
+        if (r != VK_SUCCESS)
+            r = CULVI_VK(vk, vkWaitForFences, (device, 1, &fence, VK_TRUE, UINT64_MAX));
     }
     if (r != VK_SUCCESS) result = fail_hand_over(ring, r, call);
 
 destroy_fence:
-    table->vkDestroyFence(device, fence, NULL);
+    CULVI_VK_DO(vk, vkDestroyFence, (device, fence, NULL));
 destroy_pool:
-    table->vkDestroyCommandPool(device, pool, NULL);
+    CULVI_VK_DO(vk, vkDestroyCommandPool, (device, pool, NULL));
     return result;
 }
 
@@ -241,6 +243,10 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
                           queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
+    if (d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_ring_desc.queue_family is not set; "
+                          "pass the index of the family of `queue`");
     if (d->queue_family >= vk->queue_families)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32

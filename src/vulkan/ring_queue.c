@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "core/image_check.h"
 #include "vulkan/vk_ring.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 
@@ -170,10 +171,11 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
                           (unsigned)use);
     culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
-    vk.vkGetPhysicalDeviceQueueFamilyProperties(physical_device, &count, NULL);
+    CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
     VkQueueFamilyProperties *families = culvi_alloc(count * sizeof *families);
     if (families == NULL) return culvi_fail_host_memory(NULL, NULL);
-    vk.vkGetPhysicalDeviceQueueFamilyProperties(physical_device, &count, families);
+    CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties,
+                 (physical_device, &count, families));
     for (uint32_t i = 0; i < count; i++) {
         int rank = rank_family(&families[i], use);
         if (rank <= best_rank) continue;

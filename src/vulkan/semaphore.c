@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_trace.h"
 
 culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
@@ -58,7 +59,7 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
             (culv_handle_type)CULVI_HANDLE_OPAQUE)};
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
                                   .pNext = exportable ? &export_info : export_info.pNext};
-    VkResult r = vk->table.vkCreateSemaphore(vk->vk_device, &info, NULL, &made);
+    VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, NULL, &made));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateSemaphore",
                              CULV_REASON_DRIVER_REFUSED, "%s semaphore could not be made",
@@ -70,7 +71,7 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
 void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
-    vk->table.vkDestroySemaphore(vk->vk_device, (VkSemaphore)semaphore, NULL);
+    CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, (VkSemaphore)semaphore, NULL));
 }
 
 culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,

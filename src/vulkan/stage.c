@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -26,7 +27,8 @@ static bool takes_pages(const culv_vk_device *vk)
         .handleType = host_pages};
     VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     if (vk->host_alignment == 0) return false; /* the extension was not enabled */
-    vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query, &answer);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceExternalBufferProperties,
+                 (vk->physical_device, &query, &answer));
     return (answer.externalMemoryProperties.externalMemoryFeatures &
             VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
 }
@@ -76,8 +78,8 @@ static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_stagi
         result = culvi_vk_resource_create(vk, &plan, made);
     }
     if (result != CULV_OK) return result;
-    VkResult r =
-        vk->table.vkMapMemory(vk->vk_device, made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host);
+    VkResult r = CULVI_VK(vk, vkMapMemory,
+                          (vk->vk_device, made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host));
     if (r != VK_SUCCESS) {
         staging->host = NULL;
         culvi_vk_resource_destroy(vk, made);

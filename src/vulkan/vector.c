@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "graphics/vector_view.h"
+#include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
@@ -36,8 +37,8 @@ static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
 static void drop(culvi_vector_view *base, const culvi_view_part *part)
 {
     const culv_vk_device *vk = ((const culv_vk_vector *)base)->vk;
-    vk->table.vkDestroyBuffer(vk->vk_device, (VkBuffer)part->object, NULL);
-    vk->table.vkFreeMemory(vk->vk_device, (VkDeviceMemory)part->memory, NULL);
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, (VkBuffer)part->object, NULL));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, (VkDeviceMemory)part->memory, NULL));
 }
 
 static VkBufferCreateInfo buffer_info(const culv_vk_vector *view, VkDeviceSize size,
@@ -66,7 +67,7 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
     const VkBufferCreateInfo info = buffer_info(view, size, &external);
     VkBuffer buffer = VK_NULL_HANDLE;
-    VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &buffer);
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, "vkCreateBuffer",
                              CULV_REASON_DRIVER_REFUSED,
@@ -88,7 +89,7 @@ static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chu
     if (result == CULV_OK)
         *out = buffer;
     else
-        vk->table.vkDestroyBuffer(vk->vk_device, buffer, NULL);
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, NULL));
     return result;
 }
 
@@ -139,7 +140,6 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
                           uint32_t count)
 {
     const culv_vk_device *vk = view->vk;
-    const culvi_vk_table *table = &vk->table;
     const VkSparseBufferMemoryBindInfo bind = {
         .buffer = view->sparse, .bindCount = count, .pBinds = binds};
     const VkBindSparseInfo info = {
@@ -147,19 +147,19 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkFence fence = VK_NULL_HANDLE;
     const char *call = "vkCreateFence";
-    VkResult r = table->vkCreateFence(vk->vk_device, &fence_info, NULL, &fence);
+    VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, NULL, &fence));
     if (r == VK_SUCCESS) {
         call = "vkQueueBindSparse";
-        r = table->vkQueueBindSparse(view->queue, 1, &info, fence);
+        r = CULVI_VK(vk, vkQueueBindSparse, (view->queue, 1, &info, fence));
         if (r == VK_SUCCESS) {
             call = "vkWaitForFences";
-            r = table->vkWaitForFences(vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX);
+            r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
             /* What an error takes back may still be on its way, unless the device is lost, which it
              * stays. */
             if (r != VK_SUCCESS)
-                r = table->vkWaitForFences(vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX);
+                r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
         }
-        table->vkDestroyFence(vk->vk_device, fence, NULL);
+        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, NULL));
     }
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, call,
@@ -245,8 +245,8 @@ static culv_result check_sparse(culv_vk_device *vk, const char *label, const cul
     VkPhysicalDeviceProperties properties;
     VkExternalMemoryProperties external;
     const VkBufferCreateInfo info = buffer_info(view, view->sparse_size, NULL);
-    vk->instance.vkGetPhysicalDeviceProperties(vk->physical_device, &properties);
-    vk->instance.vkGetPhysicalDeviceFeatures2(vk->physical_device, &features);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
     if (vk->table.vkQueueBindSparse == NULL || !features.features.sparseBinding ||
         !features.features.sparseResidencyBuffer)
         return fail_sparse(vk, label,
@@ -295,7 +295,7 @@ static culv_result check_usage(culv_vk_device *vk, const char *label, const culv
 static void release(culv_vk_vector *view)
 {
     const culv_vk_device *vk = view->vk;
-    vk->table.vkDestroyBuffer(vk->vk_device, view->sparse, NULL);
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
     culvi_vector_view_clear(&view->base);
     culvi_free(view);
 }
@@ -335,6 +335,7 @@ culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
     }
     culvi_graphics_ref(&vk->base);
     culvi_graphics_count_created(&vk->base, true);
+    culvi_log_object(voice, "made", "view of a vector", view->base.label, 0);
     *out = view;
     return CULV_OK;
 }
@@ -345,6 +346,7 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
     culv_vk_vector *mine = *view;
     culv_vk_device *vk = mine->vk;
     *view = NULL;
+    culvi_log_object(&vk->base.device->voice, "destroyed", "view of a vector", mine->base.label, 0);
     release(mine);
     culvi_graphics_count_created(&vk->base, false);
     culvi_graphics_unref(&vk->base);

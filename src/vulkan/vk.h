@@ -18,6 +18,7 @@ typedef VkResult(VKAPI_PTR *PFN_vkGetSemaphoreWin32HandleKHR)(
 #endif
 
 typedef struct culvi_vk_instance {
+    const culvi_voice *voice; /* hears of its calls; outlives it, or is NULL */
     VkInstance handle;
 #define CULV_VK_INSTANCE(name, need) PFN_##name name;
 #define CULV_VK_DEVICE(name, need)

@@ -4,6 +4,7 @@
  * allocation (docs/nvidia-measured.md). */
 #include "base/desc.h"
 #include "core/import.h"
+#include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
@@ -177,9 +178,9 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     d.label = label;
     result = culvi_vk_vmm_import(vk, a, &d, &memory);
     if (result != CULV_OK) return result;
-    VkResult r = vk->table.vkBindBufferMemory(vk->vk_device, buffer, memory, offset);
+    VkResult r = CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, buffer, memory, offset));
     if (r != VK_SUCCESS) {
-        vk->table.vkFreeMemory(vk->vk_device, memory, NULL);
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
         return culvi_fail_vk(
             &vk->base.device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
             "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
@@ -251,9 +252,9 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     d.label = label;
     result = culvi_vk_vmm_import(vk, allocation, &d, &memory);
     if (result != CULV_OK) return result;
-    VkResult r = vk->table.vkBindImageMemory(vk->vk_device, image, memory, offset);
+    VkResult r = CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, image, memory, offset));
     if (r != VK_SUCCESS) {
-        vk->table.vkFreeMemory(vk->vk_device, memory, NULL);
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
         return culvi_fail_vk(
             &vk->base.device->voice, label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
             "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);

@@ -8,6 +8,7 @@
 
 #undef OPTIONAL
 #include "vulkan/vk_export.h"
+#include "vulkan/vk_trace.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory mem
                                           .handleType = culvi_vk_memory_handle_bit(type)};
     HANDLE handle = NULL;
     *call = "vkGetMemoryWin32HandleKHR";
-    VkResult r = vk->table.vkGetMemoryWin32HandleKHR(vk->vk_device, &info, &handle);
+    VkResult r = CULVI_VK(vk, vkGetMemoryWin32HandleKHR, (vk->vk_device, &info, &handle));
     own(r == VK_SUCCESS ? handle : NULL, type, out);
     return r;
 }
@@ -55,7 +56,7 @@ VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore sem
         .handleType = culvi_vk_semaphore_handle_bit(type)};
     HANDLE handle = NULL;
     *call = "vkGetSemaphoreWin32HandleKHR";
-    VkResult r = vk->table.vkGetSemaphoreWin32HandleKHR(vk->vk_device, &info, &handle);
+    VkResult r = CULVI_VK(vk, vkGetSemaphoreWin32HandleKHR, (vk->vk_device, &info, &handle));
     own(r == VK_SUCCESS ? handle : NULL, type, out);
     return r;
 }
@@ -82,5 +83,5 @@ VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *dup
         .name = duplicate->name};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;
-    return vk->table.vkAllocateMemory(vk->vk_device, &all, NULL, out);
+    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, NULL, out));
 }

@@ -17,10 +17,10 @@ static uint64_t bits64(fuzz_reader *r)
 static uint32_t family(fuzz_reader *r)
 {
     static const uint32_t special[] = {VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_EXTERNAL,
-                                       VK_QUEUE_FAMILY_FOREIGN_EXT};
+                                       VK_QUEUE_FAMILY_FOREIGN_EXT, CULV_VK_QUEUE_FAMILY_UNSET};
     uint8_t how = fuzz_u8(r);
     if (how < 192) return how & 3u;
-    return how < 252 ? special[how % 3] : fuzz_u32(r);
+    return how < 252 ? special[how % 4] : fuzz_u32(r);
 }
 
 static VkImageLayout layout(fuzz_reader *r)

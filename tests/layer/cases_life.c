@@ -2,6 +2,7 @@
 /* Imports that are refused or replaced, destruction, several worlds at once. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,6 +146,45 @@ void case_destroy(void)
     world_close(&w);
 }
 
+/* What the layer says to stderr meanwhile. */
+static int hide_stderr(FILE **file)
+{
+    *file = tmpfile();
+    CHECK(*file != NULL);
+    fflush(stderr);
+    int before = dup(STDERR_FILENO);
+    CHECK(before >= 0);
+    CHECK(dup2(fileno(*file), STDERR_FILENO) >= 0);
+    return before;
+}
+
+static void show_stderr(int before, FILE *file, char *said, size_t size)
+{
+    fflush(stderr);
+    CHECK(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    said[fread(said, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* A device destroyed with nothing left says nothing. */
+void case_destroy_device_clean(void)
+{
+    world w;
+    char said[512];
+    FILE *file = NULL;
+    world_open(&w, NULL);
+    VkSemaphore semaphore = exportable_timeline(&w, 0);
+    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    int before = hide_stderr(&file);
+    w.d.vkDestroyDevice(w.device, NULL);
+    show_stderr(before, file, said, sizeof said);
+    w.device = VK_NULL_HANDLE;
+    CHECK(said[0] == '\0');
+    world_close(&w);
+}
+
 /* A device destroyed with a timeline alive leaves no thread and no fd; the semaphore stays counted
  * as leaked. */
 void case_destroy_device(void)
@@ -156,8 +196,22 @@ void case_destroy_device(void)
     int fd = export_fd(&w, semaphore);
     culv_soft_timeline *page = page_map(fd);
     close(fd);
+    char said[512];
+    FILE *file = NULL;
+    VkBuffer left = VK_NULL_HANDLE;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = 64,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    CHECK_VK(w.d.vkCreateBuffer(w.device, &info, NULL, &left));
+    int before = hide_stderr(&file);
     w.d.vkDestroyDevice(w.device, NULL);
+    show_stderr(before, file, said, sizeof said);
     w.device = VK_NULL_HANDLE;
+    CHECK(
+        strstr(
+            said,
+            "vkDestroyDevice: objects of the VkDevice are still there (VkBuffer 1, VkSemaphore 1)") !=
+        NULL);
     CHECK(page->closed != 0);
     page_unmap(page);
     CHECK_IS(layer_counts().semaphores, 1);

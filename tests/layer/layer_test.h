@@ -117,6 +117,7 @@ unsigned fail_each_call(VkResult (*program)(void));
     X(bad_fd, 0)                                                                                   \
     X(destroy, 1)                                                                                  \
     X(destroy_device, 0)                                                                           \
+    X(destroy_device_clean, 0)                                                                     \
     X(several, 1)                                                                                  \
     X(hammer, 0)                                                                                   \
     X(counts, 1)                                                                                   \

@@ -119,6 +119,7 @@ void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buff
 {
     VkBufferMemoryBarrier2 barrier;
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    t.queue_family = 0;
     (void)s;
     t.buffer = culv_vk_buffer_handle(buffer);
     t.use = CULV_VK_USE_ANY;

@@ -142,6 +142,7 @@ static void last_error_stays_after_success(void)
 {
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b;
+    t.queue_family = 0;
     LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     memset(&t.buffer, 1, sizeof t.buffer);
     LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, &b));
@@ -274,6 +275,7 @@ static void nulls(void)
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b2;
     culv_vk_buffer_barrier b;
+    transfer.queue_family = 0;
     NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_RELEASE, &b2));
     NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_ACQUIRE, &b2));
     NULLS(culv_vk_buffer_get_barrier(NULL, CULV_VK_RELEASE, &b));

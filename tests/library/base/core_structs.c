@@ -217,6 +217,7 @@ static void descriptors(void)
     culv_vk_semaphore_create_desc made = culv_vk_semaphore_create_desc_init();
     made.type = CULV_SEMAPHORE_TIMELINE;
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
+    transfer.queue_family = 0;
     transfer.buffer = buffer.buffer;
     culv_ring_desc ring = culv_ring_desc_init();
     ring.max_depth = 2;

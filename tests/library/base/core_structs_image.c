@@ -81,6 +81,7 @@ static void descriptors(void)
     culv_vk_image_create_desc made = culv_vk_image_create_desc_init();
     made.create_info = &plain;
     culv_vk_image_transfer transfer = culv_vk_image_transfer_init();
+    transfer.queue_family = 0;
     transfer.image = subject.image;
     const described rows[] = {
         {"culv_image_desc", &image, sizeof image, offsetof(culv_image_desc, mip_levels), map},

@@ -240,6 +240,7 @@ static void driver_calls(void)
         CALLS((void)culv_vk_buffer_pointer(s.buffer), 0);
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
+        t.queue_family = 0;
         t.buffer = culv_vk_buffer_handle(s.buffer);
         CALLS(LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier)), 0);
         if (f < 10) lib_leave(&s.w, before);

@@ -285,6 +285,7 @@ static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_
 {
     VkImageMemoryBarrier2 barrier;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.queue_family = 0;
     t.image = culv_vk_image_handle(image);
     t.format = r->format;
     t.use = use;

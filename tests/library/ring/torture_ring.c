@@ -52,6 +52,7 @@ static void ring_make(culv_ring_side side, culv_vk_ring **out)
     images.create_info = &image;
     const culv_vk_ring_resource resources[] = {{.buffer = &buffers}, {.image = &images}};
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
+    d.queue_family = 0;
     d.max_depth = DEPTH;
     d.resources = resources;
     d.num_resources = 2;

@@ -308,6 +308,7 @@ static void aspects(void)
     for (int n = 0; n < GIVEN * FORMATS; n++) {
         const int i = n % GIVEN, k = n / GIVEN;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        t.queue_family = 0;
         t.image = some_image();
         t.format = formats[k].format;
         t.aspect = given[i];
@@ -323,6 +324,7 @@ static void aspects(void)
     }
     /* A named aspect meets the use as that of a format does. */
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.queue_family = 0;
     t.image = some_image();
     t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
     LIB_ERROR(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_ERROR_INVALID,
@@ -370,6 +372,7 @@ static void layouts(void)
         culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
         form f = n & 2 ? OLD_FORM : BARRIER2;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        t.queue_family = 0;
         t.image = some_image();
         t.format = formats[k].format;
         t.layout = rows[i].layout;
@@ -386,6 +389,7 @@ static void layouts(void)
     for (int n = 0; n < 4; n++) {
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
         form f = n & 2 ? OLD_FORM : BARRIER2;
+        t.queue_family = 0;
         t.image = some_image();
         t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
         if (n & 1) {

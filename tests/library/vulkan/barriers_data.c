@@ -142,6 +142,7 @@ static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
 static culv_vk_image_transfer transfer(const subject *x, culv_vk_use use)
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.queue_family = 0;
     t.image = x->vulkan.image;
     t.format = x->kind->format;
     t.use = use;
@@ -231,6 +232,7 @@ static void data(void)
     for (int k = 0; k < KINDS; k++) {
         if (!open_subject(&s, &kinds[k], &x)) continue;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        t.queue_family = 0;
         t.image = x.vulkan.image;
         t.format = kinds[k].format;
         t.discard = VK_TRUE; /* a new image, all of it */

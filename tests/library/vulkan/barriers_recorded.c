@@ -235,6 +235,7 @@ static unsigned turns(stage *s, probe *p, const image_kind *kind, const raw_vk_i
 {
     unsigned count = 0;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.queue_family = 0;
     t.image = image->image;
     t.format = kind->desc.format;
     t.discard = VK_TRUE; /* a new image, all of it */
@@ -306,6 +307,7 @@ static void validation_listens(void)
     REQUIRE(choose_usage(&s, &d));
     raw_vk_image_create(&s.w.vk, &d, &image);
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.queue_family = 0;
     t.image = image.image;
     t.use = CULV_VK_USE_SAMPLED;
     tell_validation(&s, &t);

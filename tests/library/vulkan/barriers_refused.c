@@ -31,6 +31,8 @@ static void old_form(void)
     };
     culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer it = culv_vk_image_transfer_init();
+    bt.queue_family = 0;
+    it.queue_family = 0;
     bt.buffer = some_buffer();
     it.image = some_image();
     for (int i = 0; i < ALL; i++) {
@@ -181,6 +183,13 @@ static void refused(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
+    /* A family that was forgotten is not taken for family 0. */
+    REQUIRE_EQ(bt.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
+    REQUIRE_EQ(it.queue_family, CULV_VK_QUEUE_FAMILY_UNSET);
+    refuse_buffer(&bt, CULV_REASON_VALUE);
+    LIB_SAYS("culv_vk_buffer_transfer.queue_family is not set");
+    refuse_image(&it, CULV_REASON_VALUE);
+    LIB_SAYS("culv_vk_image_transfer.queue_family is not set");
     static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
     for (int i = 0; i < 2; i++) {
         bt.queue_family = it.queue_family = families[i];

@@ -79,6 +79,7 @@ static void no_resources(void)
     ring_stage s;
     ring_world_open(&s);
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
+    d.queue_family = 0;
     REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
     d.max_depth = 2;
     d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;

@@ -39,6 +39,7 @@ WRONG(no_side, d->ring.side = (culv_ring_side)2)
 WRONG(too_many, d->ring.num_resources = CULV_VK_RING_MAX_RESOURCES + 1)
 WRONG(no_resources, d->ring.resources = NULL)
 WRONG(family, d->ring.queue_family = 4096)
+WRONG(forgotten, d->ring.queue_family = culv_vk_ring_desc_init().queue_family)
 WRONG(external, d->ring.queue_family = VK_QUEUE_FAMILY_EXTERNAL)
 WRONG(nothing, d->resources[1].image = NULL)
 WRONG(both, d->resources[0].image = &d->image_desc)
@@ -70,6 +71,7 @@ static void descriptors(void)
         {"too_many", too_many, CULV_REASON_VALUE, "num_resources is 17"},
         {"no_resources", no_resources, CULV_REASON_NULL_ARGUMENT, "resources"},
         {"family", family, CULV_REASON_VALUE, "queue_family is 4096"},
+        {"forgotten", forgotten, CULV_REASON_VALUE, "queue_family is not set"},
         {"external", external, CULV_REASON_VALUE, "queue_family"},
         {"nothing", nothing, CULV_REASON_VALUE, "resources[1]"},
         {"both", both, CULV_REASON_VALUE, "resources[0]"},

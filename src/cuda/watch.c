@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* Destroys that wait. */
+#include "cuda/watch.h"
+
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+static const uint64_t SECOND = 1000000000;
+enum { MOST_NAMED = 4 }; /* semaphores in one message */
+
+bool culvi_watch_init(culv_device *device)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!culvi_mutex_init(&man->lock)) return false;
+    if (culvi_condition_init(&man->changed)) return true;
+    culvi_mutex_destroy(&man->lock);
+    return false;
+}
+
+/* A child process has neither the thread nor, perhaps, the lock. */
+static bool is_here(const culvi_watchman *man)
+{
+    return !man->started || culvi_worker_exists(&man->worker);
+}
+
+void culvi_watch_end(culv_device *device)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    if (man->started) {
+        culvi_mutex_lock(&man->lock);
+        man->stop = true;
+        culvi_condition_wake_all(&man->changed);
+        culvi_mutex_unlock(&man->lock);
+        culvi_worker_join(&man->worker);
+    }
+    culvi_condition_destroy(&man->changed);
+    culvi_mutex_destroy(&man->lock);
+}
+
+/* Semaphores ----------------------------------------------------------------------------------- */
+
+void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    note->next = man->notes;
+    man->notes = note;
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    culvi_wait_note **link = &man->notes;
+    while (*link != NULL && *link != note)
+        link = &(*link)->next;
+    if (*link != NULL) *link = note->next;
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
+                                 bool (*counter)(void *context, uint64_t *out), void *context)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    note->counter = counter;
+    note->context = context;
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_wait_note_forget(culv_device *device, const void *context)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    for (culvi_wait_note *note = man->notes; note != NULL; note = note->next)
+        if (note->context == context) note->counter = NULL;
+    culvi_mutex_unlock(&man->lock);
+}
+
+/* What is said of a wait. */
+typedef enum suspicion { UNSUSPECTED, PERHAPS, CERTAIN } suspicion;
+
+/* Whether a stream may still be waiting for what a note says. */
+static suspicion suspect(const culvi_wait_note *note, uint64_t *counter)
+{
+    uint64_t value = atomic_load_explicit(&note->value, memory_order_relaxed);
+    if (value == 0) return UNSUSPECTED;
+    if (!note->timeline) return PERHAPS;
+    if (note->counter != NULL && note->counter(note->context, counter))
+        return *counter < value ? CERTAIN : UNSUSPECTED;
+    return PERHAPS;
+}
+
+static void add_note(culvi_text *text, const culvi_wait_note *note, suspicion how, uint64_t counter)
+{
+    char stream[40];
+    culvi_stream_name((CUstream)(void *)atomic_load_explicit(&note->stream, memory_order_relaxed),
+                      stream);
+    if (!note->timeline)
+        culvi_text_add(text, "%s was told to wait for the binary semaphore '%s'", stream,
+                       note->label);
+    else if (how == CERTAIN)
+        culvi_text_add(
+            text, "%s waits for the semaphore '%s' to reach %" PRIu64 ", and it is at %" PRIu64,
+            stream, note->label, atomic_load_explicit(&note->value, memory_order_relaxed), counter);
+    else
+        culvi_text_add(
+            text,
+            "%s was told to wait for the semaphore '%s' to reach %" PRIu64
+            ", whose counter Culvert cannot read: CUDA was told to signal it with %" PRIu64
+            ", and %" PRIu64 " was reported",
+            stream, note->label, atomic_load_explicit(&note->value, memory_order_relaxed),
+            atomic_load_explicit(note->signaled, memory_order_relaxed),
+            atomic_load_explicit(note->noted, memory_order_relaxed));
+}
+
+/* The waits that nobody has answered; others only where there is none of them. */
+static unsigned add_waits(culvi_text *text, const culvi_watchman *man, suspicion how)
+{
+    unsigned named = 0;
+    for (const culvi_wait_note *note = man->notes; note != NULL; note = note->next) {
+        uint64_t counter = 0;
+        if (suspect(note, &counter) != how) continue;
+        if (named < MOST_NAMED) {
+            culvi_text_add(text, "%s", named == 0 ? "" : "; ");
+            add_note(text, note, how, counter);
+        }
+        named++;
+    }
+    if (named > MOST_NAMED) culvi_text_add(text, "; and %u others", named - MOST_NAMED);
+    return named;
+}
+
+/* Telling -------------------------------------------------------------------------------------- */
+
+static void add_object(culvi_text *text, const culvi_watch *watch)
+{
+    culvi_text_add(text, "%s", watch->kind);
+    if (watch->label[0] != '\0') culvi_text_add(text, " '%s'", watch->label);
+    if (watch->size != 0) culvi_text_add(text, " (%" PRIu64 " bytes)", watch->size);
+}
+
+static void tell(culv_device *device, const culvi_watch *watch, uint64_t now)
+{
+    char data[1500] = "", stream[40];
+    culvi_text text = {data, sizeof data, 0};
+    add_object(&text, watch);
+    culvi_text_add(&text, ": %s has waited for %" PRIu64 " s. ", watch->deed,
+                   (now - watch->begun) / SECOND);
+    if (watch->what != NULL) {
+        culvi_text_add(&text, "%s. ", watch->what);
+    } else if (watch->on_stream) {
+        culvi_stream_name(watch->stream, stream);
+        culvi_text_add(&text, "It waits until %s has got to its last use. ", stream);
+    } else {
+        culvi_text_add(
+            &text,
+            "The driver waits there for all work of the context, and other threads can submit none meanwhile. ");
+    }
+    if (add_waits(&text, &device->watchman, CERTAIN) == 0 &&
+        add_waits(&text, &device->watchman, PERHAPS) == 0)
+        culvi_text_add(
+            &text,
+            "No stream is known to wait for a semaphore: a kernel, a host function or somebody else's wait has not ended");
+    culvi_text_add(
+        &text,
+        ". Submit what signals before you destroy, or use the _after() call with the stream of the last use");
+    culvi_log(&device->voice, CULV_LOG_WARNING, "%s", data);
+}
+
+/* The log's callback is called under the watch's lock, which nobody holds while he waits. */
+static void watch_over(void *user)
+{
+    culv_device *device = user;
+    culvi_watchman *man = &device->watchman;
+    culvi_mutex_lock(&man->lock);
+    while (!man->stop) {
+        uint64_t next = UINT64_MAX, now = culvi_now();
+        for (culvi_watch *watch = man->watches; watch != NULL; watch = watch->next) {
+            if (watch->due <= now) {
+                watch->told++;
+                tell(device, watch, now);
+                watch->due = watch->begun + 10 * (watch->due - watch->begun);
+            }
+            if (watch->due < next) next = watch->due;
+        }
+        /* Later calls are due later, so the thread is only woken where it has nothing to wait
+         * for. */
+        man->idle = next == UINT64_MAX;
+        culvi_condition_wait(&man->changed, &man->lock, next);
+        man->idle = false;
+    }
+    culvi_mutex_unlock(&man->lock);
+}
+
+static void begin(culv_device *device, culvi_watch *watch)
+{
+    culvi_watchman *man = &device->watchman;
+    watch->armed = culvi_log_wants(&device->voice, CULV_LOG_WARNING) && is_here(man);
+    if (!watch->armed) return;
+    watch->begun = culvi_now();
+    watch->due = watch->begun + SECOND;
+    culvi_mutex_lock(&man->lock);
+    watch->next = man->watches;
+    man->watches = watch;
+    if (!man->started)
+        atomic_store(&man->started, culvi_worker_start(&man->worker, watch_over, device));
+    else if (man->idle)
+        culvi_condition_wake_all(&man->changed);
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
+                       uint64_t size)
+{
+    *watch = (culvi_watch){.kind = kind, .deed = "its release", .size = size};
+    culvi_label_set(watch->label, label);
+    begin(device, watch);
+}
+
+void culvi_watch_stream(culv_device *device, culvi_watch *watch, const char *kind,
+                        const char *label, uint64_t size, CUstream stream)
+{
+    *watch = (culvi_watch){
+        .kind = kind, .deed = "its release", .size = size, .stream = stream, .on_stream = true};
+    culvi_label_set(watch->label, label);
+    begin(device, watch);
+}
+
+void culvi_watch_for(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
+                     const char *deed, const char *what)
+{
+    *watch = (culvi_watch){.kind = kind, .deed = deed, .what = what};
+    culvi_label_set(watch->label, label);
+    begin(device, watch);
+}
+
+void culvi_watch_done(culv_device *device, culvi_watch *watch)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!watch->armed) return;
+    culvi_mutex_lock(&man->lock);
+    culvi_watch **link = &man->watches;
+    while (*link != watch)
+        link = &(*link)->next;
+    *link = watch->next;
+    culvi_mutex_unlock(&man->lock);
+    if (watch->told == 0) return;
+    char data[160] = "";
+    culvi_text text = {data, sizeof data, 0};
+    add_object(&text, watch);
+    culvi_log(&device->voice, CULV_LOG_WARNING, "%s: %s went on after %" PRIu64 " ms", data,
+              watch->deed, (culvi_now() - watch->begun) / 1000000);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Destroys that wait: who says so while the driver does not return.
+ *
+ * A release may wait in the driver for all work of the context (docs/ownership.md), and no event
+ * covers that work without harm (cuda/retire.c), so that it cannot be asked for beforehand. A
+ * thread of the device's looks at the clock instead. It starts with the first watched call, only
+ * where somebody hears warnings, and sleeps until a call has lasted for a second. */
+#ifndef CULVI_CUDA_WATCH_H_
+#define CULVI_CUDA_WATCH_H_
+
+#include "cuda/device.h"
+
+/* What a semaphore was told to wait for on CUDA's side. It is part of the semaphore. */
+typedef struct culvi_wait_note {
+    struct culvi_wait_note *next;
+    const char *label;
+    bool timeline;
+    _Atomic uint64_t value; /* the highest one; a binary semaphore: 1 after a wait */
+    atomic_uintptr_t stream;
+    /* The highest values of a timeline that were reported and that CUDA signals. */
+    const _Atomic uint64_t *noted, *signaled;
+    /* Reads the counter, or is NULL. Guarded by the watch's lock. */
+    bool (*counter)(void *context, uint64_t *out);
+    void *context;
+} culvi_wait_note;
+
+/* Remembers a wait. Used in the frame path. */
+static inline void culvi_note_wait(culvi_wait_note *note, CUstream stream, uint64_t value)
+{
+    if (value < atomic_load_explicit(&note->value, memory_order_relaxed)) return;
+    atomic_store_explicit(&note->value, value, memory_order_relaxed);
+    atomic_store_explicit(&note->stream, (uintptr_t)stream, memory_order_relaxed);
+}
+
+void culvi_wait_note_add(culv_device *device, culvi_wait_note *note);
+void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note);
+/* How its counter is read, on another thread, until the context is forgotten. */
+void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
+                                 bool (*counter)(void *context, uint64_t *out), void *context);
+void culvi_wait_note_forget(culv_device *device, const void *context);
+
+/* A call that may wait. On its caller's stack. */
+typedef struct culvi_watch {
+    struct culvi_watch *next;
+    const char *deed; /* what is called: "its release" */
+    const char *kind; /* "buffer" */
+    char label[64];
+    uint64_t size; /* bytes; 0: it has no size */
+    CUstream stream;
+    bool on_stream;   /* the call waits for `stream` alone */
+    const char *what; /* it waits for this; NULL: for a stream or for all work */
+    bool armed;
+    uint64_t begun, due;
+    unsigned told; /* times */
+} culvi_watch;
+
+bool culvi_watch_init(culv_device *device);
+/* Ends the thread. Nothing is watched any more. */
+void culvi_watch_end(culv_device *device);
+
+void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
+                       uint64_t size);
+/* The same for a call that waits for one stream. */
+void culvi_watch_stream(culv_device *device, culvi_watch *watch, const char *kind,
+                        const char *label, uint64_t size, CUstream stream);
+/* The same for a call that waits for something else, in words. */
+void culvi_watch_for(culv_device *device, culvi_watch *watch, const char *kind, const char *label,
+                     const char *deed, const char *what);
+void culvi_watch_done(culv_device *device, culvi_watch *watch);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Destroys that wait for a stream that waits: the log says which object, which stream, for what. */
+#include "log_scene.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const test_case log_wait_cases[];
+
+/* Opens a gate once the log has said that somebody waits. */
+typedef struct opener {
+    log_scene *s;
+    VkSemaphore gate;
+    uint64_t value;
+    bool heard;
+    pthread_t thread;
+} opener;
+
+static void *open_when_told(void *user)
+{
+    opener *o = user;
+    o->heard = log_wait(o->s, CULV_LOG_WARNING, " has waited for ");
+    raw_vk_timeline_signal(&o->s->w.vk, o->gate, o->value);
+    return NULL;
+}
+
+static void opener_start(opener *o, log_scene *s, VkSemaphore gate, uint64_t value)
+{
+    *o = (opener){.s = s, .gate = gate, .value = value};
+    REQUIRE_EQ(pthread_create(&o->thread, NULL, open_when_told, o), 0);
+}
+
+static void opener_end(opener *o)
+{
+    REQUIRE_EQ(pthread_join(o->thread, NULL), 0);
+    REQUIRE(o->heard);
+}
+
+static void require_has(const char *line, const char *text)
+{
+    if (strstr(line, text) == NULL) FAIL("'%s' is not in '%s'", text, line);
+}
+
+/* The plain destroy of a buffer, while a stream waits for a semaphore that Culvert made: its
+ * counter is told. */
+static void buffer_waits(void)
+{
+    log_scene s;
+    opener o;
+    char stream[64];
+    log_open(&s, CULV_LOG_WARNING);
+    culv_vk_buffer *buffer = log_make_buffer(&s, "late", 65536);
+    culv_vk_semaphore *gate = log_make_timeline(&s, "gate", 3);
+    culv_vk_semaphore *other = log_make_timeline(&s, "reached", 9);
+    CUstream work = lib_stream(&s.w);
+    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(other), work, 9));
+    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(gate), work, 5));
+    opener_start(&o, &s, culv_vk_semaphore_handle(gate), 5);
+    culv_vk_buffer_destroy(&buffer);
+    opener_end(&o);
+    const char *line =
+        log_line_of(&s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release has waited for",
+                    "waits for the semaphore 'gate' to reach 5, and it is at 3");
+    snprintf(stream, sizeof stream, "stream %p waits for", (void *)work);
+    require_has(line, stream);
+    require_has(line, "The driver waits there for all work of the context");
+    REQUIRE(strstr(line, "'reached'") == NULL);
+    (void)log_line_of(&s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
+                      NULL);
+    lib_finish(&s.w, work);
+    lib_stream_destroy(&s.w, work);
+    culv_vk_semaphore_destroy(&gate);
+    culv_vk_semaphore_destroy(&other);
+    log_close(&s);
+}
+
+/* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does
+ * not read: the VkSemaphore may be gone. */
+static void semaphore_waits(void)
+{
+    log_scene s;
+    opener o;
+    log_open(&s, CULV_LOG_NONE);
+    VkSemaphore gate = raw_vk_timeline(&s.w.vk, 1, true);
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    culv_semaphore *semaphore = NULL;
+    d.semaphore = gate;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.label = "theirs";
+    LIB_OK(culv_vk_semaphore_import(s.w.attachment, &d, &semaphore));
+    CUstream work = lib_stream(&s.w);
+    LIB_OK(culv_semaphore_wait(semaphore, work, 4));
+    opener_start(&o, &s, gate, 4);
+    culv_semaphore_destroy(&semaphore);
+    opener_end(&o);
+    const char *line = log_line_of(
+        &s, CULV_LOG_WARNING, "timeline semaphore 'theirs': its release has waited for",
+        "was told to wait for the semaphore 'theirs' to reach 4, whose counter Culvert cannot read");
+    require_has(line, "and 1 was reported");
+    lib_finish(&s.w, work);
+    lib_stream_destroy(&s.w, work);
+    raw_vk_timeline_destroy(&s.w.vk, gate);
+    log_close(&s);
+}
+
+/* The end of a device waits for what was deferred behind a stream: that stream is named. */
+static void closing_waits(void)
+{
+    log_scene s;
+    opener o;
+    char stream[64];
+    log_open(&s, CULV_LOG_WARNING);
+    VkSemaphore gate = raw_vk_timeline(&s.w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&s.w, gate);
+    raw_vk_buffer raw;
+    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &raw);
+    culv_memory *memory = lib_import(&s.w, &raw);
+    culv_buffer_desc d = culv_buffer_desc_init();
+    culv_buffer *buffer = NULL;
+    d.label = "deferred";
+    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    CUstream work = lib_stream(&s.w);
+    LIB_OK(culv_semaphore_wait(semaphore, work, 1));
+    culv_buffer_unmap_after(&buffer, work);
+    culv_memory_destroy(&memory);
+    opener_start(&o, &s, gate, 1);
+    (void)culv_device_collect(s.w.device); /* does not wait for it */
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 1);
+    culv_semaphore_destroy_after(&semaphore, work);
+    culv_vk_detach(&s.w.attachment);
+    culv_device_close(&s.w.device);
+    opener_end(&o);
+    snprintf(stream, sizeof stream, "It waits until stream %p has got to its last use",
+             (void *)work);
+    (void)log_line_of(&s, CULV_LOG_WARNING, "buffer 'deferred' (65536 bytes): its release", stream);
+    raw_vk_timeline_destroy(&s.w.vk, gate);
+    raw_vk_buffer_destroy(&s.w.vk, &raw);
+    log_close(&s);
+}
+
+const test_case log_wait_cases[] = {
+    {.name = "waits.buffer", .run = buffer_waits},
+    {.name = "waits.semaphore", .run = semaphore_waits},
+    {.name = "waits.closing", .run = closing_waits, .own = true},
+    {.name = NULL},
+};
