@@ -38,7 +38,7 @@ for kind in culvert shared static; do runs "$work/found/c_soft_$kind"; done
 grep -q '^culvert_DIR:PATH=/usr/lib/' "$work/found/CMakeCache.txt" || fail "another culvert was found"
 
 say "the tools and the manual"
-culvert-info --soft | head -n 1 | grep -q '^software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
+culvert-info --soft | head -n 1 | grep -q 'software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
 [ -s /usr/share/man/man1/culvert-info.1.gz ] || fail "culvert-info has no manual page"
 [ -s /usr/share/doc/culvert-doc/README.md ] || [ -s /usr/share/doc/culvert-doc/README.md.gz ] || fail "no manual"
 
