@@ -7,27 +7,29 @@ include(CMakePackageConfigHelpers)
 
 set(culvert_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/culvert)
 
-set_target_properties(culvert_shared PROPERTIES EXPORT_NAME shared)
-set_target_properties(culvert_static PROPERTIES EXPORT_NAME static)
-install(TARGETS culvert_shared culvert_static EXPORT culvertTargets
-  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-  INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# A file for each kind, so that a package may leave the static library out.
+foreach(kind IN LISTS culvert_kinds)
+  install(TARGETS culvert_${kind} EXPORT culvert_${kind}
+    RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT culvert_${kind} NAMESPACE culvert:: DESTINATION ${culvert_config_dir} FILE culvert_${kind}.cmake)
+endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/culvert DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN abi EXCLUDE)
 # What culvert/cuda_api.h includes where there is no CUDA toolkit. In the source tree a header there includes abi/cuda.h.
 install(FILES ${CULVERT_CUDA_ABI_DIR}/cuda.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/culvert/abi)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-install(EXPORT culvertTargets NAMESPACE culvert:: DESTINATION ${culvert_config_dir})
-set(culvert_has_soft OFF)
-if(CULVERT_SOFT)
-  set(culvert_has_soft ON)
-endif()
+string(TOUPPER "${CMAKE_BUILD_TYPE}" culvert_build_type)
+set(culvert_archive
+  ${CMAKE_STATIC_LIBRARY_PREFIX}culvert${CMAKE_${culvert_build_type}_POSTFIX}${CMAKE_STATIC_LIBRARY_SUFFIX})
+set(culvert_libdir ${CMAKE_INSTALL_LIBDIR})
+set(culvert_layerdir ${CMAKE_INSTALL_DATADIR}/vulkan/explicit_layer.d)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/culvertConfig.cmake.in
   ${PROJECT_BINARY_DIR}/install/culvertConfig.cmake INSTALL_DESTINATION ${culvert_config_dir}
-  NO_SET_AND_CHECK_MACRO)
+  PATH_VARS culvert_libdir culvert_layerdir NO_SET_AND_CHECK_MACRO)
 # While the major version is 0, a minor version may break; from 1.0 on this becomes SameMajorVersion.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/install/culvertConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
@@ -52,12 +54,20 @@ else()
   string(REGEX REPLACE "/$" "" culvert_pc_prefix "${culvert_pc_prefix}")
   string(PREPEND culvert_pc_prefix "\${pcfiledir}/")
 endif()
-foreach(dir IN ITEMS LIBDIR INCLUDEDIR)
+foreach(dir IN ITEMS LIBDIR INCLUDEDIR DATADIR)
   if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
     set(culvert_pc_${dir} ${CMAKE_INSTALL_${dir}})
   else()
     set(culvert_pc_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
   endif()
 endforeach()
+# Where there is a static library only, what it needs is needed without --static, too.
+if(shared IN_LIST culvert_kinds)
+  set(culvert_pc_libs "Libs: -L\${libdir} -lculvert\nLibs.private: -ldl -pthread")
+  set(culvert_pc_cflags "Cflags: -I\${includedir}\nCflags.private: -DCULV_STATIC")
+else()
+  set(culvert_pc_libs "Libs: -L\${libdir} -lculvert -ldl -pthread")
+  set(culvert_pc_cflags "Cflags: -I\${includedir} -DCULV_STATIC")
+endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/culvert.pc.in ${PROJECT_BINARY_DIR}/install/culvert.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/culvert.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

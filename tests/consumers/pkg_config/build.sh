@@ -27,7 +27,17 @@ cp "$source/version.c" "$work/version.cpp"
     gcc -std=c11 $cflags "$source/version.c" -o "$work/c_program" $libs
     g++ -std=c++11 $cflags "$work/version.cpp" -o "$work/cxx_program" $libs
 }
-for program in c_program cxx_program; do
+programs="c_program cxx_program"
+softdir=$(pkg-config --variable=softdir culvert)
+if [ -e "$softdir/libculvert-soft.so.0" ] && pkg-config --exists vulkan; then
+    # On the twin, by CULVERT_SOFT=1 alone. A static libculvert has nothing beside it, so the program says where to look.
+    [ -f "$(pkg-config --variable=softlayerdir culvert)/VkLayer_culvert_soft.json" ] || { echo "no manifest of the layer"; exit 1; }
+    # shellcheck disable=SC2086 # the flags are several words
+    gcc -std=c11 $cflags $(pkg-config --cflags vulkan) "$source/soft.c" -o "$work/soft_program" $libs \
+        $(pkg-config --libs vulkan) "-Wl,-rpath,$softdir"
+    programs="$programs soft_program"
+fi
+for program in $programs; do
     [ "$("$work/$program")" = "culvert $version" ] || { echo "$program failed"; exit 1; }
     needs=$(readelf -d "$work/$program" | grep -c 'libculvert' || true)
     if [ "$kind" = static ]; then expected=0; else expected=1; fi

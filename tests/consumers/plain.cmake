@@ -1,0 +1,35 @@
+# What `cmake -B build` would build: one or both kinds of the library, and nothing else. Nothing is built.
+# cmake -D SOURCE= -D BINARY= -P plain.cmake
+# SPDX-License-Identifier: MIT
+file(REMOVE_RECURSE ${BINARY})
+function(commands_of out)
+  # One build directory, so that the compiler is examined once.
+  foreach(step IN ITEMS "-S;${SOURCE};-B;${BINARY};-G;Ninja;-UBUILD_SHARED_LIBS;${ARGN}" "--build;${BINARY};--;-n;-v")
+    execute_process(COMMAND ${CMAKE_COMMAND} ${step} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+    if(NOT status EQUAL 0)
+      message(FATAL_ERROR "cmake ${step}: ${status}\n${output}")
+    endif()
+  endforeach()
+  set(${out} "${output}" PARENT_SCOPE)
+endfunction()
+function(expect output word wanted)
+  string(FIND "${output}" "${word}" at)
+  if(wanted AND at EQUAL -1)
+    message(FATAL_ERROR "no '${word}' in\n${output}")
+  elseif(NOT wanted AND NOT at EQUAL -1)
+    message(FATAL_ERROR "'${word}' in\n${output}")
+  endif()
+endfunction()
+
+foreach(kinds IN ITEMS "ON;ON" "ON;OFF;-DBUILD_SHARED_LIBS=ON" "OFF;ON;-DBUILD_SHARED_LIBS=OFF")
+  list(POP_FRONT kinds shared static)
+  commands_of(output ${kinds})
+  string(REPLACE "${BINARY}" "" output "${output}") # which may lie in a folder of any name
+  string(REPLACE "${SOURCE}" "" output "${output}")
+  expect("${output}" "lib/libculvert.so.0" ${shared})
+  expect("${output}" "lib/libculvert.a" ${static})
+  expect("${output}" "-Wall" ON)
+  foreach(word IN ITEMS -Werror culvert-soft VkLayer tests/ samples/ tools/ bench/ CXX_COMPILER)
+    expect("${output}" ${word} OFF)
+  endforeach()
+endforeach()
