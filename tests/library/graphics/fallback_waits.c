@@ -8,7 +8,7 @@
 
 extern const test_case waits_cases[];
 
-enum { BYTES = 65536, LATE_MS = 3000 };
+enum { BYTES = 65536 };
 
 /* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a
  * while. */
@@ -19,9 +19,9 @@ static struct {
 static void CUDA_CB hold(void *user)
 {
     (void)user;
-    for (int i = 0; !atomic_load(&gate.open); i++) {
-        if (i == LATE_MS) atomic_store(&gate.late, true);
-        if (i == LATE_MS) return;
+    for (unsigned i = 0; !atomic_load(&gate.open); i++) {
+        if (i == TEST_FAR_MS) atomic_store(&gate.late, true);
+        if (i == TEST_FAR_MS) return;
         lib_sleep_ms(1);
     }
 }
