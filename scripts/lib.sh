@@ -11,6 +11,8 @@ packages_test="python3=python3 binutils=readelf pkg-config=pkg-config clang=clan
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers
     xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen"
 packages_fuzz="clang=clang libclang-rt-dev"
+# The long tier besides.
+packages_long="clang-tidy=clang-tidy git=git"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }

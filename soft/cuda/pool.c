@@ -87,7 +87,7 @@ CUresult soft_pool_run(const culv_soft_kernel *kernel, culv_soft_dim3 grid, culv
                       .total = (uint64_t)grid.x * grid.y * grid.z,
                       .result = CUDA_SUCCESS};
     /* Several runs for each thread: blocks differ in cost. */
-    job.chunk = job.total / (processors * 8u);
+    job.chunk = job.total / ((uint64_t)processors * 8);
     if (job.chunk == 0) job.chunk = 1;
 
     pthread_mutex_lock(&lock);

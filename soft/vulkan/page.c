@@ -80,8 +80,8 @@ VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page 
         return result;
     culv_soft_timeline *map = map_page(fd);
     if (!map) return errno == ENOMEM ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
-    if (memcmp(map->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof(map->magic)) ||
-        memcmp(map->device_uuid, uuid, sizeof(map->device_uuid)))
+    if (memcmp(map->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof(map->magic)) != 0 ||
+        memcmp(map->device_uuid, uuid, sizeof(map->device_uuid)) != 0)
         goto unmap;
     int own = keep ? reopen(fd) : -1;
     if (keep && own < 0) {

@@ -179,7 +179,8 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
         return;
     }
     for (; n + 1 < sizeof name && handle->name[n] != L'\0'; n++)
-        name[n] = handle->name[n] > L' ' && handle->name[n] <= L'~' ? (char)handle->name[n] : '?';
+        name[n] =
+            (char)(handle->name[n] > L' ' && handle->name[n] <= L'~' ? handle->name[n] : L'?');
     name[n] = '\0';
     culvi_text_add(text, "name '%s'", name);
 }

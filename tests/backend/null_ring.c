@@ -47,7 +47,7 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
     REQUIRE(work->queue == ring);
     if (wait != 0)
         REQUIRE_EQ(null_timeline_wait(timeline_of(base, culvi_graphics_ring_cuda_side(base)), wait,
-                                      UINT64_C(10000000000)),
+                                      TEST_FAR_MS * UINT64_C(1000000)),
                    0);
     for (uint32_t i = 0; i < count; i++) {
         const job *j = base->pending[i];
@@ -96,7 +96,7 @@ static void turn_cuda(const scene *s, null_ring *ring)
 {
     const culv_ring_side side = culvi_graphics_ring_cuda_side(&ring->base);
     culv_ring_frame f;
-    OK(culv_ring_acquire_on(ring->base.core, side, s->stream, UINT64_C(10000000000), &f));
+    OK(culv_ring_acquire_on(ring->base.core, side, s->stream, TEST_FAR_MS * UINT64_C(1000000), &f));
     culv_buffer *cuda =
         null_buffer_cuda((const null_buffer *)ring->base.resources[0].objects[f.slot]);
     if (side == CULV_RING_CONSUMER) OK(culv_buffer_download(cuda, s->stream));
@@ -115,7 +115,8 @@ static void turn_cuda(const scene *s, null_ring *ring)
 static void turn_null(null_ring *ring, job *jobs)
 {
     culv_ring_frame f;
-    OK(culvi_graphics_ring_acquire(&ring->base, UINT64_C(10000000000), &f, "null_ring_acquire"));
+    OK(culvi_graphics_ring_acquire(&ring->base, TEST_FAR_MS * UINT64_C(1000000), &f,
+                                   "null_ring_acquire"));
     job *mine = &jobs[f.number % (2 * DEPTH)];
     *mine = (job){f.slot, (uint32_t)f.number};
     const culvi_graphics_work work = {.queue = ring, .commands = mine};
@@ -143,7 +144,7 @@ static void carry(backend_lie lie, uint32_t fallback)
                 }
         REQUIRE_EQ(ring->jobs, FRAMES / BURST * BURST);
         REQUIRE_EQ(ring->submissions, FRAMES / BURST);
-        OK(culv_ring_drain(ring->base.core, UINT64_C(10000000000), 0));
+        OK(culv_ring_drain(ring->base.core, TEST_FAR_MS * UINT64_C(1000000), 0));
         suite_finish(&s);
         culvi_graphics_ring_unmake(&ring->base);
         free(ring);

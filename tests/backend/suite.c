@@ -102,7 +102,7 @@ void suite_close_culvert(scene *s)
         CU_OK(cu->StreamDestroy(s->stream));
         CU_OK(cu->CtxPopCurrent(&before));
     }
-    for (int i = 0; i < 5000 && culv_device_collect(s->device) > 0; i++)
+    for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->device) > 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     s->b->detach(&s->attachment);
     OK(culv_device_get_counts(s->device, &c));

@@ -338,7 +338,7 @@ static void copied_turns(const scene *s, const void *semaphore)
     for (uint64_t value = 4; value < 20; value += 2) {
         void *timeline = s->b->semaphore_timeline(semaphore);
         OK(culv_semaphore_signal(cuda, s->stream, value));
-        REQUIRE(s->b->timeline_wait(timeline, value, 5000));
+        REQUIRE(s->b->timeline_wait(timeline, value, TEST_FAR_MS));
         OK(culv_semaphore_wait(cuda, s->stream, value + 1));
         s->b->timeline_signal(timeline, value + 1);
         suite_finish(s);
@@ -398,7 +398,7 @@ static void timelines_turn(const scene *s, culv_semaphore *cuda, void *timeline,
     CU_OK(cu->CtxPopCurrent(&before));
     REQUIRE(!s->b->timeline_wait(timeline, value + 1, 5));
     s->b->timeline_signal(timeline, value);
-    REQUIRE(s->b->timeline_wait(timeline, value + 1, 5000));
+    REQUIRE(s->b->timeline_wait(timeline, value + 1, TEST_FAR_MS));
     suite_finish(s);
     REQUIRE_EQ(s->b->timeline_value(timeline), value + 1);
 }

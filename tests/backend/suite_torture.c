@@ -86,7 +86,7 @@ out:
 static void require_none(uint64_t n)
 {
     culv_device_counts c = culv_device_counts_init();
-    for (int i = 0; i < 5000 && culv_device_collect(s.device) > 0; i++)
+    for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s.device) > 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     OK(culv_device_get_counts(s.device, &c));
     /* The scene's own attachment. */

@@ -235,7 +235,7 @@ static void same_timeline_twice(void)
     add(&waits, t.cu, 20);
     add(&waits, t.cu, 19);
     result = wait(&p, &waits);
-    after = stream_result(&p, 3000);
+    after = stream_result(&p, patience(&p, 3000));
     ANSWER("waits for 20 and 19, both reached", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
     if (p.cu->software) {
@@ -256,7 +256,7 @@ static void same_binary_twice(void)
     shared_binary_open(&p, &s);
     add(&twice, s.cu, 0);
     add(&twice, s.cu, 0);
-    CUresult result = signal(&p, &twice), after = stream_result(&p, 3000);
+    CUresult result = signal(&p, &twice), after = stream_result(&p, patience(&p, 3000));
     ANSWER("two signals", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
     bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, p.cu->software ? 20 : 1000);

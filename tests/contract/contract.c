@@ -137,6 +137,11 @@ CUresult stream_result(const pair *p, unsigned milliseconds)
     return result;
 }
 
+unsigned patience(const pair *p, unsigned milliseconds)
+{
+    return p->cu->software ? TEST_FAR_MS : milliseconds;
+}
+
 void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset,
                          CUdeviceptr pointer, size_t size, uint32_t seed)
 {

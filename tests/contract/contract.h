@@ -69,6 +69,9 @@ void cuda_read(const pair *p, CUdeviceptr from, void *to, size_t size);
 /* Of the pair's stream; polls, so that work which never ends is seen (CUDA_ERROR_NOT_READY) and not
  * waited for. */
 CUresult stream_result(const pair *p, unsigned milliseconds);
+/* How long to wait for what comes on the twin, however busy the machine, and may never come on a
+ * real driver, which gets `milliseconds`. */
+unsigned patience(const pair *p, unsigned milliseconds);
 
 extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[],
     gpu_cases[], measured_cases[], measured_array_cases[], measured_capture_cases[],

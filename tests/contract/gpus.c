@@ -57,7 +57,7 @@ static void timeline_of_another_gpu(void)
     answer_is("signal", raw_cuda_signal(p.cu, t.cu, 5, p.stream), CUDA_SUCCESS);
     answer_is("the stream then", p.cu->StreamSynchronize(p.stream), CUDA_SUCCESS);
     /* Two H200 on NVLink: the other side hears of it, which nothing promises. */
-    bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, 200);
+    bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, patience(&p, 200));
     MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
              heard ? "heard of it" : "never heard of it",
              (unsigned long long)raw_vk_timeline_value(&p.vk, t.vk));
@@ -82,8 +82,8 @@ static void binary_of_another_gpu(void)
     if (p.cu->software) CU_OK(result);
     if (result != CUDA_SUCCESS) test_pass();
     result = raw_cuda_signal(p.cu, semaphore, 0, p.stream);
-    CUresult after = stream_result(&p, 3000);
-    bool came = raw_binary_wait(&p.vk, p.cu, &binary, 500);
+    CUresult after = stream_result(&p, patience(&p, 3000));
+    bool came = raw_binary_wait(&p.vk, p.cu, &binary, patience(&p, 500));
     ANSWER("signal", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
     MEASURED("binary_of_another_gpu", "Vulkan's wait: %s", came ? "taken" : "not there");

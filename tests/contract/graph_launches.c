@@ -181,7 +181,7 @@ static void branches(void)
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signals, graph, NULL, 0, &to_branch));
     CUgraphExec exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
-    bool passed = raw_vk_timeline_wait(&b.p.vk, b.out.vk, 1, 1000);
+    bool passed = raw_vk_timeline_wait(&b.p.vk, b.out.vk, 1, patience(&b.p, 1000));
     ANSWER("a branch beside one that waits", "%s", passed ? "runs" : "waits too");
     REQUIRE(passed || !cu->software);
     graph_require_pending(&b, b.p.stream);
@@ -196,7 +196,7 @@ static void branches(void)
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signals, graph, NULL, 0, &to_branch));
     exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
-    passed = stream_result(&b.p, 1000) == CUDA_SUCCESS;
+    passed = stream_result(&b.p, patience(&b.p, 1000)) == CUDA_SUCCESS;
     ANSWER("a branch that waits for another one", "%s", passed ? "goes on" : "hangs");
     REQUIRE(passed || !cu->software);
     if (!passed) raw_vk_timeline_signal(&b.p.vk, b.out.vk, 2);
@@ -312,29 +312,14 @@ static void binary_semaphores(void)
 }
 
 const test_case graph_launch_cases[] = {
-    {.name = "graph.values_of_each_launch",
-     .run = values_of_each_launch,
-     .mark = TEST_BOTH,
-     .time_limit = 60},
-    {.name = "graph.set_after_launch",
-     .run = set_after_launch,
-     .mark = TEST_BOTH,
-     .time_limit = 60},
-    {.name = "graph.launches_in_two_streams",
-     .run = launches_in_two_streams,
-     .mark = TEST_BOTH,
-     .time_limit = 60},
-    {.name = "graph.order_in_the_stream",
-     .run = order_in_the_stream,
-     .mark = TEST_BOTH,
-     .time_limit = 60},
-    {.name = "graph.destroyed_early", .run = destroyed_early, .mark = TEST_BOTH, .time_limit = 60},
-    {.name = "graph.branches", .run = branches, .time_limit = 60},
-    {.name = "graph.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH, .time_limit = 60},
-    {.name = "graph.binary_semaphores",
-     .run = binary_semaphores,
-     .mark = TEST_BOTH,
-     .time_limit = 60},
+    {.name = "graph.values_of_each_launch", .run = values_of_each_launch, .mark = TEST_BOTH},
+    {.name = "graph.set_after_launch", .run = set_after_launch, .mark = TEST_BOTH},
+    {.name = "graph.launches_in_two_streams", .run = launches_in_two_streams, .mark = TEST_BOTH},
+    {.name = "graph.order_in_the_stream", .run = order_in_the_stream, .mark = TEST_BOTH},
+    {.name = "graph.destroyed_early", .run = destroyed_early, .mark = TEST_BOTH},
+    {.name = "graph.branches", .run = branches},
+    {.name = "graph.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
+    {.name = "graph.binary_semaphores", .run = binary_semaphores, .mark = TEST_BOTH},
     {.name = "graph.same_value_again",
      .run = same_value_again,
      .mark = TEST_TWIN_STRICTER,

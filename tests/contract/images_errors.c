@@ -329,7 +329,7 @@ static void store_out_of_range(void)
     CU_OK(p.cu->StreamSynchronize(p.stream)); /* the last texel is inside */
     x = (int)W;
     CU_OK(p.cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, p.stream, args, NULL));
-    image_answer(&p, "store out of range", "the stream", stream_result(&p, 5000),
+    image_answer(&p, "store out of range", "the stream", stream_result(&p, patience(&p, 5000)),
                  CUDA_ERROR_ILLEGAL_ADDRESS);
     image_answer(&p, "store out of range", "the context then", p.cu->CtxSynchronize(),
                  CUDA_ERROR_ILLEGAL_ADDRESS);

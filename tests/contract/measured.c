@@ -181,7 +181,7 @@ static void cuda_outlives_vulkan(void)
            word == 0x77777777u ? "right" : "wrong");
     result = raw_cuda_signal(p.cu, t.cu, 4, p.stream);
     CUresult wait = raw_cuda_wait(p.cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p.stream);
-    CUresult synchronize = stream_result(&p, 3000);
+    CUresult synchronize = stream_result(&p, patience(&p, 3000));
     ANSWER("a signal of the timeline", "%s", raw_cuda_result_name(result));
     ANSWER("a wait for the timeline", "%s", raw_cuda_result_name(wait));
     ANSWER("the stream then", "%s", raw_cuda_result_name(synchronize));

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BOUND_MS 1000u /* what has not come by then does not come */
+#define BOUND_MS 1000u /* what a GPU has not done by then it does not do */
 
 static const char *taken(bool came)
 {
@@ -24,14 +24,15 @@ static void double_signal(void)
     shared_binary_open(&p, &s);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
-    CUresult second = raw_cuda_signal(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
+    CUresult second = raw_cuda_signal(p.cu, s.cu, 0, p.stream),
+             after = stream_result(&p, patience(&p, BOUND_MS));
     ANSWER("the second signal", "%s", raw_cuda_result_name(second));
     ANSWER("the stream then", "%s", raw_cuda_result_name(after));
     if (p.cu->software) { /* Vulkan's rule, enforced */
         CU_OK(second);
         CU_IS(after, CUDA_ERROR_ILLEGAL_STATE);
     }
-    bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
+    bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, patience(&p, BOUND_MS));
     ANSWER("Vulkan's first wait", "%s", taken(first));
     const unsigned bound = p.cu->software ? 20 : BOUND_MS;
     if (first)
@@ -47,7 +48,8 @@ static void cuda_to_cuda(void)
     pair_open(&p);
     shared_binary_open(&p, &s);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-    CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
+    CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream),
+             after = stream_result(&p, patience(&p, BOUND_MS));
     ANSWER("one stream: the wait", "%s", raw_cuda_result_name(wait));
     ANSWER("one stream: the stream then", "%s", raw_cuda_result_name(after));
     if (p.cu->software) {
@@ -74,7 +76,7 @@ static void wait_before_signal(void)
     shared_binary_open(&p, &s);
     CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), before = stream_result(&p, 20);
     raw_binary_signal(&p.vk, p.cu, &s.peer);
-    CUresult after = stream_result(&p, BOUND_MS);
+    CUresult after = stream_result(&p, patience(&p, BOUND_MS));
     ANSWER("CUDA's wait", "%s", raw_cuda_result_name(wait));
     ANSWER("its stream", "%s", raw_cuda_result_name(before));
     ANSWER("its stream after Vulkan's signal", "%s", raw_cuda_result_name(after));
@@ -93,7 +95,7 @@ static void wait_before_signal(void)
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     ANSWER("Vulkan's wait before CUDA's signal", "%s", taken(early));
     ANSWER("Vulkan's wait after CUDA's signal", "%s",
-           taken(raw_vk_timeline_wait(&p.vk, over, 1, BOUND_MS)));
+           taken(raw_vk_timeline_wait(&p.vk, over, 1, patience(&p, BOUND_MS))));
     test_pass();
 }
 
@@ -115,7 +117,7 @@ static void double_wait(void)
         test_pass();
     }
     raw_binary_signal(&p.vk, p.cu, &s.peer);
-    CUresult after = stream_result(&p, BOUND_MS);
+    CUresult after = stream_result(&p, patience(&p, BOUND_MS));
     ANSWER("its stream after a second signal", "%s", raw_cuda_result_name(after));
     if (p.cu->software) CU_OK(after);
     test_pass();
@@ -133,11 +135,11 @@ static void both_directions(void)
     for (int turn = 0; turn < 100 && right; turn++) {
         CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
         CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
-        right = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
+        right = raw_binary_wait(&p.vk, p.cu, &s.peer, patience(&p, BOUND_MS));
         if (!right) break;
         raw_binary_signal(&p.vk, p.cu, &s.peer);
         CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
-        right = stream_result(&p, BOUND_MS) == CUDA_SUCCESS;
+        right = stream_result(&p, patience(&p, BOUND_MS)) == CUDA_SUCCESS;
     }
     ANSWER("100 turns with the host between", "%s", right ? "right" : "stuck");
     if (p.cu->software) REQUIRE(right);
@@ -169,7 +171,7 @@ static void destroyed_in_vulkan(bool binary)
         raw_vk_semaphore_destroy(&p.vk, t.vk);
     CU_IS(p.cu->StreamQuery(p.stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&p.vk, gate.vk, 1);
-    CUresult after = stream_result(&p, BOUND_MS);
+    CUresult after = stream_result(&p, patience(&p, BOUND_MS));
     ANSWER("the stream", "%s", raw_cuda_result_name(after));
     if (p.cu->software) CU_OK(after);
     if (after != CUDA_SUCCESS) test_pass();

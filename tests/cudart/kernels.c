@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 1 << 16, SOON_MS = 10000, LONG_ENOUGH_MS = 100 };
+enum { WORDS = 1 << 16, SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
 
 static uint32_t word(uint32_t i, uint32_t seed)
 {

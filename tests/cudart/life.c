@@ -116,7 +116,7 @@ static void borrowed_context(void)
     RT(cudaStreamCreate(&stream));
     REQUIRE(current_context(cu) == context);
     OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, vk, 1, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, vk, 1, TEST_FAR_MS));
     RT(cudaStreamDestroy(stream));
     culv_semaphore_destroy(&semaphore);
 
@@ -157,7 +157,7 @@ static void another_gpu(void)
     REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID,
             CULV_REASON_STREAM_DEVICE);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
-    REQUIRE(timeline_reaches(&w, &t, 1, 10000));
+    REQUIRE(timeline_reaches(&w, &t, 1, TEST_FAR_MS));
     int current = -1;
     RT(cudaGetDevice(&current));
     REQUIRE_EQ(current, 1);
@@ -285,7 +285,7 @@ static void start_anew(world *w)
     d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, t.vk));
     OK(culv_semaphore_import_take(w->device, &d, &t.culv));
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
-    REQUIRE(timeline_reaches(w, &t, 1, 10000));
+    REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     timeline_destroy(w, &t);
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SOON_MS = 10000, LONG_ENOUGH_MS = 100 };
+enum { SOON_MS = TEST_FAR_MS, LONG_ENOUGH_MS = 100 };
 
 /* A row with timelines of its own; `gate` holds work back until it is opened. */
 typedef struct scene {

@@ -119,9 +119,10 @@ culv_device_counts world_counts(const world *w)
 
 void world_settle(const world *w)
 {
-    for (int i = 0; world_counts(w).deferred > 0; i++) {
-        if (i == 5000)
-            FAIL("%" PRIu64 " releases are still deferred after 5 s", world_counts(w).deferred);
+    for (unsigned i = 0; world_counts(w).deferred > 0; i++) {
+        if (i == TEST_FAR_MS)
+            FAIL("%" PRIu64 " releases are still deferred after a minute",
+                 world_counts(w).deferred);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }

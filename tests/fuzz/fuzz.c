@@ -266,7 +266,7 @@ static void count_alive(alive *out)
     memset(out, 0, sizeof *out);
     out->culvert = culv_device_counts_init();
     /* What was deferred goes once the streams are done with it. */
-    for (int i = 0; i < 5000; i++) {
+    for (int i = 0; i < 60000; i++) {
         FUZZ_REQUIRE(culv_device_get_counts(fuzz.device, &out->culvert) == CULV_OK, "%s",
                      culv_last_error_message());
         if (out->culvert.deferred == 0) break;

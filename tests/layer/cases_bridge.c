@@ -242,7 +242,7 @@ void case_ping_pong(void)
     CHECK(page_wait(s.page, 2 * HOPS, 100 * SECOND));
     printf("%.1f us a round\n", (double)(now() - start) / 1000 / HOPS);
     pthread_join(thread, NULL);
-    CHECK_VK(wait_value(&w, semaphore, 2 * HOPS, SECOND));
+    CHECK_VK(wait_value(&w, semaphore, 2 * HOPS, 20 * SECOND));
     CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
     page_unmap(s.page);
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);

@@ -104,7 +104,6 @@ void case_destroy(void)
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);
     const unsigned fds = open_fds(), threads = live_threads();
 
-    uint64_t spent = 0;
     for (int i = 0; i < MANY; i++) {
         semaphore = exportable_timeline(&w, (uint64_t)i);
         int fd = export_fd(&w, semaphore);
@@ -113,11 +112,8 @@ void case_destroy(void)
         CHECK_IS(layer_counts().threads, 2);
         CHECK_IS(layer_counts().fds, 1);
         if (i % 2) nap(1); /* half of them with the threads asleep */
-        uint64_t start = now();
         w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-        spent += now() - start;
     }
-    CHECK(spent / MANY < SECOND / 20);
     CHECK_IS(layer_counts().threads, 0);
     CHECK_IS(layer_counts().fds, 0);
 
@@ -142,7 +138,7 @@ void case_destroy(void)
     CHECK_IS(layer_counts().semaphores, 1);
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);
     CHECK_IS(open_fds(), fds);
-    CHECK_IS(live_threads(), threads);
+    check_threads(threads);
     world_close(&w);
 }
 

@@ -90,6 +90,8 @@ uint64_t now(void);
 void nap(unsigned milliseconds);
 unsigned open_fds(void);
 unsigned live_threads(void);
+/* Waits until no more threads live than did. One that was joined may be listed for a moment. */
+void check_threads(unsigned before);
 culv_soft_vk_counts layer_counts(void);
 void layer_counts_into(culv_soft_vk_counts *out); /* struct_size is the caller's */
 void layer_fail_at(uint64_t n, int error);

@@ -394,6 +394,14 @@ unsigned live_threads(void)
     return entries("/proc/self/task");
 }
 
+void check_threads(unsigned before)
+{
+    const uint64_t end = now() + 60 * SECOND;
+    while (live_threads() > before && now() < end)
+        nap(1);
+    CHECK(live_threads() <= before);
+}
+
 static void *layer_symbol(const char *name)
 {
     static void *library; /* kept: the layer must not go with the last instance */

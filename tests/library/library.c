@@ -196,9 +196,9 @@ culv_device_counts lib_counts(const lib_world *w)
 
 void lib_settle(const lib_world *w)
 {
-    for (int i = 0; lib_counts(w).deferred > 0; i++) {
-        if (i == 5000)
-            FAIL("%" PRIu64 " releases are still deferred after 5 s", lib_counts(w).deferred);
+    for (unsigned i = 0; lib_counts(w).deferred > 0; i++) {
+        if (i == TEST_FAR_MS)
+            FAIL("%" PRIu64 " releases are still deferred after a minute", lib_counts(w).deferred);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }

@@ -127,6 +127,8 @@ long lib_status_kib(const char *field); /* of /proc/self/status, such as "VmRSS:
 size_t lib_map_lines(void);             /* of /proc/self/maps */
 size_t lib_threads(void);
 void lib_sleep_ms(long ms);
+/* Waits until no more threads live than did: one that was told to end may take a moment. */
+void lib_wait_threads(size_t before);
 
 /* What a process has now, and what a leak would make more of. */
 typedef struct lib_level {

@@ -145,6 +145,12 @@ size_t lib_threads(void)
     return (size_t)lib_status_kib("Threads:"); /* a plain number */
 }
 
+void lib_wait_threads(size_t before)
+{
+    for (int i = 0; i < 10000 && lib_threads() > before; i++)
+        lib_sleep_ms(1);
+}
+
 lib_level lib_level_now(void)
 {
     test_wants_own_process();

@@ -158,7 +158,7 @@ static void require_the_same(const totals *expected)
 {
     totals now = count_all();
     /* A worker that was told to end may take a moment, also one that was counted before. */
-    for (int i = 0; i < 1000 && now.threads > expected->threads; i++) {
+    for (unsigned i = 0; i < TEST_FAR_MS && now.threads > expected->threads; i++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         now = count_all();
     }

@@ -10,7 +10,7 @@
 #include "samples_tests.h"
 #include "screen.h"
 
-#define PATIENCE_US 40e6
+#define PATIENCE_US (TEST_FAR_MS * 1e3)
 
 static void start_ripple(run_process *out, const char *const *more)
 {
@@ -48,13 +48,15 @@ static picture wait_for_picture(const screen_window *window, const picture *refe
     }
 }
 
-/* Looks until the window has shown one picture for a while: what was asked for has been drawn. */
-static picture settled_picture(const screen_window *window)
+/* Looks until the window has shown one picture for a while, beside a program that sleeps: it has
+ * drawn what was asked for. */
+static picture settled_picture(const screen_window *window, const run_process *process)
 {
     double until = test_now_us() + PATIENCE_US;
     picture before = screen_picture(window);
     for (int same = 0;;) {
         pause_test(100);
+        (void)test_asleep(process->pid, 0, 0);
         picture now = screen_picture(window);
         same = picture_equal(&now, &before) ? same + 1 : 0;
         free(before.pixels);
@@ -65,12 +67,13 @@ static picture settled_picture(const screen_window *window)
 }
 
 /* The window moves on from `before` and comes to rest; frees `before`. */
-static picture changed_picture(const screen_window *window, picture before, const char *what)
+static picture changed_picture(const screen_window *window, const run_process *process,
+                               picture before, const char *what)
 {
     picture other = wait_for_picture(window, &before, false, what);
     free(before.pixels);
     free(other.pixels);
-    return settled_picture(window);
+    return settled_picture(window, process);
 }
 
 static void end_ripple(run_process *process, const screen_window *window, run_result *r)
@@ -156,22 +159,23 @@ static void obeys(const char *path, const char *validation)
 
     screen_do((const char *[]){"key", "space", NULL});
     window = screen_find(&process, "ripple .paused.");
-    picture paused = settled_picture(&window); /* its frame counter too */
+    picture paused = settled_picture(&window, &process); /* its frame counter too */
     overlay_is_shown(&paused);
 
     screen_do(
         (const char *[]){"mousemove", "--window", window.id, "180", "150", "mousedown", "1", NULL});
     screen_do(
         (const char *[]){"mousemove", "--window", window.id, "240", "130", "mouseup", "1", NULL});
-    picture turned = changed_picture(&window, paused, "dragging does not turn the view");
+    picture turned = changed_picture(&window, &process, paused, "dragging does not turn the view");
     screen_do((const char *[]){"click", "4", NULL});
-    picture closer = changed_picture(&window, turned, "the wheel does not move the camera");
+    picture closer =
+        changed_picture(&window, &process, turned, "the wheel does not move the camera");
 
     static const char *const sizes[][2] = {{"500", "320"}, {"301", "207"}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         screen_do(
             (const char *[]){"windowsize", "--sync", window.id, sizes[i][0], sizes[i][1], NULL});
-        closer = changed_picture(&window, closer, "the window does not change its size");
+        closer = changed_picture(&window, &process, closer, "the window does not change its size");
         REQUIRE_EQ(closer.width, atoi(sizes[i][0]));
         REQUIRE_EQ(closer.height, atoi(sizes[i][1]));
         overlay_is_shown(&closer);
@@ -187,7 +191,7 @@ static void obeys(const char *path, const char *validation)
     free(closer.pixels);
     screen_do((const char *[]){"key", "space", NULL});
     window = screen_find(&process, "ripple .paused.");
-    picture last = settled_picture(&window);
+    picture last = settled_picture(&window, &process);
     end_ripple(&process, &window, &r);
     picture written = read_png("shot.png");
     REQUIRE(picture_equal(&written, &last));

@@ -151,6 +151,52 @@ double test_now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+/* Of the threads that count: whether each sleeps, and how often they have been switched in all. */
+static bool sleep_now(int process, int thread, uint64_t *switches)
+{
+    char path[64], line[256];
+    const long self = syscall(SYS_gettid);
+    snprintf(path, sizeof path, "/proc/%d/task", process != 0 ? process : (int)getpid());
+    DIR *dir = opendir(path);
+    bool asleep = true;
+    *switches = 0;
+    if (dir == NULL) return true;
+    for (const struct dirent *entry = readdir(dir); asleep && entry != NULL; entry = readdir(dir)) {
+        const int id = atoi(entry->d_name);
+        if (id == 0 || id == self || (thread != 0 && id != thread)) continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%d/status",
+                 process != 0 ? process : (int)getpid(), id);
+        FILE *file = fopen(path, "r");
+        if (file == NULL) continue; /* it has ended */
+        while (fgets(line, sizeof line, file) != NULL) {
+            const char *count = strstr(line, "voluntary_ctxt_switches:"); /* nonvoluntary_... too */
+            if (count != NULL) *switches += strtoull(strchr(count, ':') + 1, NULL, 10);
+            char state = 0;
+            if (sscanf(line, "State: %c", &state) == 1) asleep = state == 'S';
+        }
+        fclose(file);
+    }
+    closedir(dir);
+    return asleep;
+}
+
+bool test_asleep(int process, int thread, unsigned ms)
+{
+    const struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    const struct timespec moment = {.tv_nsec = 1000000};
+    const double until = test_now_us() + TEST_FAR_MS * 1e3;
+    do {
+        uint64_t first = 0, second = 0;
+        /* Who sleeps at both looks, and was not switched between them, slept all the time. */
+        if (sleep_now(process, thread, &first)) {
+            nanosleep(&rest, NULL);
+            if (sleep_now(process, thread, &second) && second == first) return true;
+        }
+        nanosleep(&moment, NULL);
+    } while (test_now_us() < until);
+    return false;
+}
+
 /* Results -------------------------------------------------------------------------------------- */
 
 static const char *result_path(char out[TEST_PATH_MAX], const char *case_name)

@@ -32,6 +32,9 @@
 #define TEST_SKIPPED    77
 #define TEST_PATH_MAX   4096
 #define TEST_TIME_LIMIT 120u /* seconds; sanitized builds get four times as long */
+/* Milliseconds in which what must come does come, on any machine, however busy. Only a failure
+ * takes that long. */
+#define TEST_FAR_MS 60000u
 
 /* What a contract row says about the two drivers. */
 typedef enum test_mark {
@@ -104,6 +107,11 @@ bool test_thread_sanitized(void);
 size_t test_open_fds(void);
 /* Monotonic microseconds. */
 double test_now_us(void);
+/* Waits until all threads of a process sleep at one moment, and have slept for `ms` before it.
+ * `process` 0 is this process, without the calling thread. `thread` other than 0 is the only thread
+ * that counts. False when TEST_FAR_MS did not bring that. True where the system does not tell.
+ * A thread that is ready to run does not sleep, even if the machine is too busy to run it. */
+bool test_asleep(int process, int thread, unsigned ms);
 
 #if defined(__GNUC__)
 #    define TEST_PRINTF(f, a) __attribute__((format(printf, f, a)))

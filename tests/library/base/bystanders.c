@@ -158,12 +158,13 @@ static void run(int (*open_wrong)(void), bool reopen)
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_create(&threads[i], NULL, all[i], &s), 0);
     lib_sleep_ms(SECONDS * 1000);
+    while (s.refused == 0 || s.imported == 0 || s.opened == 0) /* a busy machine takes longer */
+        lib_sleep_ms(1);
     atomic_store(&s.stop, true);
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
     printf("%u refused, %u imported, %u files of bystanders, %u of them closed\n", s.refused,
            s.imported, s.opened, s.lost);
-    REQUIRE(s.refused > 0 && s.imported > 0 && s.opened > 0);
     REQUIRE_EQ(s.lost, 0);
     REQUIRE(close(s.right) == 0 && close(s.wrong) == 0);
     culv_device_close(&s.second);

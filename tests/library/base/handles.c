@@ -315,7 +315,7 @@ static void semaphore_is_exported(void)
     LIB_OK(culv_semaphore_import_borrow(w.device, &d, &semaphore));
     culv_handle_close(&two);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, TEST_FAR_MS));
     lib_finish(&w, stream);
     culv_semaphore_destroy(&semaphore);
     culv_handle_close(&one);

@@ -140,10 +140,10 @@ static void mixed_types(void)
                                                {f.binaries[1], 0}};
         LIB_OK(culv_semaphore_signal_batch(points, 4, f.stream));
         for (int i = 0; i < BINARIES; i++) {
-            REQUIRE(raw_binary_wait(&f.w.vk, f.w.cu, &f.others[i], 10000));
+            REQUIRE(raw_binary_wait(&f.w.vk, f.w.cu, &f.others[i], TEST_FAR_MS));
             LIB_OK(culv_semaphore_mark_waited(f.binaries[i]));
         }
-        REQUIRE(raw_vk_timeline_wait(&f.w.vk, f.timelines[1], 7 * turn, 10000));
+        REQUIRE(raw_vk_timeline_wait(&f.w.vk, f.timelines[1], 7 * turn, TEST_FAR_MS));
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[0]), turn);
         REQUIRE_EQ(culv_semaphore_last_value(f.binaries[0]), 0);
         for (int i = 0; i < BINARIES; i++) {
@@ -310,7 +310,7 @@ static void failures_are_taken_back(void)
     }
     LIB_OK(culv_semaphore_signal_batch(signals, 3, f.stream));
     LIB_OK(culv_semaphore_wait_batch(waits, 3, f.stream));
-    REQUIRE(raw_binary_wait(&f.w.vk, cu, &f.others[0], 10000));
+    REQUIRE(raw_binary_wait(&f.w.vk, cu, &f.others[0], TEST_FAR_MS));
     CU_OK(cu->CtxPushCurrent(context));
     CU_OK(cu->StreamDestroy(foreign));
     CU_OK(cu->CtxDestroy(context));

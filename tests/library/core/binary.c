@@ -83,7 +83,7 @@ static culv_result act(pair *p, action what)
 static void really_act(pair *p, action what)
 {
     if (what == NOTE_SIGNAL) raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
-    if (what == NOTE_WAIT) REQUIRE(raw_binary_wait(&p->w.vk, p->w.cu, &p->other, 10000));
+    if (what == NOTE_WAIT) REQUIRE(raw_binary_wait(&p->w.vk, p->w.cu, &p->other, TEST_FAR_MS));
     LIB_OK(act(p, what));
     /* The other API may signal again once the wait is done; programs have the other direction's
      * semaphore for that. */
@@ -308,7 +308,7 @@ static void untracked(void)
         LIB_OK(act(&p, NOTE_SIGNAL));
         LIB_OK(act(&p, NOTE_WAIT));
         LIB_OK(act(&p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signaled one, as it was told */
-        REQUIRE(raw_binary_wait(&p.w.vk, p.w.cu, &p.other, 10000));
+        REQUIRE(raw_binary_wait(&p.w.vk, p.w.cu, &p.other, TEST_FAR_MS));
         raw_binary_signal(&p.w.vk, p.w.cu, &p.other);
         LIB_OK(act(&p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
         lib_finish(&p.w, p.stream);

@@ -45,7 +45,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     culv_buffer_unmap_after(&two, stream);
     culv_semaphore_destroy_after(&semaphore, stream);
     culv_memory_destroy(&memory);
-    if (!raw_vk_timeline_wait(&w->vk, timeline, i, 10000))
+    if (!raw_vk_timeline_wait(&w->vk, timeline, i, TEST_FAR_MS))
         FAIL("turn %d: the timeline was not signaled", (int)i);
     if (vk == &own) {
         before = lib_enter(w);
@@ -76,13 +76,14 @@ static void turns(void)
         start = lib_level_now();
     }
     lib_settle(&w);
+    lib_wait_threads(start.threads);
     lib_level end = lib_level_now();
     MEASURED("library.endurance",
              "%ld turns: fds %zu to %zu, maps %zu to %zu, threads %zu to %zu, RSS %ld to %ld KiB",
              count, start.fds, end.fds, start.maps, end.maps, start.threads, end.threads, start.rss,
              end.rss);
     REQUIRE_EQ(end.fds, start.fds);
-    REQUIRE_EQ(end.threads, start.threads);
+    REQUIRE(end.threads <= start.threads);
 #ifndef SANITIZED                         /* whose allocators keep what was freed */
     REQUIRE(end.maps <= start.maps + 16); /* neighbours merge and split; a leak would be hundreds */
     REQUIRE(end.rss <= start.rss + 4096);
@@ -111,9 +112,10 @@ static void devices(void)
         culv_vk_detach(&vk);
         if (i == count / 5) start = lib_level_now();
     }
+    lib_wait_threads(start.threads);
     lib_level end = lib_level_now();
     REQUIRE_EQ(end.fds, start.fds);
-    REQUIRE_EQ(end.threads, start.threads);
+    REQUIRE(end.threads <= start.threads);
 #ifndef SANITIZED
     REQUIRE(end.maps <= start.maps + 16);
     REQUIRE(end.rss <= start.rss + 4096);

@@ -24,7 +24,7 @@ static void culvert_binary(scene *s)
     d.handle = culv_handle_opaque_fd(raw_binary_fd(&s->w.vk, &other));
     LIB_OK(culv_semaphore_import_take(s->w.device, &d, &semaphore));
     LIB_OK(culv_semaphore_signal(semaphore, s->stream, 0));
-    REQUIRE(raw_binary_wait(&s->w.vk, s->w.cu, &other, 10000));
+    REQUIRE(raw_binary_wait(&s->w.vk, s->w.cu, &other, TEST_FAR_MS));
     LIB_OK(culv_semaphore_mark_waited(semaphore));
     raw_binary_signal(&s->w.vk, s->w.cu, &other);
     LIB_OK(culv_semaphore_mark_signaled(semaphore));
@@ -92,7 +92,7 @@ static void raw_turn(void *user, long i)
         raw_binary_create(&s->w.vk, cu, &other);
         CUexternalSemaphore binary = raw_import(s, true, raw_binary_fd(&s->w.vk, &other));
         CU_OK(raw_cuda_signal(cu, binary, 0, s->stream));
-        REQUIRE(raw_binary_wait(&s->w.vk, cu, &other, 10000));
+        REQUIRE(raw_binary_wait(&s->w.vk, cu, &other, TEST_FAR_MS));
         raw_binary_signal(&s->w.vk, cu, &other);
         CU_OK(raw_cuda_wait(cu, binary, 0, s->stream));
         CU_OK(cu->StreamSynchronize(s->stream));

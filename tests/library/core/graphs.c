@@ -59,7 +59,7 @@ static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
 /* The launch has not gone on, or has. */
 static void require_at(const scene *s, uint64_t value)
 {
-    if (value == 0 || raw_vk_timeline_wait((raw_vk *)&s->w.vk, s->out_vk, value, 10000)) {
+    if (value == 0 || raw_vk_timeline_wait((raw_vk *)&s->w.vk, s->out_vk, value, TEST_FAR_MS)) {
         lib_sleep_ms(1);
         REQUIRE_EQ(raw_vk_timeline_value((raw_vk *)&s->w.vk, s->out_vk), value);
         return;

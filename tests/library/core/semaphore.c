@@ -18,10 +18,10 @@ static void cuda_to_vulkan(void)
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 0);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 5);
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, TEST_FAR_MS));
     REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 5);
     LIB_OK(culv_semaphore_signal(semaphore, stream, UINT64_C(0x123456789a)));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, UINT64_C(0x123456789a), 10000));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, UINT64_C(0x123456789a), TEST_FAR_MS));
     lib_finish(&w, stream);
     culv_semaphore_destroy(&semaphore);
     REQUIRE(semaphore == NULL);

@@ -37,13 +37,13 @@ static void default_streams(void)
         CUstream stream = streams[i % 3];
         stream_call signal = signals[i / 3], wait = waits[i / 3];
         LIB_OK(signal(to_vulkan, stream, 2 * i + 1));
-        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 1, 10000));
+        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 1, TEST_FAR_MS));
         LIB_OK(wait(to_cuda, stream, i + 1));
         LIB_OK(signal(to_vulkan, stream, 2 * i + 2));
         lib_sleep_ms(20);
         REQUIRE_EQ(raw_vk_timeline_value(&w.vk, out), 2 * i + 1); /* the stream waits */
         raw_vk_timeline_signal(&w.vk, in, i + 1);
-        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 2, 10000));
+        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 2, TEST_FAR_MS));
     }
     lib_finish(&w, NULL);
     culv_semaphore_destroy_after(&to_vulkan, CU_STREAM_PER_THREAD);
@@ -93,7 +93,7 @@ static void streams_of_other_contexts(void)
     CU_OK(cu->CtxPopCurrent(&popped));
     refuse(&w, semaphore, stream, "context");
     LIB_OK(culv_semaphore_signal(semaphore, NULL, 1));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 1, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 1, TEST_FAR_MS));
     CU_OK(cu->CtxPushCurrent(context));
     CU_OK(cu->StreamDestroy(stream));
     CU_OK(cu->CtxDestroy(context));

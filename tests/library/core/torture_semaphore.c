@@ -43,11 +43,11 @@ static void made_run(void)
     TRY_AGAIN(culv_semaphore_signal(out, stream, 1), culv_semaphore_last_value(out) == 0);
     REQUIRE_EQ(culv_semaphore_last_value(out), 1);
     TRY_AGAIN(culv_semaphore_wait(in, stream, 5), true);
-    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), 1, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), 1, TEST_FAR_MS));
     const culv_semaphore_point points[] = {{out, 2}, {in, 6}};
     TRY_AGAIN(culv_semaphore_signal_batch(points, 2, stream),
               culv_semaphore_last_value(out) == 1 && culv_semaphore_last_value(in) == 5);
-    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(two), 6, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(two), 6, TEST_FAR_MS));
     culv_device_counts counts = culv_device_counts_init();
     TRY_AGAIN(culv_device_get_counts(w->device, &counts), true);
     REQUIRE_EQ(counts.created, 2);
@@ -103,7 +103,7 @@ static bool signaled(culv_semaphore *semaphore)
 static void turn(culv_semaphore *semaphore)
 {
     lib_world *w = &torture.w;
-    REQUIRE(raw_binary_wait(&w->vk, w->cu, &other, 10000));
+    REQUIRE(raw_binary_wait(&w->vk, w->cu, &other, TEST_FAR_MS));
     LIB_OK(culv_semaphore_mark_waited(semaphore));
     raw_binary_signal(&w->vk, w->cu, &other);
     LIB_OK(culv_semaphore_mark_signaled(semaphore));

@@ -82,7 +82,7 @@ static void scene_open(scene *s)
     LIB_OK(culv_image_get_surface(culv_vk_image_cuda(s->made_image), 0, &surface));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
-    REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, 10000));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, TEST_FAR_MS));
 }
 
 static void scene_close(scene *s)
@@ -106,7 +106,7 @@ static void fault(scene *s)
     CUfunction poke = raw_cuda_function(cu, module, "library_poke");
     CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, s->stream, params, NULL));
     CUresult r = CUDA_SUCCESS;
-    for (int i = 0; i < 5000 && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
         r = cu->StreamQuery(s->stream);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }

@@ -99,8 +99,8 @@ static void semaphores(scene_kind kind)
     LIB_OK(culv_semaphore_signal_batch(points, 2, s.stream));
     LIB_OK(culv_semaphore_wait_batch(points, 2, s.stream));
     lib_finish(&s.w, s.stream);
-    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, 10000));
-    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, 10000));
+    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, TEST_FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, TEST_FAR_MS));
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, culv_vk_semaphore_handle(second)), 7);
     LIB_ERROR(culv_semaphore_signal(one, s.stream, 5), CULV_ERROR_INVALID,
               CULV_REASON_TIMELINE_BACKWARDS);
@@ -132,8 +132,8 @@ static void require_signaled(scene *s, culv_vk_semaphore *const pair[PAIR], uint
     for (int i = 0; i < PAIR; i++) {
         REQUIRE_EQ(culv_semaphore_last_value(culv_vk_semaphore_cuda(pair[i])), expected[i]);
         /* By another GPU's stream. */
-        REQUIRE(
-            raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i], 10000));
+        REQUIRE(raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i],
+                                     TEST_FAR_MS));
         lib_sleep_ms(1);
         REQUIRE_EQ(raw_vk_timeline_value(&s->w.vk, culv_vk_semaphore_handle(pair[i])), expected[i]);
     }

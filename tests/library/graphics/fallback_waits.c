@@ -5,10 +5,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern const test_case waits_cases[];
 
-enum { BYTES = 65536, LATE_MS = 3000 };
+enum { BYTES = 65536 };
 
 /* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a
  * while. */
@@ -19,9 +21,9 @@ static struct {
 static void CUDA_CB hold(void *user)
 {
     (void)user;
-    for (int i = 0; !atomic_load(&gate.open); i++) {
-        if (i == LATE_MS) atomic_store(&gate.late, true);
-        if (i == LATE_MS) return;
+    for (unsigned i = 0; !atomic_load(&gate.open); i++) {
+        if (i == TEST_FAR_MS) atomic_store(&gate.late, true);
+        if (i == TEST_FAR_MS) return;
         lib_sleep_ms(1);
     }
 }
@@ -45,18 +47,20 @@ static void hold_stream(const scene *s, CUstream stream)
     lib_leave(&s->w, before);
 }
 
+/* Once the case waits: it sleeps in a call of the driver's. */
 static void *open_later(void *user)
 {
-    (void)user;
-    lib_sleep_ms(20);
+    (void)test_asleep(0, *(const int *)user, 20);
     atomic_store(&gate.open, true);
     return NULL;
 }
 
 static pthread_t start_opener(void)
 {
+    static int waiter;
     pthread_t thread;
-    REQUIRE(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    waiter = (int)syscall(SYS_gettid);
+    REQUIRE(pthread_create(&thread, NULL, open_later, &waiter) == 0);
     return thread;
 }
 

@@ -151,7 +151,7 @@ static void semaphore_run(void)
         raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(two), value);
         TRY_AGAIN(culv_semaphore_wait(b, stream, value), true);
         lib_finish(w, stream);
-        REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), value, 10000));
+        REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), value, TEST_FAR_MS));
     }
     DO(culv_vk_semaphore_destroy_after(&one, stream));
     lib_finish(w, stream);

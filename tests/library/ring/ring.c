@@ -412,9 +412,9 @@ static void asks_seldom(void)
     stage_make(&s, NULL);
     for (int i = 0; i < FRAMES; i++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire(s.ring, P, MS, &f));
+        LIB_OK(culv_ring_acquire(s.ring, P, TEST_FAR_MS * (uint64_t)MS, &f));
         stage_release(&s, P, &f);
-        LIB_OK(culv_ring_acquire(s.ring, C, MS, &f));
+        LIB_OK(culv_ring_acquire(s.ring, C, TEST_FAR_MS * (uint64_t)MS, &f));
         LIB_OK(culv_ring_release(s.ring, C, &f));
         REQUIRE(f.signal_value - fake_counter(&s.line[C]) <=
                 33); /* twice the depth, and this one */

@@ -10,22 +10,18 @@
 
 static void wait_committed(const culv_vector *v, uint64_t bytes)
 {
-    for (int i = 0; culv_vector_committed(v) < bytes; i++) {
-        if (i == 10000)
-            FAIL("%d bytes are committed after 10 s, not %d", (int)culv_vector_committed(v),
+    for (unsigned i = 0; culv_vector_committed(v) < bytes; i++) {
+        if (i == TEST_FAR_MS)
+            FAIL("%d bytes are committed after a minute, not %d", (int)culv_vector_committed(v),
                  (int)bytes);
         lib_sleep_ms(1);
     }
 }
 
-/* The thread has gone to sleep, or is about to: nothing changes any more. */
-static void wait_quiet(const culv_vector *v)
+/* The thread has gone to sleep: nothing changes any more. */
+static void wait_quiet(void)
 {
-    uint64_t generation = 0;
-    while (generation != culv_vector_generation(v)) {
-        generation = culv_vector_generation(v);
-        lib_sleep_ms(30);
-    }
+    (void)test_asleep(0, 0, 0);
 }
 
 static uint64_t calls(const vector_stage *s)
@@ -48,7 +44,7 @@ static void publishes(void)
     culv_vector *v = vector_make(&s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     wait_committed(v, 8 * c);
-    wait_quiet(v);
+    wait_quiet();
     REQUIRE_EQ(culv_vector_size(v), 0);
     const uint64_t generation = culv_vector_generation(v), before = calls(&s);
     for (uint64_t size = 1; size <= 4 * c; size += c / 2) {
@@ -60,7 +56,7 @@ static void publishes(void)
     vector_write(&s, base, 0, 8 * c, 3);
     LIB_OK(culv_vector_grow(v, 5 * c)); /* less than half is left */
     wait_committed(v, 13 * c);
-    wait_quiet(v);
+    wait_quiet();
     REQUIRE_EQ(culv_vector_committed(v), 13 * c);
     REQUIRE_EQ(culv_vector_size(v), 5 * c);
     culv_vector_stats stats = vector_stats(v);
@@ -74,9 +70,9 @@ static void publishes(void)
     REQUIRE_EQ(vector_stats(v).ahead_misses, 1);
     REQUIRE(culv_vector_committed(v) >= 30 * c);
     wait_committed(v, 38 * c);
-    wait_quiet(v);
+    wait_quiet();
     LIB_OK(culv_vector_shrink(v, 2 * c, s.stream)); /* but for what is kept ahead */
-    wait_quiet(v);
+    wait_quiet();
     REQUIRE_EQ(culv_vector_size(v), 2 * c);
     REQUIRE_EQ(culv_vector_committed(v), 13 * c); /* two chunks: 8 and 5 */
     vector_require(&s, base, 13 * c, 3, 0);
@@ -134,13 +130,13 @@ static void survives_failures(void)
     uint64_t size = 0;
     for (unsigned n = 1; n <= 8; n++) { /* each of its calls in a commit */
         wait_committed(v, size + d.commit_ahead);
-        wait_quiet(v);
+        wait_quiet();
         const uint64_t misses = vector_stats(v).ahead_misses;
         lib_forget_error();
         cu->SoftFailAt(n, n % 2 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN);
         size += 3 * c;
         LIB_OK(culv_vector_grow(v, size));
-        wait_quiet(v);
+        wait_quiet();
         cu->SoftFailAt(0, 0);
         LIB_OK(culv_vector_grow(v, size += 6 * c)); /* by itself, or it is there all the same */
         REQUIRE(vector_stats(v).ahead_misses <= misses + 1);
@@ -171,23 +167,57 @@ static void stops_at_the_wall(void)
     wait_committed(v, 5 * c);
     LIB_OK(culv_vector_grow(v, 4 * c));
     wait_committed(v, 6 * c);
-    wait_quiet(v);
+    wait_quiet();
     REQUIRE_EQ(culv_vector_pointer(v), base);
     REQUIRE_EQ(vector_stats(v).moves, 0);
     if (culv_vector_committed(v) == 6 * c) {
         LIB_OK(culv_vector_grow(v, 5 * c));
-        wait_quiet(v);
+        wait_quiet();
         const uint64_t before = calls(&s);
         LIB_OK(culv_vector_grow(v, 6 * c)); /* which wakes nobody in vain */
-        lib_sleep_ms(20);
+        wait_quiet();
         REQUIRE_EQ(calls(&s), before);
         LIB_OK(culv_vector_grow(v, 7 * c));
         REQUIRE(culv_vector_pointer(v) != base);
         REQUIRE_EQ(vector_stats(v).moves, 1);
         wait_committed(v, 11 * c);
     }
-    wait_quiet(v);
+    wait_quiet();
     (void)vector_check(v);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* A shrink makes room before the wall, and the thread fills it again. */
+static void refills_after_a_shrink(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const uint64_t c = s.chunk;
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 6 * c;
+    d.size = c;
+    culv_vector *first = vector_make(&s, &d); /* whose place the next one shall have */
+    culv_vector_destroy(&first);
+    d.commit_ahead = 4 * c;
+    culv_vector *v = vector_make(&s, &d);
+    const CUdeviceptr base = culv_vector_pointer(v);
+    vector_wall(&s, v);
+    wait_committed(v, 5 * c);
+    LIB_OK(culv_vector_grow(v, 4 * c));
+    wait_committed(v, 6 * c);
+    wait_quiet(); /* the thread has found that nothing is left */
+    if (culv_vector_committed(v) == 6 * c) {
+        LIB_OK(culv_vector_shrink(v, 0, s.stream));
+        REQUIRE_EQ(culv_vector_committed(v), 5 * c); /* the last chunk goes, four are kept ahead */
+        lib_finish(&s.w, s.stream);
+        lib_settle(&s.w);
+        LIB_OK(culv_vector_grow(v, 4 * c));
+        wait_committed(v, 6 * c);
+        REQUIRE_EQ(culv_vector_pointer(v), base);
+        vector_write(&s, base, 0, 6 * c, 4);
+        vector_require(&s, base, 6 * c, 4, 0);
+    }
     culv_vector_destroy(&v);
     vector_stage_close(&s);
 }
@@ -205,7 +235,7 @@ static void never_waits(void)
     culv_vector *v = vector_make(&s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
     wait_committed(v, 10 * c);
-    wait_quiet(v);
+    wait_quiet();
     vector_hold(&s);
     LIB_OK(culv_vector_shrink(v, c, s.stream));
     REQUIRE(culv_vector_committed(v) <= 4 * c);
@@ -294,7 +324,7 @@ static void read_while_it_grows(uint64_t ahead)
         turns += readers[i].turns;
     }
     REQUIRE(turns >= READERS);
-    wait_quiet(v);
+    wait_quiet();
     (void)vector_check(v);
     vector_write(&s, culv_vector_pointer(v), 0, STEPS * s.chunk, 17);
     vector_require(&s, culv_vector_pointer(v), STEPS * s.chunk, 17, 0);
@@ -324,11 +354,11 @@ static void destroyed_in_a_child(void)
     wait_committed(v, 4 * s.chunk);
     for (int after = 0; after < 2; after++) {
         int status = 0;
-        wait_quiet(v);
+        wait_quiet();
         const pid_t child = fork();
         REQUIRE(child >= 0);
         if (child == 0) {
-            alarm(10);
+            alarm(TEST_FAR_MS / 1000);
             if (after)
                 culv_vector_destroy_after(&v, s.stream);
             else
@@ -351,6 +381,7 @@ const test_case vector_ahead_cases[] = {
     {.name = "ahead.is_quick", .run = is_quick},
     {.name = "ahead.survives_failures", .run = survives_failures},
     {.name = "ahead.stops_at_the_wall", .run = stops_at_the_wall},
+    {.name = "ahead.refills_after_a_shrink", .run = refills_after_a_shrink},
     {.name = "ahead.never_waits", .run = never_waits},
     {.name = "readers_beside_a_grower", .run = readers_beside_a_grower},
     {.name = "readers_beside_the_thread", .run = readers_beside_the_thread},

@@ -113,10 +113,8 @@ static void grows_where_it_shrank(void)
     LIB_OK(culv_vector_shrink(v, s.chunk, s.stream));
     LIB_OK(culv_vector_shrink(v, 0, s.stream));
     REQUIRE_EQ(pthread_create(&thread, NULL, let_go, &s), 0);
-    const double started = test_now_us();
     LIB_OK(culv_vector_grow(v, 2 * s.chunk));
     REQUIRE(!atomic_load(&s.held));
-    REQUIRE(test_now_us() - started > 10000);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     vector_write(&s, base, 0, 2 * s.chunk, 8);
     vector_require(&s, base, 2 * s.chunk, 8, 0);

@@ -280,7 +280,7 @@ static void after_a_fault(void)
     CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0,
                            stream, params, NULL));
     CUresult r = CUDA_SUCCESS;
-    for (int i = 0; i < 5000 && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+    for (unsigned i = 0; i < TEST_FAR_MS && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
         r = cu->StreamQuery(stream);
         lib_sleep_ms(1);
     }

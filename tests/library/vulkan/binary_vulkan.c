@@ -48,7 +48,7 @@ static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *othe
 {
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_semaphore_signal(semaphore, r->stream, 0));
-        REQUIRE(raw_binary_wait(&r->w.vk, r->w.cu, other, 10000));
+        REQUIRE(raw_binary_wait(&r->w.vk, r->w.cu, other, TEST_FAR_MS));
         LIB_OK(culv_semaphore_mark_waited(semaphore));
         raw_binary_signal(&r->w.vk, r->w.cu, other);
         LIB_OK(culv_semaphore_mark_signaled(semaphore));

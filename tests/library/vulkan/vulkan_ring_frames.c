@@ -226,7 +226,8 @@ static void newest(void)
     newest_race r = {.s = &s};
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, newest_cuda, &r) == 0);
-    for (int i = 0; i < 50; i++) {
+    /* Sooner or later two frames come while it sleeps. */
+    for (int i = 0; i < 50 || s.vulkan.skipped == 0; i++) {
         LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
         lib_sleep_ms(2);
     }
@@ -236,7 +237,6 @@ static void newest(void)
     printf("%llu produced, %llu consumed, %llu skipped, %llu again\n", (unsigned long long)produced,
            (unsigned long long)s.vulkan.next, (unsigned long long)s.vulkan.skipped,
            (unsigned long long)s.vulkan.again);
-    REQUIRE(s.vulkan.skipped > 0);
     /* The last one stays. */
     lib_finish(&s.w, s.stream);
     for (int i = 0; i < 20; i++)
