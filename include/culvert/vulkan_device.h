@@ -117,13 +117,18 @@ CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t 
                                                  const char **out_names);
 
 /** Lists the instance layers that Culvert needs. Put them AFTER validation layers. The list has the
- * software twin's layer when the twin is allowed (culvert/soft.h) and the loader finds the layer,
- * which culv_soft_enable() sees to; otherwise it is empty. The layer passes through all devices
- * that are not the twin's. Writes up to `capacity` names and returns the number of names.
- * get_instance_proc_addr is the loader's.
- * Errors: none.
+ * software twin's layer when the twin is allowed (culvert/soft.h) and the Vulkan loader finds the
+ * layer; otherwise it is empty. The layer passes through all devices that are not the twin's.
+ * Writes up to `capacity` names and returns the number of names. get_instance_proc_addr is the
+ * loader's.
+ *
+ * Where the twin is allowed and the loader does not find the layer by itself, this call tells the
+ * loader where it is, as culv_soft_enable() does: it changes the process's environment. Then no
+ * other thread may read the environment meanwhile.
+ * Errors: none; where the list is empty, the messages of culv_vk_rank_physical_devices() and
+ * culv_vk_attach() say what to set.
  * Ownership: static strings.
- * Threads: any.
+ * Threads: any, and see above.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                              uint32_t capacity, const char **out_names);

@@ -274,6 +274,7 @@
     X(culvSoftPlayLuid, 0, culvSoftPlayLuid) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
+    X(culvSoftLayerPath, 0, culvSoftLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \
     X(culvSoftBinarySignal, 0, culvSoftBinarySignal) \
     X(culvSoftBinaryWait, 0, culvSoftBinaryWait)

@@ -73,9 +73,12 @@ void culvSoftBarPeers(int bar);
  * arrive wrong, as behind an IOMMU that is in the way. 1: all of them; 2: those to a device of a
  * higher number, 3: those to one of a lower number; 0: none. */
 void culvSoftSpoilPeers(int spoil);
-/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process,
- * once. Returns the directory, or NULL when no manifest is there. Call before vkCreateInstance and
- * before other threads read the environment. */
+/* The directory of the manifest of the twin's Vulkan layer, or NULL when no manifest is there. */
+const char *culvSoftLayerPath(void);
+/* Adds that directory to VK_ADD_LAYER_PATH of this process, or to VK_LAYER_PATH where that is set,
+ * because the Vulkan loader then ignores the other variable. A list that has the directory stays as
+ * it is. Returns the directory, or NULL when no manifest is there or memory ran out. Call before
+ * vkCreateInstance and before other threads read the environment. */
 const char *culvSoftAddLayerPath(void);
 
 /* The other side of a binary semaphore, played: no software Vulkan driver exports one. None of

@@ -44,7 +44,15 @@ void *culvi_soft_open(culvi_text *text)
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }
-    culvi_text_add(text, "%s. ", before[0] == ',' ? ")" : "");
+    /* Where the system's linker looks: an installed twin serves a program with a static libculvert,
+     * which has no directory of its own. */
+    void *module = culvi_module_open(culvi_soft_library, why, sizeof why);
+    if (module != NULL) {
+        text->length = begin;
+        text->data[begin] = '\0';
+        return module;
+    }
+    culvi_text_add(text, "%s%s). ", before, why);
     if (culvi_privileged())
         culvi_text_add(
             text,

@@ -35,6 +35,11 @@ const char *culvi_driver_name(culv_driver kind);
 /* Loads the twin's library. NULL: `text` says where Culvert looked for it and what to do. */
 void *culvi_soft_open(culvi_text *text);
 bool culvi_soft_allowed(void);
+/* The directory of the manifest of the twin's Vulkan layer. NULL: the twin, or the manifest beside
+ * it, is missing. */
+const char *culvi_soft_layer_path(void);
+/* The same. It also tells this process's Vulkan loader of the directory, by the environment. */
+const char *culvi_soft_add_layer_path(void);
 
 /* One device of one driver. */
 typedef struct culvi_cuda_device {

@@ -36,6 +36,36 @@ culv_bool culv_soft_enabled(void)
     return culvi_soft_allowed() ? 1 : 0;
 }
 
+/* The twin, not this library, touches the environment. */
+static const char *ask_twin(void *module, const char *function)
+{
+    const char *(*get)(void) = NULL;
+    void *symbol = culvi_module_symbol(module, function);
+    memcpy(&get, &symbol, sizeof get);
+    return get != NULL ? get() : NULL;
+}
+
+static const char *open_and_ask(const char *function)
+{
+    char problem[1536];
+    culvi_text text = {problem, sizeof problem, 0};
+    void *module = culvi_soft_open(&text);
+    if (module == NULL) return NULL;
+    const char *answer = ask_twin(module, function);
+    culvi_module_close(module); /* it stays loaded, and so does the answer */
+    return answer;
+}
+
+const char *culvi_soft_layer_path(void)
+{
+    return open_and_ask("culvSoftLayerPath");
+}
+
+const char *culvi_soft_add_layer_path(void)
+{
+    return open_and_ask("culvSoftAddLayerPath");
+}
+
 culv_result culv_soft_enable(void)
 {
     char problem[1536];
@@ -44,11 +74,7 @@ culv_result culv_soft_enable(void)
     if (module == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
                           "software twin: %s", problem);
-    /* The twin, not this library, touches the environment. */
-    const char *(*add_layer_path)(void) = NULL;
-    void *symbol = culvi_module_symbol(module, "culvSoftAddLayerPath");
-    memcpy(&add_layer_path, &symbol, sizeof add_layer_path);
-    if (add_layer_path != NULL && !atomic_load(&allowed)) add_layer_path();
+    if (!atomic_load(&allowed)) ask_twin(module, "culvSoftAddLayerPath");
     culvi_module_close(module);
     atomic_store(&allowed, true);
     return CULV_OK;

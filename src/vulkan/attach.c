@@ -66,12 +66,15 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
                             : !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
-    if (c->has_external_memory && !c->has_external_semaphore && vk->base.device->caps.is_software)
+    if (c->has_external_memory && !c->has_external_semaphore && vk->base.device->caps.is_software) {
+        char hint[1024];
+        culvi_text text = {hint, sizeof hint, 0};
+        culvi_vk_add_layer_hint(&text);
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
-            "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; "
-            "enable what culv_vk_instance_layers() lists, after validation layers, and then the device extension %s; if that list is empty, call culv_soft_enable() before vkCreateInstance, so that the Vulkan loader finds the layer",
-            vk->base.name, culvi_vk_soft_layer, extension);
+            "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; %s. Then enable the device extension %s too",
+            vk->base.name, culvi_vk_soft_layer, hint, extension);
+    }
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; "
                       "enable what culv_vk_device_extensions() lists",

@@ -165,22 +165,54 @@ uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capac
     return list(names, count, capacity, out_names);
 }
 
+static bool finds_soft_layer(PFN_vkEnumerateInstanceLayerProperties enumerate)
+{
+    uint32_t count = 0;
+    bool found = false;
+    if (enumerate(&count, NULL) != VK_SUCCESS || count == 0) return false;
+    VkLayerProperties *layers = culvi_alloc(count * sizeof *layers);
+    if (layers == NULL) return false;
+    if (enumerate(&count, layers) >= VK_SUCCESS)
+        for (uint32_t i = 0; i < count; i++)
+            found = found || strcmp(layers[i].layerName, culvi_vk_soft_layer) == 0;
+    culvi_free(layers);
+    return found;
+}
+
 uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                  uint32_t capacity, const char **out_names)
 {
     static const char *const names[] = {culvi_vk_soft_layer};
-    uint32_t found = 0;
-    uint32_t count = 0;
     if (get_instance_proc_addr == NULL || !culvi_soft_allowed()) return 0;
     PFN_vkEnumerateInstanceLayerProperties enumerate =
         (PFN_vkEnumerateInstanceLayerProperties)get_instance_proc_addr(
             NULL, "vkEnumerateInstanceLayerProperties");
-    if (enumerate == NULL || enumerate(&count, NULL) != VK_SUCCESS || count == 0) return 0;
-    VkLayerProperties *layers = culvi_alloc(count * sizeof *layers);
-    if (layers == NULL) return 0;
-    if (enumerate(&count, layers) >= VK_SUCCESS)
-        for (uint32_t i = 0; i < count; i++)
-            if (strcmp(layers[i].layerName, culvi_vk_soft_layer) == 0) found = 1;
-    culvi_free(layers);
-    return list(names, found, capacity, out_names);
+    if (enumerate == NULL) return 0;
+    /* The environment is left alone where the loader finds the layer by itself. */
+    bool found = finds_soft_layer(enumerate) ||
+                 (culvi_soft_add_layer_path() != NULL && finds_soft_layer(enumerate));
+    return list(names, found ? 1 : 0, capacity, out_names);
+}
+
+void culvi_vk_add_layer_hint(culvi_text *text)
+{
+    const char *directory = culvi_soft_layer_path();
+    culvi_text_add(text, "enable what culv_vk_instance_layers() lists, after validation layers");
+    if (directory == NULL) {
+        culvi_text_add(
+            text,
+            "; if that list is empty, install VkLayer_culvert_soft.json, which is not where the twin's other files are, or set VK_ADD_LAYER_PATH to its directory");
+        return;
+    }
+    const char *added = culvi_environment("VK_ADD_LAYER_PATH");
+    culvi_text_add(text, "; if that list is empty, ");
+    if (culvi_environment("VK_LAYER_PATH") != NULL)
+        culvi_text_add(text, "add '%s' to VK_LAYER_PATH", directory);
+    else if (added != NULL && strstr(added, directory) != NULL)
+        culvi_text_add(
+            text,
+            "set VK_LAYER_PATH=%s, because this Vulkan loader does not find the layer by VK_ADD_LAYER_PATH",
+            directory);
+    else
+        culvi_text_add(text, "set VK_ADD_LAYER_PATH=%s", directory);
 }

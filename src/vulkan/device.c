@@ -224,11 +224,9 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
                             : !c->has_external_semaphore ? culvi_vk_semaphore_extension
                                                          : NULL;
     if (extension != NULL && c->has_external_memory && c->driver == CULV_DRIVER_SOFT) {
-        culvi_text_add(
-            why,
-            "'%s' lacks %s because the instance was created without the layer %s; "
-            "enable what culv_vk_instance_layers() lists, after validation layers; if that list is empty, call culv_soft_enable() before vkCreateInstance, so that the Vulkan loader finds the layer",
-            c->name, extension, culvi_vk_soft_layer);
+        culvi_text_add(why, "'%s' lacks %s because the instance was created without the layer %s; ",
+                       c->name, extension, culvi_vk_soft_layer);
+        culvi_vk_add_layer_hint(why);
         return CULV_REASON_LAYER_MISSING;
     }
     const char *export = !c->buffer_opaque_fd_export     ? "buffers"

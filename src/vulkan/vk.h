@@ -52,6 +52,8 @@ struct culv_vk_device {
 };
 
 extern const char culvi_vk_soft_layer[];
+/* How an instance gets that layer, in the imperative. */
+void culvi_vk_add_layer_hint(culvi_text *text);
 
 extern const culvi_words culvi_vk_words;
 extern const culvi_graphics_api culvi_vk_api;

@@ -220,6 +220,15 @@ moved)
     verdict "software only: "
     says "$work/tree/lib/libculvert-soft.so.0"
     ;;
+layer_missing)
+    # Neither the twin nor the loader finds the layer's manifest.
+    copy_tree
+    cp -P "$CULVERT_BUILD"/lib/libculvert-soft.so* "$CULVERT_BUILD"/lib/libVkLayer_culvert_soft.so "$work/tree/lib/"
+    need_lavapipe
+    run 0 "$no_cuda" VK_LAYER_PATH="$work" "$work/tree/bin/culvert-info" --soft
+    verdict "^Nothing here is reachable: "
+    says "^Try: install VkLayer_culvert_soft.json"
+    ;;
 twin_missing)
     copy_tree
     run 0 "$no_cuda" CULVERT_SOFT=1 "$work/tree/bin/culvert-info"

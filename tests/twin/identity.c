@@ -186,22 +186,43 @@ static void posing(void)
     REQUIRE_EQ_STR(name, "Culvert posing device 1");
 }
 
-/* The layer's manifest is found beside the library, and its directory added once. */
+/* The layer's manifest is found beside the library, and its directory added to the variable that
+ * the Vulkan loader reads, once. */
 static void layer_path(void)
 {
     const raw_cuda *cu = raw_cuda_open();
-    char manifest[TEST_PATH_MAX], expected[TEST_PATH_MAX * 2];
-    const char *(*add_layer_path)(void);
+    char manifest[TEST_PATH_MAX], expected[TEST_PATH_MAX * 4];
+    const char *(*add_layer_path)(void), *(*get_layer_path)(void);
     test_path(manifest, "lib/culvert/explicit_layer.d/VkLayer_culvert_soft.json");
     twin_proc(cu, "culvSoftAddLayerPath", 13000, &add_layer_path);
+    twin_proc(cu, "culvSoftLayerPath", 13000, &get_layer_path);
     REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", "/before", 1), 0);
-    const char *directory = add_layer_path();
+    REQUIRE_EQ(unsetenv("VK_LAYER_PATH"), 0);
     if (access(manifest, R_OK) != 0) SKIP("no manifest in this build");
+    const char *directory = get_layer_path();
     REQUIRE(directory != NULL);
     REQUIRE(strstr(directory, "culvert/explicit_layer.d") != NULL);
-    REQUIRE(add_layer_path() == directory);
+    REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), "/before");
     snprintf(expected, sizeof expected, "/before:%s", directory);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(add_layer_path() == directory);
+        REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), expected);
+    }
+    /* A part of an entry is not the entry. */
+    snprintf(expected, sizeof expected, "%s/more::/x%s", directory, directory);
+    REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", expected, 1), 0);
+    REQUIRE(add_layer_path() == directory);
+    snprintf(expected, sizeof expected, "%s/more::/x%s:%s", directory, directory, directory);
     REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), expected);
+    /* The loader ignores that variable while this one is set. */
+    REQUIRE_EQ(setenv("VK_LAYER_PATH", "/mine", 1), 0);
+    REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", "/before", 1), 0);
+    snprintf(expected, sizeof expected, "/mine:%s", directory);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(add_layer_path() == directory);
+        REQUIRE_EQ_STR(getenv("VK_LAYER_PATH"), expected);
+        REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), "/before");
+    }
 }
 
 const test_case twin_identity_cases[] = {

@@ -162,10 +162,10 @@ static void say_unreachable(struct report *report)
     } else if (vain != NULL) {
         text_set(cause, sizeof cause, "%s is in both, but cannot share", vain->match.name);
         text_set(report->hint, sizeof report->hint, "what the section of that device says");
-        if (vain->reason == CULV_REASON_LAYER_MISSING)
-            text_set(
-                report->hint, sizeof report->hint,
-                "VK_ADD_LAYER_PATH=<directory of VkLayer_culvert_soft.json>: the loader does not find the twin's layer");
+        const char *how = strstr(vain->match.reason_text, "if that list is empty, ");
+        if (vain->reason == CULV_REASON_LAYER_MISSING && how != NULL)
+            text_set(report->hint, sizeof report->hint,
+                     "%s: the Vulkan loader does not find the twin's layer", strchr(how, ',') + 2);
     } else if (nvidia->num_devices > 0 && !vulkan_has(report, PCI_VENDOR_NVIDIA)) {
         text_set(cause, sizeof cause, "CUDA has %d device%s, and Vulkan shows none of NVIDIA",
                  nvidia->num_devices, nvidia->num_devices > 1 ? "s" : "");

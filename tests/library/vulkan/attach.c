@@ -197,16 +197,22 @@ static void missing_layer(void)
     if (!w.cu->software) SKIP("a GPU needs no layer");
     REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
     unsetenv("VK_INSTANCE_LAYERS");
+    unsetenv("VK_ADD_LAYER_PATH");
+    unsetenv("VK_LAYER_PATH");
     raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                          .without_semaphore_fd = true});
     w.fds = test_open_fds();
     if (raw_vk_has_device_extension(w.vk.physical, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME))
         SKIP("this Vulkan driver has VK_KHR_external_semaphore_fd without the layer");
+    char directory[TEST_PATH_MAX], path_to_set[TEST_PATH_MAX + 64];
+    test_path(directory, "lib/culvert/explicit_layer.d");
+    snprintf(path_to_set, sizeof path_to_set, "set VK_ADD_LAYER_PATH=%s", directory);
     uint32_t count = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
     const culv_vk_candidate *c = find(list, count, w.vk.physical);
     REQUIRE(!c->reachable);
     REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
     REQUIRE(strstr(c->reason_text, "VK_LAYER_CULVERT_soft") != NULL);
+    REQUIRE(strstr(c->reason_text, path_to_set) != NULL);
     LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
                                        &w.device));
     culv_vk_device_desc d = lib_vk_desc(&w);
@@ -214,7 +220,48 @@ static void missing_layer(void)
                 CULV_REASON_LAYER_MISSING);
     LIB_SAYS("VK_LAYER_CULVERT_soft");
     LIB_SAYS("culv_vk_instance_layers()");
+    LIB_SAYS(path_to_set);
+    /* A variable that is set already, in vain, is not proposed again. */
+    REQUIRE(setenv("VK_ADD_LAYER_PATH", directory, 1) == 0);
+    LIB_ERROR(culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING);
+    snprintf(path_to_set, sizeof path_to_set, "set VK_LAYER_PATH=%s", directory);
+    LIB_SAYS(path_to_set);
+    REQUIRE(setenv("VK_LAYER_PATH", "/mine", 1) == 0);
+    LIB_ERROR(culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING);
+    snprintf(path_to_set, sizeof path_to_set, "add '%s' to VK_LAYER_PATH", directory);
+    LIB_SAYS(path_to_set);
     lib_close(&w);
+}
+
+/* CULVERT_SOFT=1 is enough: the list makes the loader find the layer, whatever variable the loader
+ * reads. */
+static void layer_by_the_variable(void)
+{
+    const raw_cuda *cu = lib_driver();
+    if (!cu->software) SKIP("a GPU needs no layer");
+    REQUIRE_EQ(volkInitialize(), VK_SUCCESS);
+    const char *name = NULL;
+    for (int i = 0; i < 2; i++) {
+        unsetenv("VK_ADD_LAYER_PATH");
+        unsetenv("VK_LAYER_PATH");
+        if (i == 1) REQUIRE(setenv("VK_LAYER_PATH", "/nonexistent", 1) == 0);
+        REQUIRE(setenv("CULVERT_SOFT", "off", 1) == 0);
+        REQUIRE_EQ(culv_vk_instance_layers(vkGetInstanceProcAddr, 1, &name), 0);
+        REQUIRE(getenv("VK_ADD_LAYER_PATH") == NULL);
+        REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+        REQUIRE_EQ(culv_vk_instance_layers(vkGetInstanceProcAddr, 1, &name), 1);
+        REQUIRE_EQ_STR(name, "VK_LAYER_CULVERT_soft");
+        const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                               .apiVersion = VK_API_VERSION_1_1};
+        const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                           .pApplicationInfo = &application,
+                                           .enabledLayerCount = 1,
+                                           .ppEnabledLayerNames = &name};
+        VkInstance instance = VK_NULL_HANDLE;
+        REQUIRE_EQ(vkCreateInstance(&info, NULL, &instance), VK_SUCCESS);
+        volkLoadInstance(instance);
+        vkDestroyInstance(instance, NULL);
+    }
 }
 
 static void device_groups(void)
@@ -342,6 +389,7 @@ const test_case attach_cases[] = {
     {.name = "attach.null_fields", .run = null_fields},
     {.name = "attach.missing_extension", .run = missing_extension},
     {.name = "attach.missing_layer", .run = missing_layer, .own = true},
+    {.name = "attach.layer_by_the_variable", .run = layer_by_the_variable, .own = true},
     {.name = "attach.device_groups", .run = device_groups},
     {.name = "attach.old_vulkan", .run = old_vulkan},
     {.name = "attach.instance_of_vulkan_1_1", .run = instance_of_vulkan_1_1},
