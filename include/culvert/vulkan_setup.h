@@ -3,12 +3,12 @@
  * device, and what vkCreateInstance and vkCreateDevice have to be given.
  *
  *   culv_vk_device_desc desc = culv_vk_device_desc_init();
- *   culv_vk_merge_instance_layers(get, 0, NULL, &num_layers, layers);
- *   vkCreateInstance(..., &desc.instance);
+ *   culv_vk_merge_instance_layers(get, 0, NULL, &mine.enabledLayerCount, layers);
+ *   vkCreateInstance(&mine, NULL, &desc.instance);
  *   culv_vk_choose_physical_device(get, desc.instance, NULL, &desc.physical_device, &device);
- *   culv_vk_merge_device_extensions(&desc, 0, NULL, &num_extensions, extensions);
- *   culv_vk_merge_device_features(&desc, NULL, &features, &chain);
- *   vkCreateDevice(..., &desc.device);
+ *   culv_vk_merge_device_extensions(&desc, 0, NULL, &my.enabledExtensionCount, extensions);
+ *   culv_vk_merge_device_features(&desc, NULL, &features, &my.pNext);
+ *   vkCreateDevice(desc.physical_device, &my, NULL, &desc.device);
  *   culv_vk_attach(device, &desc, &vk);
  *
  * samples/hello has whole programs. The calls below add what culvert/vulkan_device.h lists, and
@@ -110,8 +110,8 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * `chain` is yours or NULL. A feature whose struct is in it (its own struct, or that of a Vulkan
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE
  * there, since Vulkan allows no second one. For the others, structs of `storage` are put before the
- * chain. Everything else in the chain is left as it is. *out_chain is the new beginning, for
- * VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the device
+ * chain. Everything else in the chain is left as it is. *out_chain is the new beginning: pass
+ * &VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the device
  * needs too.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VULKAN_VERSION: the instance has Vulkan 1.0);
  * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0; EXTENSION_MISSING: the device has no
@@ -122,7 +122,7 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * Source: VUID-VkDeviceCreateInfo-pNext-02830, -06532. */
 CULV_EXPORT culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
                                                       culv_vk_device_features *storage,
-                                                      void **out_chain);
+                                                      const void **out_chain);
 
 CULV_EXTERN_C_END
 

@@ -213,7 +213,7 @@ static void set_in_chain(void *chain, wanted *w)
 }
 
 culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
-                                          culv_vk_device_features *storage, void **out_chain)
+                                          culv_vk_device_features *storage, const void **out_chain)
 {
     asked a = {0};
     CULVI_REQUIRE2(NULL, storage, out_chain);

@@ -212,7 +212,7 @@ REFUSE(culv_vk_merge_instance_layers, PFN_vkGetInstanceProcAddr get_instance_pro
 REFUSE(culv_vk_merge_device_extensions, const culv_vk_device_desc *desc, uint32_t num_names,
        const char *const *names, uint32_t *count, const char **out_names)
 REFUSE(culv_vk_merge_device_features, const culv_vk_device_desc *desc, void *chain,
-       culv_vk_device_features *storage, void **out_chain)
+       culv_vk_device_features *storage, const void **out_chain)
 
 /* vulkan_texture.h */
 REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler,

@@ -307,7 +307,7 @@ static void device_features(void)
     lib_open_vulkan(&w);
     culv_vk_device_features storage = culv_vk_device_features_init();
     uint32_t length = 0;
-    void *chain = NULL;
+    const void *chain = NULL;
     culv_vk_device_desc d;
 #define MERGE(version, mine)                                                                       \
     d = desc_of(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, version);                     \
@@ -365,7 +365,7 @@ static void device_features_refused(void)
     culv_vk_device_features storage = culv_vk_device_features_init();
     VkPhysicalDeviceTimelineSemaphoreFeatures mine = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-    void *chain = &w;
+    const void *chain = &w;
     const VkInstance instance = w.vk.instance;
     culv_vk_device_desc d;
 #define REFUSED(get, instance, device, version, room, out, class, why)                             \
@@ -413,7 +413,7 @@ static void a_device_made_by_them(void)
     const float priority = 1.0f;
     const char *names[ROOM];
     uint32_t count = ROOM, family = 0;
-    void *chain = NULL;
+    const void *chain = NULL;
     culv_vk_device *vk = NULL;
     culv_vk_buffer *buffer = NULL;
     culv_vk_semaphore *timeline = NULL;
