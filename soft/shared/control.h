@@ -73,6 +73,9 @@ void culvSoftBarPeers(int bar);
  * arrive wrong, as behind an IOMMU that is in the way. 1: all of them; 2: those to a device of a
  * higher number, 3: those to one of a lower number; 0: none. */
 void culvSoftSpoilPeers(int spoil);
+/* The twin has it under every name of its library, and the posing build does not. */
+extern const int culvSoftTwin;
+
 /* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process,
  * once. Returns the directory, or NULL when no manifest is there. Call before vkCreateInstance and
  * before other threads read the environment. */
