@@ -28,6 +28,8 @@ static int find_devices(struct soft_found_device *found)
     return 2;
 }
 #else
+const int culvSoftTwin = 1;
+
 static int find_devices(struct soft_found_device *found)
 {
     return soft_vulkan_devices(found, SOFT_MAX_DEVICES);

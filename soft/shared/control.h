@@ -74,6 +74,9 @@ void culvSoftBarPeers(int bar);
  * arrive wrong, as behind an IOMMU that is in the way. 1: all of them; 2: those to a device of a
  * higher number, 3: those to one of a lower number; 0: none. */
 void culvSoftSpoilPeers(int spoil);
+/* The twin has it under every name of its library, and the posing build does not. */
+extern const int culvSoftTwin;
+
 /* The directory of the manifest of the twin's Vulkan layer, or NULL when no manifest is there. */
 const char *culvSoftLayerPath(void);
 /* Adds that directory to VK_ADD_LAYER_PATH of this process, or to VK_LAYER_PATH where that is set,

@@ -73,6 +73,8 @@ typedef struct culvi_thread {
 culvi_thread *culvi_thread_state(void);
 
 void *culvi_module_open(const char *path, char *why, size_t why_size);
+/* The library of that name (not path), if this process has loaded it from wherever. Else NULL. */
+void *culvi_module_loaded(const char *name);
 void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
 /* Whether there is a file at that path, loadable or not. */

@@ -24,6 +24,11 @@ void *culvi_module_open(const char *path, char *why, size_t why_size)
     return module;
 }
 
+void *culvi_module_loaded(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
 void *culvi_module_symbol(void *module, const char *name)
 {
     return dlsym(module, name);

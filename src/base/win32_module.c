@@ -21,6 +21,11 @@ void *culvi_module_open(const char *path, char *why, size_t why_size)
     return (void *)module;
 }
 
+void *culvi_module_loaded(const char *name)
+{
+    return (void *)GetModuleHandleA(name);
+}
+
 void *culvi_module_symbol(void *module, const char *name)
 {
     FARPROC proc = GetProcAddress((HMODULE)module, name);

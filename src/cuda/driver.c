@@ -17,6 +17,10 @@ const char *culvi_driver_name(culv_driver kind)
 void *culvi_soft_open(culvi_text *text)
 {
     char dir[1024], path[1536], why[512];
+    /* Under culvert-soft-run it is loaded by another path, and a second one would be another
+     * driver. */
+    void *loaded = culvi_module_loaded(culvi_soft_library);
+    if (loaded != NULL) return loaded;
     bool self = culvi_module_self_dir(dir, sizeof dir);
     const char *env = culvi_environment("CULVERT_SOFT_PATH");
     const struct {
@@ -72,7 +76,14 @@ static void *open_library(culv_driver kind, culvi_text *text)
     void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
     if (module == NULL)
         culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
-    return module;
+    if (module == NULL || culvi_module_symbol(module, "culvSoftTwin") == NULL) return module;
+    culvi_text_add(
+        text,
+        "%s is the software twin in this process, as culvert-soft-run arranges it; "
+        "allow the twin by CULVERT_SOFT=1 and open the device with CULV_DRIVER_AUTO or CULV_DRIVER_SOFT",
+        culvi_cuda_library);
+    culvi_module_close(module);
+    return NULL;
 }
 
 static bool resolve_with(const culvi_cuda *cuda, const char *name, int version, cuuint64_t flags,
