@@ -109,10 +109,10 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  *
  * `chain` is yours or NULL. A feature whose struct is in it (its own struct, or that of a Vulkan
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE
- * there, since Vulkan allows no second one. For the others, structs of `storage` are put before the
- * chain. Everything else in the chain is left as it is. *out_chain is the new beginning: pass
- * &VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the device
- * needs too.
+ * there, because Vulkan allows no second struct. For the others, structs of `storage` are put
+ * before the chain. Everything else in the chain is left as it is. *out_chain is the new beginning:
+ * pass &VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the
+ * device needs too.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VULKAN_VERSION: the instance has Vulkan 1.0);
  * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0; EXTENSION_MISSING: the device has no
  * timelineSemaphore); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.

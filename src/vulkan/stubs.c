@@ -3,12 +3,6 @@
  * compiler holds them against the public headers, whose <vulkan/vulkan_core.h> is empty in such a
  * build: what they need of it is here. */
 #include "base/message.h"
-#include "culvert/vulkan_check.h"
-#include "culvert/vulkan_fallback.h"
-#include "culvert/vulkan_ring.h"
-#include "culvert/vulkan_setup.h"
-#include "culvert/vulkan_texture.h"
-#include "culvert/vulkan_vmm.h"
 
 #if UINTPTR_MAX == UINT64_MAX
 #    define OBJECT(name) typedef struct name##_T *name;
@@ -62,6 +56,14 @@ FLAGS2(VkPipelineStageFlags2)
 FLAGS2(VkAccessFlags2)
 typedef void (*PFN_vkVoidFunction)(void);
 typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, const char *name);
+
+/* After what they need. */
+#include "culvert/vulkan_check.h"
+#include "culvert/vulkan_fallback.h"
+#include "culvert/vulkan_ring.h"
+#include "culvert/vulkan_setup.h"
+#include "culvert/vulkan_texture.h"
+#include "culvert/vulkan_vmm.h"
 
 #if defined(__GNUC__)
 #    pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -1,0 +1,22 @@
+#!/bin/sh
+# hello_installed.sh PREFIX WORK CC: compiles the samples of samples/hello from an installed Culvert, with a compiler and
+# pkg-config alone, and runs them.
+# SPDX-License-Identifier: MIT
+set -eu
+prefix=$1 work=$2 cc=$3
+
+rm -rf "$work"
+mkdir -p "$work"
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name culvert.pc)")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+export PKG_CONFIG_PATH
+pkg-config --exists vulkan || { echo "SKIP: pkg-config knows no vulkan (Debian: libvulkan-dev)"; exit 77; }
+count=0
+for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
+    name=$(basename "$source" .c)
+    # shellcheck disable=SC2046 # several words
+    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert vulkan) \
+        -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
+    (cd "$work" && "./$name")
+    count=$((count + 1))
+done
+[ "$count" -eq 5 ] || { echo "$count programs, not 5"; exit 1; }

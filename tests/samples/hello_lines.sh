@@ -1,0 +1,16 @@
+#!/bin/sh
+# hello_lines.sh DIRECTORY: each sample there is one file of less than 150 lines that includes only what is installed.
+# SPDX-License-Identifier: MIT
+set -eu
+count=0
+for source in "$1"/hello_*.c; do
+    lines=$(wc -l <"$source")
+    echo "$source: $lines lines"
+    [ "$lines" -lt 150 ] || { echo "150 lines or more"; exit 1; }
+    if grep -n '#include' "$source" | grep -v -E '<(culvert/[a-z_]+|math|pthread|stdio|stdlib)\.h>$'; then
+        echo "$source includes what a newcomer does not have"
+        exit 1
+    fi
+    count=$((count + 1))
+done
+[ "$count" -eq 5 ] || { echo "$count programs, not 5"; exit 1; }

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of samples/hello: what the programs say, what the validation layer says of them, and the
+ * pictures that two of them draw. */
+#include <volk.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "allowed.h"
+#include "harness.h"
+#include "run.h"
+
+enum { WIDTH = 253, HEIGHT = 127, PIXELS = WIDTH * HEIGHT };
+
+/* What each program says when all is well. */
+static const struct {
+    const char *name, *says;
+} programs[] = {
+    {"hello_vulkan", "hello_vulkan.ppm: 0 of 32131 pixels are wrong\n"},
+    {"hello_image", "hello_image.ppm: 0 of 32131 pixels are wrong\n"},
+    {"hello_own_allocator", "hello_own_allocator: 0 of 32131 words are wrong\n"},
+    {"hello_ring", "hello_ring: 0 of 1000700 words in 100 frames are wrong\n"},
+    {"hello_vector", "hello_vector: 0 words are wrong after 5 steps; "},
+};
+enum { PROGRAMS = sizeof programs / sizeof programs[0] };
+
+static void run_hello(run_result *out, const char *program, const char *where)
+{
+    const char *const none[] = {NULL};
+    if (test_driver() == TEST_DRIVER_NVIDIA) unsetenv("CULVERT_SOFT");
+    if (test_driver() == TEST_DRIVER_SOFT) setenv("CULVERT_SOFT", "1", 1);
+    run_program(out, program, where, none);
+}
+
+/* The version of the validation layer; 0: it is not installed. */
+static uint32_t validation_layer(void)
+{
+    VkLayerProperties layers[64];
+    uint32_t count = 64;
+    if (volkInitialize() != VK_SUCCESS || vkEnumerateInstanceLayerProperties(&count, layers) < 0)
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0)
+            return layers[i].specVersion;
+    return 0;
+}
+
+/* Fails when a line begins with the id of a message that is not allowed. */
+static void require_silence(const char *program, const char *text, uint32_t version)
+{
+    char list[TEST_PATH_MAX], id[256];
+    test_path(list, "share/culvert/allowed_vuids.txt");
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n"), line += *line != 0) {
+        if (strncmp(line, "VUID-", 5) != 0 && strncmp(line, "UNASSIGNED-", 11) != 0 &&
+            strncmp(line, "SYNC-", 5) != 0 && !strstr(line, "Validation Error"))
+            continue;
+        snprintf(id, sizeof id, "%.*s", (int)strcspn(line, "( \n"), line);
+        if (!test_message_allowed(list, id, line, version)) FAIL("%s:\n%s", program, text);
+    }
+}
+
+/* Under the validation layer, where it is installed and there is no sanitizer, which would report
+ * what the layer itself leaks. */
+static void run_well(int i, run_result *out)
+{
+    const uint32_t version = test_sanitized() ? 0 : validation_layer();
+    if (version != 0) {
+        setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 1);
+        setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
+               1);
+    }
+    run_hello(out, programs[i].name, run_scratch());
+    if (out->status != 0 || !strstr(out->text, programs[i].says))
+        FAIL("%s: status %d:\n%s", programs[i].name, out->status, out->text);
+    require_silence(programs[i].name, out->text, version);
+    printf("  %s, %s", version != 0 ? "validated" : "without validation", out->text);
+}
+
+/* A picture of WIDTH x HEIGHT, three bytes a pixel. */
+static void read_picture(const char *name, unsigned char pixels[PIXELS][3])
+{
+    static const char header[] = "P6 253 127 255\n";
+    char path[TEST_PATH_MAX], got[sizeof header] = "";
+    FILE *f = fopen(run_scratch_path(path, name), "rb");
+    REQUIRE(f);
+    REQUIRE_EQ(fread(got, 1, sizeof header - 1, f), sizeof header - 1);
+    REQUIRE_EQ_STR(got, header);
+    REQUIRE_EQ(fread(pixels, 3, PIXELS, f), PIXELS);
+    REQUIRE(fgetc(f) == EOF);
+    fclose(f);
+}
+
+static int by_colour(const void *a, const void *b)
+{
+    return memcmp(a, b, 3);
+}
+
+static int colours(unsigned char pixels[PIXELS][3])
+{
+    static unsigned char sorted[PIXELS][3];
+    int count = 1;
+    memcpy(sorted, pixels, sizeof sorted);
+    qsort(sorted, PIXELS, 3, by_colour);
+    for (int i = 1; i < PIXELS; i++)
+        count += memcmp(sorted[i], sorted[i - 1], 3) != 0;
+    return count;
+}
+
+/* Each row is cut from one strip, so that neighbours are the same but for a shift. */
+static void vulkan_draws(void)
+{
+    static unsigned char pixels[PIXELS][3];
+    run_result r;
+    int shifted = 0;
+    run_well(0, &r);
+    read_picture("hello_vulkan.ppm", pixels);
+    REQUIRE(colours(pixels) > 300);
+    for (int row = 1; row < HEIGHT; row++) {
+        int shift = -20;
+        for (; shift <= 20; shift++) {
+            const int from = shift < 0 ? -shift : 0, left = shift > 0 ? shift : 0;
+            if (memcmp(pixels[row * WIDTH + from], pixels[(row - 1) * WIDTH + left],
+                       3 * (size_t)(WIDTH - from - left)) == 0)
+                break;
+        }
+        if (shift > 20) FAIL("row %d is not the one above it, shifted", row);
+        shifted += shift != 0;
+    }
+    REQUIRE(shifted > HEIGHT / 2);
+}
+
+/* A Julia set looks the same upside down. */
+static void image_is_a_julia_set(void)
+{
+    static unsigned char pixels[PIXELS][3];
+    run_result r;
+    run_well(1, &r);
+    read_picture("hello_image.ppm", pixels);
+    REQUIRE(colours(pixels) > 30);
+    for (int i = 0; i < PIXELS; i++)
+        REQUIRE_EQ_BYTES(pixels[i], pixels[PIXELS - 1 - i], 3);
+}
+
+static void others_are_right(void)
+{
+    run_result r;
+    for (int i = 2; i < PROGRAMS; i++)
+        run_well(i, &r);
+}
+
+/* Errors end a program with 1 and a message. */
+static void errors_are_said(void)
+{
+    run_result r;
+    run_hello(&r, "hello_vulkan", "/proc"); /* where nobody writes files */
+    if (r.status != 1 || !strstr(r.text, "file == NULL")) FAIL("status %d:\n%s", r.status, r.text);
+    setenv("VK_DRIVER_FILES", "/nonexistent.json", 1);
+    for (int i = 0; i < PROGRAMS; i++) {
+        run_hello(&r, programs[i].name, run_scratch());
+        if (r.status != 1 || !strstr(r.text, "vkCreateInstance") ||
+            strstr(r.text, programs[i].says))
+            FAIL("%s: status %d:\n%s", programs[i].name, r.status, r.text);
+    }
+}
+
+/* No CUDA device: the message says why. */
+static void no_device_is_said(void)
+{
+    run_result r;
+    if (test_driver() == TEST_DRIVER_NVIDIA) SKIP("the machine has a device");
+    setenv("CULVERT_SOFT", "0", 1);
+    const char *const none[] = {NULL};
+    run_program(&r, "hello_vulkan", run_scratch(), none);
+    if (r.status == 0) SKIP("the machine has a device"); /* whatever driver was asked for */
+    REQUIRE_EQ(r.status, 1);
+    if (!strstr(r.text, "culv_vk_choose_physical_device") || !strstr(r.text, "CULVERT_SOFT=1"))
+        FAIL("%s", r.text);
+}
+
+static const test_case cases[] = {
+    {.name = "vulkan_draws", .run = vulkan_draws, .own = true, .smoke = true},
+    {.name = "image_is_a_julia_set", .run = image_is_a_julia_set, .own = true},
+    {.name = "others_are_right", .run = others_are_right, .own = true},
+    {.name = "errors_are_said", .run = errors_are_said, .own = true},
+    {.name = "no_device_is_said", .run = no_device_is_said, .own = true},
+    {.name = NULL},
+};
+TEST_SUITE(cases);
