@@ -1,7 +1,7 @@
 # CUDA's declarations. CULVERT_CUDA_ABI_DIR has those that Culvert needs, so that it builds without a CUDA toolkit.
 # CULVERT_CUDA_INCLUDE_DIR is a toolkit's, or false: kernels for NVIDIA's GPUs and culvert/cudart.h need one.
 # SPDX-License-Identifier: MIT
-include_guard(GLOBAL)
+include_guard(DIRECTORY) # it sets variables
 
 set(CULVERT_CUDA_MINIMUM 12.8)
 cmake_path(SET CULVERT_CUDA_ABI_DIR NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../abi)

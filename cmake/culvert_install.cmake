@@ -46,6 +46,15 @@ install(FILES ${PROJECT_SOURCE_DIR}/soft/shared/module_abi.h DESTINATION ${culve
 install(FILES ${CULVERT_CUDA_ABI_DIR}/vector_types.h ${CULVERT_CUDA_ABI_DIR}/vector_functions.h
   ${CULVERT_CUDA_ABI_DIR}/surface_types.h ${CULVERT_CUDA_ABI_DIR}/texture_types.h DESTINATION ${culvert_config_dir}/kernels/abi)
 
+# The same for programs that are built without CMake. Where it is from the directory of programs, so that an installed
+# tree may be moved.
+set(culvert_kernels_from_bin ${CMAKE_INSTALL_FULL_LIBDIR}/cmake/culvert/kernels)
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} AND NOT IS_ABSOLUTE ${CMAKE_INSTALL_BINDIR})
+  file(RELATIVE_PATH culvert_kernels_from_bin /prefix/${CMAKE_INSTALL_BINDIR} /prefix/${culvert_config_dir}/kernels)
+endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/culvert-kernels.in ${PROJECT_BINARY_DIR}/install/culvert-kernels @ONLY)
+install(PROGRAMS ${PROJECT_BINARY_DIR}/install/culvert-kernels DESTINATION ${CMAKE_INSTALL_BINDIR})
+
 # The paths in culvert.pc are relative to itself, so that an installed tree may be moved.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR} OR IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
   set(culvert_pc_prefix ${CMAKE_INSTALL_PREFIX})
@@ -54,7 +63,7 @@ else()
   string(REGEX REPLACE "/$" "" culvert_pc_prefix "${culvert_pc_prefix}")
   string(PREPEND culvert_pc_prefix "\${pcfiledir}/")
 endif()
-foreach(dir IN ITEMS LIBDIR INCLUDEDIR DATADIR)
+foreach(dir IN ITEMS LIBDIR INCLUDEDIR DATADIR BINDIR)
   if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
     set(culvert_pc_${dir} ${CMAKE_INSTALL_${dir}})
   else()

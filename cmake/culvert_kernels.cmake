@@ -2,7 +2,7 @@
 #   <build>/share/culvert/<name>.soft.so   for the software twin, by the host compiler as C++17 (CULVERT_SOFT)
 #   <build>/share/culvert/<name>.fatbin    for NVIDIA devices, where nvcc is found, unless SOFT_ONLY
 # Include this file in the directory that calls the function: languages are enabled by directory. With an installed
-# Culvert that is find_package(culvert) and include(culvert_kernels).
+# Culvert that is find_package(culvert COMPONENTS kernels). docs/kernels.md has the whole way.
 include_guard(DIRECTORY)
 
 include(${CMAKE_CURRENT_LIST_DIR}/culvert_cuda.cmake)
@@ -52,6 +52,10 @@ function(culvert_add_kernels target source)
     # No contraction, here and by nvcc: host and GPU compute the same bits. The next three let loops vectorize and change no result.
     target_compile_options(${target}_soft PRIVATE ${optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math
       -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
+    # What is nowhere is told when it is linked, not when it is loaded. A sanitizer's runtime comes with the program.
+    if(NOT CULVERT_SANITIZE AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT APPLE)
+      target_link_options(${target}_soft PRIVATE -Wl,-z,defs)
+    endif()
     set_target_properties(${target}_soft PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
       CXX_VISIBILITY_PRESET hidden PREFIX "" OUTPUT_NAME ${name} SUFFIX .soft.so LIBRARY_OUTPUT_DIRECTORY ${directory})
     add_dependencies(${target} ${target}_soft)

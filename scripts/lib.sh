@@ -7,7 +7,7 @@ packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glsl
     libvulkan-volk-dev libpng-dev libglfw3-dev"
 # The software twin: lavapipe, and the Vulkan loader.
 packages_soft="libvulkan1 mesa-vulkan-drivers"
-packages_test="python3=python3 binutils=readelf pkg-config=pkg-config clang=clang clang-format=clang-format
+packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers
     xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen"
 packages_fuzz="clang=clang libclang-rt-dev"

@@ -18,6 +18,7 @@
 #include "graph.h"
 #include "handle.h"
 #include "image.h"
+#include "kernel.h"
 #include "log.h"
 #include "mem_pool.h"
 #include "memory.h"

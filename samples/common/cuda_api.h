@@ -20,9 +20,6 @@
     X(DriverGetVersion, 2020)                                                                      \
     X(CtxGetCurrent, 4000)                                                                         \
     X(CtxSetCurrent, 4000)                                                                         \
-    X(ModuleLoad, 2000)                                                                            \
-    X(ModuleUnload, 2000)                                                                          \
-    X(ModuleGetFunction, 2000)                                                                     \
     X(MemAlloc, 3020)                                                                              \
     X(MemFree, 3020)                                                                               \
     X(MemcpyHtoD, 3020)                                                                            \

@@ -53,16 +53,19 @@ static bool read_caps(const culv_device *device, culv_device_caps *out)
     return culv_ok(culv_device_get_caps(device, out), "culv_device_get_caps");
 }
 
-bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out)
+bool interop_load_kernels(culv_device *device, const char *name, culv_kernels **out)
 {
-    char file[128], path[FILES_PATH_MAX];
-    culv_device_caps caps;
-    if (!read_caps(device, &caps)) return false;
-    snprintf(file, sizeof file, "%s.%s", name, caps.is_software ? "soft.so" : "fatbin");
-    if (!files_share_path(path, file)) return false;
-    CUresult result = cu->ModuleLoad(out, path);
-    if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);
-    return cuda_ok(cu, result, "cuModuleLoad");
+    char directory[FILES_PATH_MAX];
+    return files_share_path(directory, "") &&
+           culv_ok(culv_kernels_load(device, directory, name, out), "culv_kernels_load");
+}
+
+bool interop_kernel(culv_kernels *kernels, const char *name, CUfunction *out)
+{
+    culv_kernel *kernel = NULL;
+    if (!culv_ok(culv_kernels_get(kernels, name, &kernel), "culv_kernels_get")) return false;
+    *out = culv_kernel_native_handle(kernel);
+    return true;
 }
 
 bool interop_driver_name(const culv_device *device, char out[64])

@@ -21,7 +21,9 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device *
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out);
 
 /* The kernels share/culvert/<name>.fatbin or, on the software twin, <name>.soft.so. */
-bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out);
+bool interop_load_kernels(culv_device *device, const char *name, culv_kernels **out);
+/* One of them, until they are unloaded. */
+bool interop_kernel(culv_kernels *kernels, const char *name, CUfunction *out);
 
 /* "NVIDIA driver, CUDA 13.0". */
 bool interop_driver_name(const culv_device *device, char out[64]);

@@ -31,7 +31,7 @@ struct solver {
     float keep;       /* how much of its velocity a cell keeps in a step */
     float step_reach; /* world units that a wave travels in a step */
     CUstream stream;
-    CUmodule module;
+    culv_kernels *loaded;
     CUfunction step, drop, foam_step, tint, publish;
     CUdeviceptr heights[2]; /* [newest] is h(t), the other one h(t - 1) */
     CUdeviceptr speed2, bottom, foam;
@@ -67,15 +67,12 @@ static bool upload_scene(solver *s)
 
 static bool load_kernels(solver *s)
 {
-    const cuda_api *cu = s->cu;
-    return interop_load_kernels(s->exchange->device, cu, "ripple", &s->module) &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->step, s->module, "ripple_step"), "ripple_step") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->drop, s->module, "ripple_drop"), "ripple_drop") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->foam_step, s->module, "ripple_foam"),
-                   "ripple_foam") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->tint, s->module, "ripple_tint"), "ripple_tint") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->publish, s->module, "ripple_publish"),
-                   "ripple_publish");
+    return interop_load_kernels(s->exchange->device, "ripple", &s->loaded) &&
+           interop_kernel(s->loaded, "ripple_step", &s->step) &&
+           interop_kernel(s->loaded, "ripple_drop", &s->drop) &&
+           interop_kernel(s->loaded, "ripple_foam", &s->foam_step) &&
+           interop_kernel(s->loaded, "ripple_tint", &s->tint) &&
+           interop_kernel(s->loaded, "ripple_publish", &s->publish);
 }
 
 static bool make_state(solver *s)
@@ -125,7 +122,7 @@ void solver_destroy(solver *s)
         if (s->marks[i]) (void)cu->EventDestroy(s->marks[i]);
     }
     free(s->marks);
-    if (s->module) (void)cu->ModuleUnload(s->module);
+    culv_kernels_unload(&s->loaded);
     if (s->stream) (void)cu->StreamDestroy(s->stream);
     CUdeviceptr arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom, s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {

@@ -25,7 +25,7 @@ typedef struct program {
     culv_vk_semaphore *ready; /* CUDA has written */
     cuda_api cu;
     CUcontext callers_context;
-    CUmodule module;
+    culv_kernels *loaded;
     CUfunction kernels[NUM_KERNELS]; /* by resource_kind */
     CUstream stream;
     block block;
@@ -90,12 +90,11 @@ static bool open_cuda(program *p)
         [SURFACE_CUBE] = "suballocator_cube",
     };
     const cuda_api *cu = &p->cu;
-    if (!interop_load_kernels(p->device, cu, "suballocator", &p->module) ||
+    if (!interop_load_kernels(p->device, "suballocator", &p->loaded) ||
         !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < NUM_KERNELS; i++) {
-        if (!cuda_ok(cu, cu->ModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i]))
-            return false;
+        if (!interop_kernel(p->loaded, names[i], &p->kernels[i])) return false;
     }
     return true;
 }
@@ -215,7 +214,7 @@ static void tear_down(program *p)
     }
     culv_vk_semaphore_destroy(&p->ready);
     if (p->stream) (void)cu->StreamDestroy(p->stream);
-    if (p->module) (void)cu->ModuleUnload(p->module);
+    culv_kernels_unload(&p->loaded);
     culv_vk_detach(&p->vk);
     interop_close_device(&p->device, cu, p->callers_context);
     vulkan_setup_destroy(&p->vulkan);

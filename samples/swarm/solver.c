@@ -19,9 +19,9 @@ bool solver_create(solver *s, const vulkan_setup *vulkan, uint32_t steps)
     s->steps = steps;
     const cuda_api *cu = &s->cu;
     if (!interop_open_device(vulkan, &s->device, &s->cu, &s->callers_context) ||
-        !interop_load_kernels(s->device, cu, "swarm", &s->module) ||
-        !cuda_ok(cu, cu->ModuleGetFunction(&s->emit, s->module, "swarm_emit"), "swarm_emit") ||
-        !cuda_ok(cu, cu->ModuleGetFunction(&s->step, s->module, "swarm_step"), "swarm_step") ||
+        !interop_load_kernels(s->device, "swarm", &s->loaded) ||
+        !interop_kernel(s->loaded, "swarm_emit", &s->emit) ||
+        !interop_kernel(s->loaded, "swarm_step", &s->step) ||
         !cuda_ok(cu, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < SOLVER_FRAMES_IN_FLIGHT; i++) {
@@ -45,7 +45,7 @@ void solver_destroy(solver *s)
         if (s->end[i]) (void)cu->EventDestroy(s->end[i]);
     }
     if (s->stream) (void)cu->StreamDestroy(s->stream);
-    if (s->module) (void)cu->ModuleUnload(s->module);
+    culv_kernels_unload(&s->loaded);
     interop_close_device(&s->device, cu, s->callers_context);
     memset(s, 0, sizeof *s);
 }

@@ -12,7 +12,7 @@ typedef struct solver {
     cuda_api cu;
     CUcontext callers_context;
     CUstream stream;
-    CUmodule module;
+    culv_kernels *loaded;
     CUfunction emit, step;
     CUevent begin[SOLVER_FRAMES_IN_FLIGHT], end[SOLVER_FRAMES_IN_FLIGHT];
     uint32_t steps; /* a frame */

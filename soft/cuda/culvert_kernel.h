@@ -12,10 +12,16 @@
 //     CULV_KERNELS(scale)
 //
 // A kernel takes at least one argument, and CULV_KERNELS names them all, once, at the end of the
-// file (16 at most). On the twin the indices come in with CULV_GRID, so that the loop over a
-// block's threads vectorizes; a __device__ function that wants them takes them as arguments. The
-// threads of a block run one after another: barriers, shared memory and warp functions cannot work
-// and do not compile.
+// file (16 at most).
+//
+// On the twin the threads of a block run one after another in a loop that the compiler vectorizes.
+// A kernel that uses __syncthreads(), a warp function or dynamic shared memory has a stack for each
+// thread instead, which is slower. Nothing needs to be said: it is found out for each kernel. When
+// a __device__ function uses them, or threadIdx and the other indices, all kernels of its file run
+// so. Hand it the indices as arguments, or put it into another file, where that matters.
+//
+// Dynamic shared memory is CULV_DYNAMIC_SHARED(float, tile); where CUDA writes
+// extern __shared__ float tile[];
 //
 #ifndef CULVERT_KERNEL_H_
 #define CULVERT_KERNEL_H_
@@ -25,6 +31,10 @@
 #    define CULV_KERNEL extern "C" __global__
 #    define CULV_GRID
 #    define CULV_KERNELS(...)
+// One array for all kernels of the file, whatever the type: nvcc refuses two of one name.
+#    define CULV_DYNAMIC_SHARED(type, name)                                                        \
+        extern __shared__ __align__(16) unsigned char culv_dynamic_shared[];                       \
+        type *const name = reinterpret_cast<type *>(culv_dynamic_shared)
 
 #else
 
@@ -49,8 +59,6 @@
 
 #    include <vector_functions.h>
 
-#    include "../shared/module_abi.h"
-
 #    undef __forceinline__
 #    define __forceinline__ inline __attribute__((always_inline))
 #    undef __noinline__
@@ -59,41 +67,13 @@
 #        define __restrict__ __restrict
 #    endif
 
-#    define CULV_TWIN_LACKS_(what)                                                                 \
-        static_assert(false,                                                                       \
-                      what ": the software twin runs the threads of a block one after another")
-#    undef __shared__
-#    define __shared__      CULV_TWIN_LACKS_("__shared__ memory");
-#    define __syncthreads() CULV_TWIN_LACKS_("__syncthreads")
-#    define __syncwarp(...) CULV_TWIN_LACKS_("__syncwarp")
+#    ifndef __align__
+#        define __align__(n) __attribute__((aligned(n)))
+#    endif
 
-// Signed, where CUDA's are unsigned: addresses computed from them may then be taken not to wrap,
-// without which gcc vectorizes nothing. A grid of more than 2^31 threads in a direction is beyond
-// the twin.
-struct culv_soft_int3 {
-    int x, y, z;
+#    include "culvert_index.h"
 
-    operator uint3() const
-    {
-        return {(unsigned)x, (unsigned)y, (unsigned)z};
-    }
-    operator dim3() const
-    {
-        return {(unsigned)x, (unsigned)y, (unsigned)z};
-    }
-};
-
-struct culv_soft_index {
-    culv_soft_int3 thread, block, block_dim, grid_dim;
-};
-
-#    define threadIdx (culv_idx.thread)
-#    define blockIdx  (culv_idx.block)
-#    define blockDim  (culv_idx.block_dim)
-#    define gridDim   (culv_idx.grid_dim)
-
-#    define CULV_KERNEL static inline __attribute__((always_inline))
-#    define CULV_GRID   const culv_soft_index &culv_idx,
+#    include "culvert_block.h"
 
 // The functions of CUDA's headers that a host compiler has under other names, or not at all.
 template <typename T> static inline T __ldg(const T *p)
@@ -136,33 +116,13 @@ static inline unsigned max(unsigned a, unsigned b)
     return a < b ? b : a;
 }
 
-// Blocks run on several threads, so atomics are real.
-static inline int atomicAdd(int *address, int value)
-{
-    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
-}
-
-static inline unsigned atomicAdd(unsigned *address, unsigned value)
-{
-    return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
-}
-
-static inline float atomicAdd(float *address, float value)
-{
-    float before, after;
-    __atomic_load(address, &before, __ATOMIC_RELAXED);
-    do {
-        after = before + value;
-    } while (!__atomic_compare_exchange(address, &before, &after, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED));
-    return before;
-}
-
+#    include "culvert_atomic.h"
 #    include "culvert_surface.h"
 #    include "culvert_texture.h"
 
 // From a kernel to its row in the module's table.
 namespace culv_soft {
+namespace {
 
 template <typename T> inline T argument(const void *value)
 {
@@ -173,7 +133,7 @@ template <typename T> inline T argument(const void *value)
 }
 
 // The arguments are parameters here, so that they are loop invariants to the compiler.
-template <auto Kernel, typename... A>
+template <auto Kernel, typename Mode, typename... A>
 inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_soft_dim3 block,
                                                       uint64_t first, uint64_t count,
                                                       A... arguments)
@@ -188,16 +148,19 @@ inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_
 // The threads of a block owe each other nothing: the compiler may run them side by side.
 #    pragma omp simd
                 for (int x = 0; x < block_dim.x; x++) {
-                    const culv_soft_index index = {{x, y, z}, at, block_dim, grid_dim};
+                    const culv_soft_index<Mode> index = {{x, y, z}, at, block_dim, grid_dim};
                     Kernel(index, arguments...);
                 }
             }
     }
 }
 
-template <auto Kernel> struct entry;
+// A kernel twice: as the body of a loop, and for one thread that may wait in it.
+template <auto Loop, auto Thread> struct entry;
 
-template <typename... A, void (*Kernel)(const culv_soft_index &, A...)> struct entry<Kernel> {
+template <typename Mode, typename... A, void (*Loop)(const culv_soft_index<Mode> &, A...),
+          void (*Thread)(const culv_soft_index<stacks> &, A...)>
+struct entry<Loop, Thread> {
     static_assert(sizeof...(A) > 0, "a kernel takes at least one argument");
     static constexpr uint32_t num_params = sizeof...(A);
     static constexpr uint32_t param_sizes[sizeof...(A)] = {sizeof(A)...};
@@ -207,7 +170,7 @@ template <typename... A, void (*Kernel)(const culv_soft_index &, A...)> struct e
     spread(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first, uint64_t count,
            void *const *params, std::index_sequence<I...>)
     {
-        run_blocks<Kernel, A...>(grid, block, first, count, argument<A>(params[I])...);
+        run_blocks<Loop, Mode, A...>(grid, block, first, count, argument<A>(params[I])...);
     }
 
     static void run_baseline(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first,
@@ -238,13 +201,32 @@ template <typename... A, void (*Kernel)(const culv_soft_index &, A...)> struct e
 #    endif
         run_baseline(grid, block, first, count, params);
     }
+
+    template <size_t... I>
+    static void one(const culv_soft_index<stacks> &index, void *const *params,
+                    std::index_sequence<I...>)
+    {
+        Thread(index, argument<A>(params[I])...);
+    }
+
+    static void thread(const culv_soft_place *place, void *const *params)
+    {
+        one(index_of<stacks>(place), params, std::index_sequence_for<A...>{});
+    }
 };
 
+} // namespace
 } // namespace culv_soft
 
+#    define CULV_LOOP_(k)  culv_soft::loops<struct culv_kernel_##k>
+#    define CULV_ENTRY_(k) culv_soft::entry<&k<CULV_LOOP_(k)>, &k<culv_soft::stacks>>
 #    define CULV_ROW_(k)                                                                           \
-        {#k, culv_soft::entry<&k>::run, culv_soft::entry<&k>::num_params,                          \
-         culv_soft::entry<&k>::param_sizes},
+        {#k,                                                                                       \
+         CULV_ENTRY_(k)::run,                                                                      \
+         CULV_ENTRY_(k)::num_params,                                                               \
+         CULV_ENTRY_(k)::param_sizes,                                                              \
+         CULV_ENTRY_(k)::thread,                                                                   \
+         &culv_soft::meets<CULV_LOOP_(k)>::flag},
 #    define CULV_ROWS_1_(k)                                                       CULV_ROW_(k)
 #    define CULV_ROWS_2_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_1_(__VA_ARGS__)
 #    define CULV_ROWS_3_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_2_(__VA_ARGS__)
@@ -274,7 +256,7 @@ template <typename... A, void (*Kernel)(const culv_soft_index &, A...)> struct e
         extern "C" __attribute__((visibility("default"), used))                                    \
         const culv_soft_module_table culv_soft_exported __asm__(CULV_SOFT_MODULE_SYMBOL) = {       \
             CULV_SOFT_MODULE_VERSION, sizeof(culv_soft_rows) / sizeof(culv_soft_rows[0]),          \
-            culv_soft_rows};
+            culv_soft_rows, &culv_soft::meets<culv_soft::elsewhere>::flag, &culv_soft::services};
 
 #endif
 #endif

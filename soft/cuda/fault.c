@@ -3,7 +3,7 @@
  *
  * The guard of the running thread is a jump target; the handler jumps when there is one, and
  * otherwise hands the signal to whoever was installed before. */
-#include "soft.h"
+#include "block.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 struct guard {
     sigjmp_buf target;
-    volatile sig_atomic_t signal;
+    volatile sig_atomic_t result; /* a CUresult */
 };
 
 /* initial-exec: the handler must not reach an allocator through __tls_get_addr. */
@@ -38,16 +38,33 @@ static void pass_on(int number, siginfo_t *info, void *ucontext)
     }
 }
 
-static void on_fault(int number, siginfo_t *info, void *ucontext)
+static CUresult meaning(int number)
+{
+    switch (number) {
+    case SIGILL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case SIGFPE: return CUDA_ERROR_LAUNCH_FAILED;
+    default: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    }
+}
+
+_Noreturn void soft_fault_end(CUresult result)
 {
     struct guard *guard = current;
-    if (guard == NULL) {
+    if (guard == NULL) abort();
+    current = NULL;
+    guard->result = (sig_atomic_t)result;
+    siglongjmp(guard->target, 1);
+}
+
+static void on_fault(int number, siginfo_t *info, void *ucontext)
+{
+    if (current == NULL) {
         pass_on(number, info, ucontext);
         return;
     }
-    current = NULL;
-    guard->signal = number;
-    siglongjmp(guard->target, 1);
+    /* The jump needs the stack that it goes to. */
+    soft_block_abandon(meaning(number));
+    soft_fault_end(meaning(number));
 }
 
 static void install(void)
@@ -69,7 +86,7 @@ void soft_fault_install(void)
 
 CUresult soft_guarded(void (*work)(void *), void *arg)
 {
-    struct guard guard = {.signal = 0};
+    struct guard guard = {.result = CUDA_SUCCESS};
     if (sigsetjmp(guard.target, 0) == 0) {
         current = &guard;
         work(arg);
@@ -83,11 +100,7 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
     for (size_t i = 0; i < NUM_SIGNALS; i++)
         sigaddset(&faults, signals[i]);
     pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
-    switch (guard.signal) {
-    case SIGILL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    case SIGFPE: return CUDA_ERROR_LAUNCH_FAILED;
-    default: return CUDA_ERROR_ILLEGAL_ADDRESS;
-    }
+    return (CUresult)guard.result;
 }
 
 void *soft_fault_thread_begin(void)

@@ -11,9 +11,7 @@ struct launch {
     struct soft_op op;
     struct soft_function *function; /* gone if another one has its address, or none has */
     uint64_t function_id;
-    const culv_soft_kernel *kernel;
-    unsigned shared_bytes;
-    culv_soft_dim3 grid, block;
+    struct soft_grid grid;
     void **params; /* into `values` */
     unsigned char *values;
 };
@@ -27,7 +25,7 @@ struct host_call {
 static CUresult run_launch(struct soft_op *op)
 {
     struct launch *launch = (struct launch *)(void *)op;
-    return soft_pool_run(launch->kernel, launch->grid, launch->block, launch->params);
+    return soft_pool_run(&launch->grid);
 }
 
 static void retire_launch(struct soft_op *op)
@@ -45,20 +43,21 @@ static size_t padded(uint32_t size)
 /* The arguments are read during the call, as the driver does. */
 static CUresult copy_params(struct launch *launch, void **params)
 {
-    uint32_t count = launch->kernel->num_params;
+    uint32_t count = launch->grid.kernel->num_params;
     size_t total = 0;
     for (uint32_t i = 0; i < count; i++)
-        total += padded(launch->kernel->param_sizes[i]);
+        total += padded(launch->grid.kernel->param_sizes[i]);
     launch->params = calloc(count + 1, sizeof(*launch->params));
     launch->values = malloc(total + 1);
     if (launch->params == NULL || launch->values == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     unsigned char *at = launch->values;
     for (uint32_t i = 0; i < count; i++) {
         if (params[i] == NULL) return CUDA_ERROR_INVALID_VALUE;
-        memcpy(at, params[i], launch->kernel->param_sizes[i]);
+        memcpy(at, params[i], launch->grid.kernel->param_sizes[i]);
         launch->params[i] = at;
-        at += padded(launch->kernel->param_sizes[i]);
+        at += padded(launch->grid.kernel->param_sizes[i]);
     }
+    launch->grid.params = launch->params;
     return CUDA_SUCCESS;
 }
 
@@ -87,7 +86,7 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out
                          block = {p->blockDimX, p->blockDimY, p->blockDimZ};
     struct soft_function *function = soft_object_find(p->func, SOFT_FUNCTION);
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (!dimensions_valid(grid, block) || p->sharedMemBytes > SOFT_MAX_SHARED)
+    if (!dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
     if (p->extra != NULL)
         return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
@@ -99,10 +98,11 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out
     launch->op.admit = admit_launch;
     launch->function = function;
     launch->function_id = function->id;
-    launch->kernel = function->kernel;
-    launch->grid = grid;
-    launch->block = block;
-    launch->shared_bytes = p->sharedMemBytes;
+    launch->grid = (struct soft_grid){.kernel = function->kernel,
+                                      .meets = function->meets,
+                                      .grid = grid,
+                                      .block = block,
+                                      .shared_bytes = p->sharedMemBytes};
     CUresult result = copy_params(launch, p->kernelParams);
     if (result == CUDA_SUCCESS)
         *out = &launch->op;
@@ -115,13 +115,13 @@ void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out
 {
     const struct launch *launch = (const struct launch *)(const void *)work;
     *out = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(void *)launch->function,
-                                     .gridDimX = launch->grid.x,
-                                     .gridDimY = launch->grid.y,
-                                     .gridDimZ = launch->grid.z,
-                                     .blockDimX = launch->block.x,
-                                     .blockDimY = launch->block.y,
-                                     .blockDimZ = launch->block.z,
-                                     .sharedMemBytes = launch->shared_bytes,
+                                     .gridDimX = launch->grid.grid.x,
+                                     .gridDimY = launch->grid.grid.y,
+                                     .gridDimZ = launch->grid.grid.z,
+                                     .blockDimX = launch->grid.block.x,
+                                     .blockDimY = launch->grid.block.y,
+                                     .blockDimZ = launch->grid.block.z,
+                                     .sharedMemBytes = launch->grid.shared_bytes,
                                      .kernelParams = launch->params};
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: modules are shared objects built to shared/module_abi.h. */
-#include "soft.h"
+#include "block.h"
+#include "module_shared.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -22,18 +23,23 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
     if (module == NULL || fname == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     char *path = realpath(fname, NULL); /* dlopen looks elsewhere for a name without a slash */
     if (path == NULL) return soft_end(CUDA_ERROR_FILE_NOT_FOUND);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    free(path);
-    if (library == NULL) return soft_end(CUDA_ERROR_INVALID_IMAGE);
-    const culv_soft_module_table *table = dlsym(library, CULV_SOFT_MODULE_SYMBOL);
     struct module *made = NULL;
+    unsigned *shared = NULL;
+    result = CUDA_ERROR_INVALID_IMAGE;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) goto free_path;
+    const culv_soft_module_table *table = dlsym(library, CULV_SOFT_MODULE_SYMBOL);
     if (table == NULL || table->version != CULV_SOFT_MODULE_VERSION) {
-        result = table == NULL ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_NO_BINARY_FOR_GPU;
+        result = table == NULL ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+                               : CUDA_ERROR_NO_BINARY_FOR_GPU;
         goto close_library;
     }
     result = CUDA_ERROR_OUT_OF_MEMORY;
+    shared = calloc(table->num_kernels + 1, sizeof(*shared));
+    if (shared == NULL) goto close_library;
+    soft_module_shared(path, table, shared);
     made = calloc(1, sizeof(*made));
-    if (made == NULL) goto close_library;
+    if (made == NULL) goto free_shared;
     made->functions = calloc(table->num_kernels + 1, sizeof(*made->functions));
     if (made->functions == NULL) goto free_module;
 
@@ -43,16 +49,29 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
     for (uint32_t i = 0; i < table->num_kernels; i++) {
         made->functions[i].kernel = &table->kernels[i];
         made->functions[i].id = ++soft.next_id;
+        made->functions[i].module = (CUmodule)(void *)made;
+        made->functions[i].meets = *table->meets || *table->kernels[i].meets;
+        made->functions[i].static_shared = shared[i];
+        made->functions[i].dynamic_shared =
+            shared[i] < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared[i] : 0;
+        made->functions[i].carveout = -1;
         soft_object_add(&made->functions[i].object, SOFT_FUNCTION, context);
     }
+    *table->services = &soft_block_services;
     soft_fault_install();
+    free(shared);
+    free(path);
     *module = (CUmodule)(void *)made;
     return soft_end(CUDA_SUCCESS);
 
 free_module:
     free(made);
+free_shared:
+    free(shared);
 close_library:
     dlclose(library);
+free_path:
+    free(path);
     return soft_end(result);
 }
 
@@ -107,21 +126,121 @@ CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
+    if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct module *module = soft_object_find(mod, SOFT_MODULE);
+    if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    *count = module->table->num_kernels;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
+                                            CUmodule mod)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (functions == NULL || numFunctions == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct module *module = soft_object_find(mod, SOFT_MODULE);
+    if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    for (uint32_t i = 0; i < module->table->num_kernels && i < numFunctions; i++)
+        functions[i] = (CUfunction)(void *)&module->functions[i];
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* The function of a call that is asked about one, the lock held. */
+static CUresult begin_function(const char *call, CUfunction handle, struct soft_function **out)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    *out = soft_object_find(handle, SOFT_FUNCTION);
+    return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
+}
+
+CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction hfunc)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, hfunc, &function);
+    if (result != CUDA_SUCCESS) return result;
+    if (name == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *name = function->kernel->name;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, hfunc, &function);
+    if (result != CUDA_SUCCESS) return result;
+    if (hmod == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *hmod = function->module;
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Parameters lie as in a struct. Their alignment is not in the table: it is what their size allows,
+ * up to 16. */
+CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
+                                    size_t *paramSize)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, func, &function);
+    if (result != CUDA_SUCCESS) return result;
+    if (paramOffset == NULL || paramIndex >= function->kernel->num_params)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    size_t offset = 0, size = 0;
+    for (size_t i = 0; i <= paramIndex; i++) {
+        offset += size;
+        size = function->kernel->param_sizes[i];
+        size_t alignment = size & (~size + 1);
+        if (alignment > 16) alignment = 16;
+        offset = (offset + alignment - 1) / alignment * alignment;
+    }
+    *paramOffset = offset;
+    if (paramSize != NULL) *paramSize = size;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, hfunc, &function);
+    if (result != CUDA_SUCCESS) return result;
     if (pi == NULL || (int)attrib < 0 || attrib >= CU_FUNC_ATTRIBUTE_MAX)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (soft_object_find(hfunc, SOFT_FUNCTION) == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     switch (attrib) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *pi = (int)SOFT_MAX_BLOCK; break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *pi = 75; break;
-    default:
-        *pi = 0;
-        break; /* shared, constant and local memory, registers: none that could be counted */
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *pi = (int)function->static_shared; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *pi = (int)function->dynamic_shared;
+        break;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *pi = function->carveout; break;
+    default: *pi = 0; break; /* constant and local memory, registers: none that could be counted */
     }
     return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
+{
+    struct soft_function *function;
+    CUresult result = begin_function(__func__, hfunc, &function);
+    if (result != CUDA_SUCCESS) return result;
+    switch (attrib) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        if (value < 0 || (unsigned)value + function->static_shared > SOFT_MAX_SHARED_OPTIN)
+            return soft_end(CUDA_ERROR_INVALID_VALUE);
+        function->dynamic_shared = (unsigned)value;
+        return soft_end(CUDA_SUCCESS);
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        if (value < -1 || value > 100) return soft_end(CUDA_ERROR_INVALID_VALUE);
+        function->carveout = value;
+        return soft_end(CUDA_SUCCESS);
+    default: return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
 }

@@ -2,13 +2,11 @@
 /* The twin's CUDA driver: one pool of threads for the kernels of all streams. The stream's worker
  * takes part in its own kernel; helpers, one fewer than there are processors, take runs of blocks
  * from whatever kernel is under way. */
-#include "soft.h"
+#include "block.h"
 
 struct job {
     struct job *next;
-    const culv_soft_kernel *kernel;
-    culv_soft_dim3 grid, block;
-    void *const *params;
+    const struct soft_grid *grid;
     uint64_t total, chunk;
     uint64_t taken;   /* blocks handed out */
     unsigned helpers; /* at work on it */
@@ -28,8 +26,11 @@ static bool started;
 static void run_share(void *arg)
 {
     const struct share *share = arg;
-    const struct job *job = share->job;
-    job->kernel->run(job->grid, job->block, share->first, share->count, job->params);
+    const struct soft_grid *grid = share->job->grid;
+    if (grid->meets)
+        soft_block_run(grid, share->first, share->count);
+    else
+        grid->kernel->run(grid->grid, grid->block, share->first, share->count, grid->params);
 }
 
 /* Locked on entry and return. */
@@ -76,15 +77,11 @@ static void *helper(void *arg)
     return NULL;
 }
 
-CUresult soft_pool_run(const culv_soft_kernel *kernel, culv_soft_dim3 grid, culv_soft_dim3 block,
-                       void *const *params)
+CUresult soft_pool_run(const struct soft_grid *grid)
 {
     unsigned processors = soft_processors();
-    struct job job = {.kernel = kernel,
-                      .grid = grid,
-                      .block = block,
-                      .params = params,
-                      .total = (uint64_t)grid.x * grid.y * grid.z,
+    struct job job = {.grid = grid,
+                      .total = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z,
                       .result = CUDA_SUCCESS};
     /* Several runs for each thread: blocks differ in cost. */
     job.chunk = job.total / ((uint64_t)processors * 8);

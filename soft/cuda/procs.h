@@ -173,7 +173,13 @@
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
     X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \
+    X(cuModuleGetFunctionCount, 12040, cuModuleGetFunctionCount) \
+    X(cuModuleEnumerateFunctions, 12040, cuModuleEnumerateFunctions) \
     X(cuFuncGetAttribute, 2020, cuFuncGetAttribute) \
+    X(cuFuncSetAttribute, 9000, cuFuncSetAttribute) \
+    X(cuFuncGetModule, 11000, cuFuncGetModule) \
+    X(cuFuncGetName, 12030, cuFuncGetName) \
+    X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo) \
     X(cuLaunchKernel, 4000, cuLaunchKernel) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc)

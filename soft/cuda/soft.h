@@ -29,6 +29,8 @@
 #define SOFT_MAX_PEERS      8u /* "eight peers" of the CUDA Programming Guide */
 #define SOFT_MAX_BLOCK      1024u
 #define SOFT_MAX_SHARED     49152u
+/* An H200's 227 KiB: "a kernel must opt in", CUDA Programming Guide, compute capability 9.0 */
+#define SOFT_MAX_SHARED_OPTIN 232448u
 /* As an H200's; workers have no priorities, so that it means nothing. */
 #define SOFT_GREATEST_PRIORITY (-5)
 
@@ -303,16 +305,29 @@ struct soft_function {
     struct soft_object object;
     uint64_t id; /* no other function's, ever */
     const culv_soft_kernel *kernel;
+    CUmodule module;
+    bool meets;              /* its threads wait for one another: block.c */
+    unsigned static_shared;  /* bytes */
+    unsigned dynamic_shared; /* the most that a launch may ask for */
+    int carveout;
 };
 
 /* --- pool.c: runs a kernel's blocks on all processors */
-CUresult soft_pool_run(const culv_soft_kernel *kernel, culv_soft_dim3 grid, culv_soft_dim3 block,
-                       void *const *params);
+struct soft_grid {
+    const culv_soft_kernel *kernel;
+    bool meets;
+    culv_soft_dim3 grid, block;
+    unsigned shared_bytes; /* dynamic */
+    void *const *params;
+};
+CUresult soft_pool_run(const struct soft_grid *grid);
 
 /* --- fault.c */
 void soft_fault_install(void);
 /* Runs work(arg); a fault in it ends it and is the result. */
 CUresult soft_guarded(void (*work)(void *), void *arg);
+/* Ends the work that soft_guarded() runs on this thread, whose result this is. */
+_Noreturn void soft_fault_end(CUresult result);
 void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns goes to the end */
 void soft_fault_thread_end(void *token);
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define CULV_SOFT_MODULE_VERSION 3u
+#define CULV_SOFT_MODULE_VERSION 4u
 #define CULV_SOFT_MODULE_SYMBOL  "culv_soft_module_table"
 
 typedef struct culv_soft_dim3 {
@@ -24,17 +24,59 @@ typedef struct culv_soft_dim3 {
 typedef void (*culv_soft_run_fn)(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first_block,
                                  uint64_t num_blocks, void *const *params);
 
+/* Where one thread of a block is, while the block's threads wait for one another. */
+typedef struct culv_soft_place {
+    int32_t thread[3], block[3], block_dim[3], grid_dim[3];
+    uint32_t lane; /* in its warp */
+} culv_soft_place;
+
+/* Runs one thread of one block, to its end or until it waits for others. */
+typedef void (*culv_soft_thread_fn)(const culv_soft_place *place, void *const *params);
+
 typedef struct culv_soft_kernel {
     const char *name;
     culv_soft_run_fn run;
     uint32_t num_params;
     const uint32_t *param_sizes; /* bytes of each parameter */
+    culv_soft_thread_fn thread;
+    /* Not 0, from the loading on: threads of a block wait for one another, or share dynamic memory,
+     * so that `thread` is called and not `run`. */
+    const unsigned char *meets;
 } culv_soft_kernel;
+
+/* How threads meet: of a block, or of a warp. */
+typedef enum culv_soft_meeting {
+    CULV_SOFT_SYNC, /* the block's: what each brings is combined */
+    CULV_SOFT_SYNC_COUNT,
+    CULV_SOFT_SYNC_AND,
+    CULV_SOFT_SYNC_OR,
+    CULV_SOFT_WARP_SYNC, /* the warp's, from here on: each sees what the others bring */
+    CULV_SOFT_WARP_SHUFFLE,
+    CULV_SOFT_WARP_VOTE,
+    CULV_SOFT_WARP_MATCH,
+    CULV_SOFT_WARP_ACTIVE
+} culv_soft_meeting;
+
+/* What a kernel asks of the driver while its threads run one by one. */
+typedef struct culv_soft_services {
+    const culv_soft_place *(*place)(void);
+    void *(*shared)(void); /* the block's dynamic shared memory */
+    /* Returns once every thread of the block that has not ended is there. */
+    uint32_t (*meet_block)(culv_soft_meeting kind, uint32_t value);
+    /* Returns once every thread of `mask` that has not ended is there: which are, and in *values
+     * what each lane brought. *values is readable until the thread's next meeting. Of
+     * CULV_SOFT_WARP_ACTIVE: once nobody of the block can go on, those with the same value. */
+    uint32_t (*meet_warp)(culv_soft_meeting kind, uint32_t mask, uint64_t value,
+                          const uint64_t **values);
+} culv_soft_services;
 
 typedef struct culv_soft_module_table {
     uint32_t version; /* CULV_SOFT_MODULE_VERSION */
     uint32_t num_kernels;
     const culv_soft_kernel *kernels;
+    const unsigned char
+        *meets; /* as a kernel's, for all of them: a function in the file may wait */
+    const culv_soft_services **services; /* set by the driver */
 } culv_soft_module_table;
 
 /* What a surface or texture object is to a kernel. The handle that kernels are given is its

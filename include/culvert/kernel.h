@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: kernels loaded from a file and launched by name, on either driver, without <<<>>>.
+ *
+ * culvert_add_kernels() of CMake, and the script culvert-kernels, make two files of one .cu source:
+ * NAME.fatbin for NVIDIA devices and NAME.soft.so for the software twin. culv_kernels_load() takes
+ * the one that the device's driver runs. docs/kernels.md shows the whole way.
+ *
+ *   culv_kernels_load(device, "share/myapp", "scale", &kernels);      in C
+ *   culv_kernels_get(kernels, "scale", &scale);
+ *   culv_launch_desc d = culv_launch_1d(n, 256, stream);
+ *   CULV_LAUNCH(scale, &d, CULV_ARG(pointer), CULV_ARG(factor), CULV_ARG(n));
+ *
+ *   culv::launch(scale, d, pointer, 2.0f, n);                         in C++
+ *   culv::kernel<CUdeviceptr, float, int> typed(scale);               converts, and counts, when
+ *   typed(d, pointer, 2, n);                                          compiled */
+#ifndef CULV_KERNEL_H_
+#define CULV_KERNEL_H_
+
+#include "device.h"
+
+CULV_EXTERN_C_BEGIN
+
+/* CUDA's own handles, repeated here as in base.h. */
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+
+/** Opaque: a loaded file of kernels. You order the load and the unload of one object. Other calls
+ * may come from any thread. */
+typedef struct culv_kernels culv_kernels;
+
+/** Opaque: one kernel of a culv_kernels, which owns it. */
+typedef struct culv_kernel culv_kernel;
+
+/** Loads directory/NAME.soft.so where the software twin serves the device, and
+ * directory/NAME.fatbin where NVIDIA's driver does.
+ * Errors: INVALID (NULL_ARGUMENT; MODULE: there is no such file, or it is not for this driver);
+ * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_kernels_unload().
+ * Threads: any.
+ * Since: 0.1
+ * Source: cuda.h, cuModuleLoad. */
+CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
+                                          const char *name, culv_kernels **out);
+
+/** Loads the file of this path. NVIDIA's driver takes a fatbin, a cubin, or PTX as text. The twin
+ * takes a .soft.so alone.
+ * Errors: as culv_kernels_load().
+ * Ownership: *out is yours, for culv_kernels_unload().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
+                                               culv_kernels **out);
+
+/** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
+ * culv_kernel objects are gone then. The driver waits for work of the context.
+ * Errors: none.
+ * Ownership: *kernels is Culvert's again.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
+
+/** The driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
+ * Errors: none.
+ * Ownership: the culv_kernels'. Do not unload it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
+
+/** Finds a kernel by its name. A second call gives the same object.
+ * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is none of that name, and the message has those
+ * that there are, where the driver lists them); DRIVER; ASYNC; OUT_OF_MEMORY.
+ * Ownership: the culv_kernels owns *out.
+ * Threads: any.
+ * Since: 0.1
+ * Source: cuda.h, cuModuleGetFunction. */
+CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
+                                         culv_kernel **out);
+
+/** The driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
+ * Errors: none.
+ * Ownership: the culv_kernels'.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
+
+/** How many blocks and threads run a kernel. Zero means the default in every field except
+ * struct_size. */
+typedef struct culv_launch_desc {
+    size_t struct_size; /**< Set by culv_launch_desc_init(). */
+    uint32_t grid[3];   /**< Blocks in x, y and z. Default: 1. */
+    uint32_t block[3];  /**< Threads of a block in x, y and z. Default: 1. */
+    /** Bytes of dynamic shared memory. More than 48 KiB are asked for from the driver
+     * (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), up to what the device has. */
+    uint32_t shared_bytes;
+    CUstream stream; /**< Of culv_device_context(). Default: the legacy default stream. */
+} culv_launch_desc;
+
+/** Returns a default descriptor: one block of one thread.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_launch_desc culv_launch_desc_init(void)
+{
+    culv_launch_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Returns as many blocks of `block` threads as have at least `threads` threads together. The last
+ * block may have more than are needed, so the kernel compares its index with the count. At least
+ * one block.
+ * Errors: none. A count that needs more than 2^32 - 1 blocks gives that many, which no driver
+ * launches.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
+{
+    culv_launch_desc d = culv_launch_desc_init();
+    const uint64_t size = block == 0 ? 1 : block;
+    const uint64_t blocks = threads / size + (threads % size != 0);
+    d.grid[0] = blocks > 0xffffffffu ? 0xffffffffu : (uint32_t)blocks;
+    d.block[0] = block;
+    d.stream = stream;
+    return d;
+}
+
+/** Returns the same for an area: blocks of block_x by block_y threads.
+ * Errors: as culv_launch_1d().
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
+                                              uint32_t block_y, CUstream stream)
+{
+    culv_launch_desc d = culv_launch_1d(width, block_x, stream);
+    d.grid[1] = culv_launch_1d(height, block_y, stream).grid[0];
+    d.block[1] = block_y;
+    return d;
+}
+
+/** One argument of a kernel: where its value is, and how many bytes it has. CULV_ARG() fills it. */
+typedef struct culv_kernel_arg {
+    const void *value;
+    size_t size;
+} culv_kernel_arg;
+
+enum { CULV_KERNEL_ARGS_MAX = 64 };
+
+/** Launches a kernel. The values are read during the call. Their number and sizes are compared with
+ * what the kernel takes, where the driver tells it (CUDA 12.4). The call allocates nothing and
+ * takes no lock. A stream that is being captured gets a node.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: more than CULV_KERNEL_ARGS_MAX arguments; KERNEL: another
+ * number of arguments than the kernel takes, or an argument of another size; STREAM_DEVICE); DRIVER
+ * (a grid, block or shared_bytes beyond what the device has); ASYNC.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1
+ * Source: cuda.h, cuLaunchKernel, cuFuncGetParamInfo. */
+CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
+                                           const culv_kernel_arg *args, size_t num_args);
+
+/* An argument of CULV_LAUNCH: a variable (or another lvalue) of the parameter's type. */
+#define CULV_ARG(lvalue)                                                                           \
+    {                                                                                              \
+        &(lvalue), sizeof(lvalue)                                                                  \
+    }
+#ifndef __cplusplus
+/* culv_kernel_launch() in C99: CULV_LAUNCH(kernel, &desc, CULV_ARG(a), CULV_ARG(b)). */
+#    define CULV_LAUNCH(kernel, desc, ...)                                                         \
+        culv_kernel_launch((kernel), (desc), (const culv_kernel_arg[]){__VA_ARGS__},               \
+                           sizeof((const culv_kernel_arg[]){__VA_ARGS__}) /                        \
+                               sizeof(culv_kernel_arg))
+#endif
+
+CULV_EXTERN_C_END
+
+#ifdef __cplusplus
+namespace culv {
+
+/* culv_kernel_launch() with the values themselves. Each must have the parameter's type: 2.0 is a
+ * double, and a kernel that takes a float refuses it. */
+template <typename... A>
+inline culv_result launch(culv_kernel *k, const culv_launch_desc &desc, const A &...values)
+{
+    static_assert(sizeof...(A) > 0, "a kernel takes at least one argument");
+    static_assert(sizeof...(A) <= CULV_KERNEL_ARGS_MAX, "too many arguments");
+    const culv_kernel_arg args[] = {{&values, sizeof(values)}...};
+    return culv_kernel_launch(k, &desc, args, sizeof...(A));
+}
+
+/* A kernel whose parameters' types are known when the call is compiled: it takes as many, and
+ * converts. Device pointers are CUdeviceptr. */
+template <typename... P> class kernel {
+  public:
+    explicit kernel(culv_kernel *k) : kernel_(k) {}
+    culv_result operator()(const culv_launch_desc &desc, P... values) const
+    {
+        return launch(kernel_, desc, values...);
+    }
+
+  private:
+    culv_kernel *kernel_;
+};
+
+} // namespace culv
+#endif
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_kernels: files of kernels, the kernels in them, and their launch. */
+#include "core/kernel.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool release(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culv_kernels *kernels = CULVI_CONTAINER(self, culv_kernels, deferred);
+    CUresult r = CULVI_RELEASE(device, cuModuleUnload, (kernels->module));
+    if (!culvi_release_done(device, "cuModuleUnload", r, last_try)) return false;
+    for (culv_kernel *kernel = kernels->kernels, *next; kernel != NULL; kernel = next) {
+        next = kernel->next;
+        culvi_free(kernel);
+    }
+    culvi_mutex_destroy(&kernels->lock);
+    culvi_free(kernels);
+    return true;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *part = path;
+    for (const char *at = path; *at != '\0'; at++)
+        if (*at == '/' || *at == '\\') part = at + 1;
+    return part;
+}
+
+static culv_result load(culv_device *device, const char *path, culv_kernels **out)
+{
+    culvi_scope scope;
+    culv_kernels *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    culvi_label_set(made->label, last_part(path));
+    culv_result result = culvi_kernel_file_check(device, path, made->label);
+    if (result != CULV_OK) goto free_kernels;
+    if (!culvi_mutex_init(&made->lock)) {
+        result = culvi_fail_host_memory(&device->voice, made->label);
+        goto free_kernels;
+    }
+    result = culvi_enter(device, &scope, made->label);
+    if (result != CULV_OK) goto destroy_lock;
+    CUresult r = CULVI_CU(device, cuModuleLoad, (&made->module, path));
+    if (r != CUDA_SUCCESS) result = culvi_kernel_file_fail(device, path, made->label, r);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) goto destroy_lock;
+    made->device = device;
+    made->deferred.release = release;
+    culvi_device_ref(device);
+    *out = made;
+    return CULV_OK;
+
+destroy_lock:
+    culvi_mutex_destroy(&made->lock);
+free_kernels:
+    culvi_free(made);
+    return result;
+}
+
+culv_result culv_kernels_load_file(culv_device *device, const char *path, culv_kernels **out)
+{
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, path, out);
+    return load(device, path, out);
+}
+
+culv_result culv_kernels_load(culv_device *device, const char *directory, const char *name,
+                              culv_kernels **out)
+{
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE3(&device->voice, directory, name, out);
+    const char *suffix = device->caps.is_software ? "soft.so" : "fatbin";
+    const size_t a = strlen(directory), b = strlen(name), rest = sizeof "/." + strlen(suffix);
+    if (b == 0)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_kernels_load: name is empty");
+    if (a > SIZE_MAX - rest || b > SIZE_MAX - rest - a)
+        return culvi_fail_host_memory(&device->voice, NULL);
+    char *path = culvi_alloc(a + b + rest);
+    if (path == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    const bool bare = a == 0 || directory[a - 1] == '/';
+    snprintf(path, a + b + rest, "%s%s%s.%s", directory, bare ? "" : "/", name, suffix);
+    culv_result result = load(device, path, out);
+    culvi_free(path);
+    return result;
+}
+
+void culv_kernels_unload(culv_kernels **kernels)
+{
+    if (kernels == NULL || *kernels == NULL) return;
+    culv_kernels *mine = *kernels;
+    culv_device *device = mine->device;
+    culvi_scope scope;
+    *kernels = NULL;
+    culvi_mutex_lock(&device->lock);
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    if (!(entered || device->lost) || !release(device, &mine->deferred, false))
+        culvi_defer(device, &mine->deferred);
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+CUmodule culv_kernels_native_handle(const culv_kernels *kernels)
+{
+    return kernels != NULL ? kernels->module : NULL;
+}
+
+CUfunction culv_kernel_native_handle(const culv_kernel *kernel)
+{
+    return kernel != NULL ? kernel->function : NULL;
+}
+
+/* "; it has 'a', 'b'", as far as the driver tells. In the device's context. */
+static void add_names(culv_kernels *kernels, culvi_text *text)
+{
+    culv_device *device = kernels->device;
+    const culvi_cuda *cuda = device->cuda;
+    CUfunction functions[64];
+    unsigned count = 0;
+    if (cuda->cuModuleGetFunctionCount == NULL || cuda->cuModuleEnumerateFunctions == NULL ||
+        cuda->cuFuncGetName == NULL)
+        return;
+    if (CULVI_CU(device, cuModuleGetFunctionCount, (&count, kernels->module)) != CUDA_SUCCESS)
+        return;
+    const unsigned all = count;
+    if (count > 64) count = 64;
+    if (count == 0 || CULVI_CU(device, cuModuleEnumerateFunctions,
+                               (functions, count, kernels->module)) != CUDA_SUCCESS)
+        return;
+    culvi_text_add(text, "; it has");
+    for (unsigned i = 0; i < count; i++) {
+        const char *name = NULL;
+        if (CULVI_CU(device, cuFuncGetName, (&name, functions[i])) == CUDA_SUCCESS && name != NULL)
+            culvi_text_add(text, "%s '%s'", i > 0 ? "," : "", name);
+    }
+    if (all > count) culvi_text_add(text, " and %u others", all - count);
+}
+
+static culv_result fail_get(culv_kernels *kernels, const char *name, CUresult r)
+{
+    culv_device *device = kernels->device;
+    if (r != CUDA_ERROR_NOT_FOUND)
+        return culvi_fail_cuda(device, kernels->label, r, "cuModuleGetFunction",
+                               CULV_REASON_DRIVER_REFUSED, "the kernel '%s' could not be found",
+                               name);
+    char names[512] = "";
+    culvi_text text = {names, sizeof names, 0};
+    add_names(kernels, &text);
+    return culvi_fail_native(
+        &device->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL, CULV_NATIVE_CUDA,
+        (int64_t)r, "cuModuleGetFunction", "there is no kernel '%s' in the file%s%s", name, names,
+        device->caps.is_software ? " (CULV_KERNELS at the end of the source lists them)" : "");
+}
+
+/* Its parameters. A driver without the call leaves them unknown. */
+static CUresult read_params(culv_device *device, culv_kernel *kernel)
+{
+    if (device->cuda->cuFuncGetParamInfo == NULL) return CUDA_SUCCESS;
+    for (uint32_t i = 0; i < CULV_KERNEL_ARGS_MAX; i++) {
+        size_t offset = 0, size = 0;
+        CUresult r = CULVI_CU(device, cuFuncGetParamInfo, (kernel->function, i, &offset, &size));
+        if (r == CUDA_ERROR_INVALID_VALUE) /* one behind the last, or a failure that passes */
+            r = CULVI_CU(device, cuFuncGetParamInfo, (kernel->function, i, &offset, &size));
+        if (r == CUDA_ERROR_INVALID_VALUE) {
+            kernel->params_known = true;
+            return CUDA_SUCCESS;
+        }
+        if (r != CUDA_SUCCESS) return r;
+        if (size > UINT32_MAX) return CUDA_SUCCESS;
+        kernel->sizes[i] = (uint32_t)size;
+        kernel->num_params = i + 1;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* In the device's context, with the kernels' lock. */
+static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_kernel **out)
+{
+    culv_device *device = kernels->device;
+    int most = 0;
+    const size_t length = strlen(name) + 1;
+    culv_kernel *made =
+        length > SIZE_MAX - sizeof *made ? NULL : culvi_alloc(sizeof *made + length);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, kernels->label);
+    CUresult r = CULVI_CU(device, cuModuleGetFunction, (&made->function, kernels->module, name));
+    if (r != CUDA_SUCCESS) {
+        culvi_free(made);
+        return fail_get(kernels, name, r);
+    }
+    const char *call = "cuFuncGetAttribute";
+    r = CULVI_CU(device, cuFuncGetAttribute,
+                 (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
+    if (r == CUDA_SUCCESS) {
+        call = "cuFuncGetParamInfo";
+        r = read_params(device, made);
+    }
+    if (r != CUDA_SUCCESS) {
+        culvi_free(made);
+        return culvi_fail_cuda(device, kernels->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the driver did not tell what the kernel '%s' takes", name);
+    }
+    atomic_init(&made->dynamic_shared, most > 0 ? (unsigned)most : 0);
+    memcpy(made->name, name, length);
+    made->owner = kernels;
+    made->next = kernels->kernels;
+    kernels->kernels = made;
+    *out = made;
+    return CULV_OK;
+}
+
+culv_result culv_kernels_get(culv_kernels *kernels, const char *name, culv_kernel **out)
+{
+    culvi_scope scope;
+    CULVI_REQUIRE(NULL, kernels);
+    CULVI_REQUIRE2(&kernels->device->voice, name, out);
+    culv_result result = culvi_enter(kernels->device, &scope, kernels->label);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&kernels->lock);
+    culv_kernel *found = kernels->kernels;
+    while (found != NULL && strcmp(found->name, name) != 0)
+        found = found->next;
+    if (found == NULL) result = make_kernel(kernels, name, &found);
+    culvi_mutex_unlock(&kernels->lock);
+    culvi_leave(kernels->device, &scope);
+    if (result == CULV_OK) *out = found;
+    return result;
+}
+
+static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *args,
+                              size_t num_args)
+{
+    const culvi_voice *voice = &kernel->owner->device->voice;
+    if (num_args > CULV_KERNEL_ARGS_MAX)
+        return culvi_fail(voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%zu arguments for the kernel '%s', and CULV_KERNEL_ARGS_MAX is %d",
+                          num_args, kernel->name, CULV_KERNEL_ARGS_MAX);
+    if (kernel->params_known && num_args != kernel->num_params)
+        return culvi_fail(voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+                          "the kernel '%s' takes %" PRIu32 " arguments, and %zu were passed",
+                          kernel->name, kernel->num_params, num_args);
+    for (size_t i = 0; i < num_args; i++) {
+        if (args[i].value == NULL)
+            return culvi_fail_null(voice, "culv_kernel_launch", "args[i].value");
+        if (kernel->params_known && args[i].size != kernel->sizes[i])
+            return culvi_fail(
+                voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+                "argument %zu of the kernel '%s' has %" PRIu32
+                " bytes, and %zu were passed; the value's type must be the parameter's",
+                i + 1, kernel->name, kernel->sizes[i], args[i].size);
+    }
+    return CULV_OK;
+}
+
+/* A kernel may use more than 48 KiB only if it says so before. */
+static CUresult allow_shared(culv_device *device, culv_kernel *kernel, uint32_t bytes)
+{
+    unsigned allowed = atomic_load_explicit(&kernel->dynamic_shared, memory_order_relaxed);
+    if (bytes <= allowed || bytes > INT32_MAX) return CUDA_SUCCESS; /* or the launch is refused */
+    CUresult r =
+        CULVI_CU(device, cuFuncSetAttribute,
+                 (kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes));
+    if (r == CUDA_SUCCESS)
+        atomic_store_explicit(&kernel->dynamic_shared, bytes, memory_order_relaxed);
+    return r;
+}
+
+static culv_result fail_launch(const culv_kernel *kernel, const culv_launch_desc *d, CUresult r,
+                               const char *call)
+{
+    return culvi_fail_cuda(kernel->owner->device, kernel->owner->label, r, call,
+                           r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_VALUE
+                                                         : CULV_REASON_DRIVER_REFUSED,
+                           "the kernel '%s' could not be launched as %" PRIu32 " x %" PRIu32
+                           " x %" PRIu32 " blocks of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                           " threads with %" PRIu32 " bytes of dynamic shared memory",
+                           kernel->name, d->grid[0], d->grid[1], d->grid[2], d->block[0],
+                           d->block[1], d->block[2], d->shared_bytes);
+}
+
+culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
+                               const culv_kernel_arg *args, size_t num_args)
+{
+    culv_launch_desc d;
+    void *params[CULV_KERNEL_ARGS_MAX];
+    bool pushed = false;
+    CULVI_REQUIRE(NULL, kernel);
+    culv_device *device = kernel->owner->device;
+    if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc");
+    if (result != CULV_OK) return result;
+    for (unsigned i = 0; i < 3; i++) {
+        if (d.grid[i] == 0) d.grid[i] = 1;
+        if (d.block[i] == 0) d.block[i] = 1;
+    }
+    result = check_args(kernel, args, num_args);
+    if (result != CULV_OK) return result;
+    for (size_t i = 0; i < num_args; i++)
+        memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */
+    result = culvi_enter_stream(device, kernel->owner->label, d.stream, &pushed);
+    if (result != CULV_OK) return result;
+    const char *call = "cuFuncSetAttribute";
+    CUresult r = allow_shared(device, kernel, d.shared_bytes);
+    if (r == CUDA_SUCCESS) {
+        call = "cuLaunchKernel";
+        r = device->cuda->cuLaunchKernel(kernel->function, d.grid[0], d.grid[1], d.grid[2],
+                                         d.block[0], d.block[1], d.block[2], d.shared_bytes,
+                                         d.stream, params, NULL);
+    }
+    culvi_leave_frame(device, pushed);
+    return r == CUDA_SUCCESS ? CULV_OK : fail_launch(kernel, &d, r, call);
+}

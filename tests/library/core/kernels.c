@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert/kernel.h: files of kernels, kernels by name, launches; and what is said of a wrong
+ * one. */
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct stage {
+    lib_world w;
+    CUstream stream;
+    culv_kernels *kernels;
+    char share[TEST_PATH_MAX];
+} stage;
+
+static void stage_open(stage *s)
+{
+    memset(s, 0, sizeof *s);
+    lib_open(&s->w);
+    s->stream = lib_stream(&s->w);
+    test_path(s->share, "share/culvert");
+    if (!s->w.cu->software) {
+        char fatbin[TEST_PATH_MAX + 32];
+        snprintf(fatbin, sizeof fatbin, "%s/block_kernels.fatbin", s->share);
+        if (access(fatbin, R_OK) != 0) SKIP("no kernels for NVIDIA devices were built");
+    }
+    LIB_OK(culv_kernels_load(s->w.device, s->share, "block_kernels", &s->kernels));
+}
+
+static void stage_close(stage *s)
+{
+    culv_kernels_unload(&s->kernels);
+    REQUIRE(s->kernels == NULL);
+    lib_stream_destroy(&s->w, s->stream);
+    lib_close(&s->w);
+}
+
+static CUdeviceptr alloc(const stage *s, size_t size)
+{
+    CUdeviceptr memory = 0;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemAlloc(&memory, size));
+    lib_leave(&s->w, before);
+    return memory;
+}
+
+/* Of the stream's work so far; gives the memory back. */
+static void take(const stage *s, CUdeviceptr memory, void *to, size_t size)
+{
+    lib_finish(&s->w, s->stream);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemcpyDtoH(to, memory, size));
+    CU_OK(s->w.cu->MemFree(memory));
+    lib_leave(&s->w, before);
+}
+
+static culv_kernel *get(const stage *s, const char *name)
+{
+    culv_kernel *kernel = NULL;
+    LIB_OK(culv_kernels_get(s->kernels, name, &kernel));
+    return kernel;
+}
+
+static void launched(void)
+{
+    enum { COUNT = 1000, BLOCK = 96 };
+    stage s;
+    stage_open(&s);
+    static int out[COUNT];
+    int n = 40;
+    culv_kernel *leave = get(&s, "block_leave");
+    REQUIRE(get(&s, "block_leave") == leave);
+    REQUIRE(culv_kernel_native_handle(leave) != NULL);
+    REQUIRE(culv_kernel_native_handle(NULL) == NULL);
+    REQUIRE(culv_kernels_native_handle(s.kernels) != NULL);
+    REQUIRE(culv_kernels_native_handle(NULL) == NULL);
+
+    culv_launch_desc d = culv_launch_1d(COUNT, BLOCK, s.stream);
+    REQUIRE_EQ(d.grid[0], 11);
+    REQUIRE_EQ(culv_launch_1d(COUNT, 100, NULL).grid[0], 10);
+    REQUIRE_EQ(culv_launch_1d(UINT64_MAX, 1, NULL).grid[0], UINT32_MAX);
+    REQUIRE_EQ(culv_launch_2d(33, 64, 32, 8, NULL).grid[0], 2);
+    REQUIRE_EQ(culv_launch_2d(33, 64, 32, 8, NULL).grid[1], 8);
+    d.grid[0] = COUNT / BLOCK; /* whole blocks */
+    CUdeviceptr to = alloc(&s, sizeof out);
+    LIB_OK(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)));
+    take(&s, to, out, sizeof out);
+    for (int i = 0; i < COUNT / BLOCK * BLOCK; i++)
+        if (i % BLOCK < n) REQUIRE_EQ(out[i], n * (n + 1) / 2);
+    stage_close(&s);
+}
+
+/* More dynamic shared memory than is there without asking. */
+static void shared(void)
+{
+    enum { BYTES = 60000 };
+    stage s;
+    stage_open(&s);
+    static unsigned char out[BYTES];
+    int bytes = BYTES;
+    unsigned seed = 3;
+    culv_kernel *touch = get(&s, "block_touch");
+    culv_launch_desc d = culv_launch_desc_init();
+    d.block[0] = 100;
+    d.shared_bytes = BYTES;
+    d.stream = s.stream;
+    CUdeviceptr to = alloc(&s, sizeof out);
+    LIB_OK(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)));
+    lib_finish(&s.w, s.stream);
+    d.shared_bytes = 1 << 20;
+    LIB_ERROR(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)),
+              CULV_ERROR_DRIVER, CULV_REASON_VALUE);
+    LIB_SAYS("1048576 bytes of dynamic shared memory");
+    take(&s, to, out, sizeof out);
+    for (unsigned i = 0; i < BYTES; i++) {
+        unsigned at = BYTES - 1 - i;
+        REQUIRE_EQ(out[i], (unsigned char)(at * 7 + seed + (at & 3)));
+    }
+    stage_close(&s);
+}
+
+static bool tells_params(const stage *s)
+{
+    return culv_device_cuda_proc(s->w.device, "cuFuncGetParamInfo", 12040) != NULL;
+}
+
+static void wrong_launches(void)
+{
+    stage s;
+    stage_open(&s);
+    int n = 4;
+    double wide = 1.0;
+    CUdeviceptr to = alloc(&s, 4096);
+    culv_kernel *leave = get(&s, "block_leave"), *none = NULL;
+    culv_launch_desc d = culv_launch_1d(4, 4, s.stream);
+    const culv_kernel_arg missing[] = {CULV_ARG(to), {NULL, sizeof n}};
+    static const culv_kernel_arg many[CULV_KERNEL_ARGS_MAX + 1];
+    LIB_ERROR(culv_kernel_launch(NULL, &d, missing, 2), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_kernel_launch(leave, &d, NULL, 2), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_kernel_launch(leave, &d, missing, 2), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    if (tells_params(&s)) {
+        LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to)), CULV_ERROR_INVALID, CULV_REASON_KERNEL);
+        LIB_SAYS("'block_leave' takes 2 arguments, and 1 were passed");
+        LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), CULV_ERROR_INVALID,
+                  CULV_REASON_KERNEL);
+        LIB_SAYS("argument 2 of the kernel 'block_leave' has 4 bytes, and 8 were passed");
+    }
+    d.struct_size = 1;
+    LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
+    d = culv_launch_1d(4, 2048, s.stream);
+    LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_DRIVER,
+              CULV_REASON_VALUE);
+    LIB_SAYS("1 x 1 x 1 blocks of 2048 x 1 x 1 threads");
+
+    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s.kernels, "block_suum", &none),
+                CULV_ERROR_INVALID, CULV_REASON_KERNEL);
+    LIB_SAYS("there is no kernel 'block_suum' in the file");
+    if (tells_params(&s)) LIB_SAYS("'block_sum'");
+    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s.kernels, NULL, &none), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_kernel, none, culv_kernels_get(NULL, "block_sum", &none), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_kernels_get(s.kernels, "block_sum", NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    static unsigned char bytes[4096];
+    take(&s, to, bytes, sizeof bytes);
+    stage_close(&s);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    REQUIRE(file != NULL);
+    REQUIRE_EQ(fwrite(bytes, 1, size, file), size);
+    REQUIRE_EQ(fclose(file), 0);
+}
+
+/* A file that is the other driver's, or nobody's. */
+static void wrong_files(void)
+{
+    static const char fatbin[] = "\x50\xed\x55\xba\x01\x00\x10\x00 and so on, for a while",
+                      ptx[] = "//\n// Generated\n.version 8.5\n.target sm_75\n",
+                      cubin[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 2, [18] = (char)190},
+                      text[] = "This is no kernel.\n";
+    stage s;
+    culv_kernels *none = NULL;
+    char directory[] = "/tmp/culvert-kernels-XXXXXX", path[64], other[64];
+    stage_open(&s);
+    culv_device *device = s.w.device;
+    const bool soft = s.w.cu->software;
+    REQUIRE(mkdtemp(directory) != NULL);
+#define REFUSED(text)                                                                              \
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, path, &none),                   \
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);                                           \
+    LIB_SAYS(text);                                                                                \
+    LIB_SAYS(path)
+
+    snprintf(path, sizeof path, "%s/file", directory);
+    REFUSED("cannot be read");
+    write_file(path, text, sizeof text);
+    REFUSED(soft ? "nothing that Culvert knows" : "is no fatbin, no cubin and no PTX");
+    if (soft) {
+        write_file(path, fatbin, sizeof fatbin);
+        REFUSED("is a fatbin");
+        LIB_SAYS("software twin");
+        write_file(path, ptx, sizeof ptx);
+        REFUSED("is PTX");
+        write_file(path, cubin, sizeof cubin);
+        REFUSED("is a cubin");
+        /* A shared object of somebody's. */
+        char library[TEST_PATH_MAX];
+        test_path(library, "lib/libculvert-soft.so.0");
+        LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, library, &none),
+                    CULV_ERROR_INVALID, CULV_REASON_MODULE);
+        LIB_SAYS("without a list of kernels");
+        LIB_SAYS("CULV_KERNELS(");
+    }
+    static char object[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 3, [18] = 62};
+    write_file(path, object, sizeof object);
+    REFUSED(soft ? "cannot be opened by dlopen()" : "is a shared object for the CPU");
+
+    /* The other driver's file is there, this one's is not. */
+    snprintf(other, sizeof other, "%s/mine.%s", directory, soft ? "fatbin" : "soft.so");
+    write_file(other, text, sizeof text);
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "mine", &none),
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);
+    LIB_SAYS(soft ? "the .fatbin beside it is for NVIDIA devices"
+                  : "the .soft.so beside it is for the software twin");
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "yours", &none),
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);
+    LIB_SAYS("yours.");
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, directory, "", &none),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_file(device, directory, &none),
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load(device, NULL, "mine", &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load(NULL, directory, "mine", &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_kernels_load_file(device, path, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(unlink(path), 0);
+    REQUIRE_EQ(unlink(other), 0);
+    REQUIRE_EQ(rmdir(directory), 0);
+    culv_kernels_unload(NULL);
+    stage_close(&s);
+#undef REFUSED
+}
+
+/* The kernels keep what they need of the device. */
+static void device_first(void)
+{
+    stage s;
+    stage_open(&s);
+    culv_kernels *kernels = s.kernels;
+    culv_vk_detach(&s.w.attachment);
+    lib_stream_destroy(&s.w, s.stream);
+    culv_device_close(&s.w.device);
+    culv_kernel *sum = NULL;
+    LIB_OK(culv_kernels_get(kernels, "block_sum", &sum));
+    culv_kernels_unload(&kernels);
+    lib_close(&s.w);
+}
+
+static const test_case cases[] = {
+    {.name = "kernels.launched", .run = launched, .smoke = true},
+    {.name = "kernels.shared", .run = shared},
+    {.name = "kernels.wrong_launches", .run = wrong_launches},
+    {.name = "kernels.wrong_files", .run = wrong_files},
+    {.name = "kernels.device_first", .run = device_first},
+    {.name = NULL},
+};
+TEST_SUITE(cases);
