@@ -165,7 +165,7 @@ static void let_read(culvi_semaphore_pair *pair, culv_semaphore_type type)
     if (type != CULV_SEMAPHORE_TIMELINE) return;
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
-    bool reads = graphics->api->check_timelines(graphics, pair->cuda->label, false,
+    bool reads = graphics->api->check_timelines(graphics, pair->cuda->label, true,
                                                 CULV_ERROR_UNSUPPORTED) == CULV_OK;
     (void)culvi_attempt_end(&graphics->device->voice, CULV_OK);
     culvi_thread_state()->error = error;
