@@ -14,16 +14,16 @@ CULV_EXTERN_C_BEGIN
 typedef enum culv_log_level {
     CULV_LOG_NONE = 0,  /**< As a threshold: the default, which is warnings and errors. */
     CULV_LOG_ERROR = 1, /**< A call failed. The text is the last error's message. */
-    /** Culvert repaired something or left it behind, such as a release that the driver refused. Or a
-     * destroy has waited for a second: the text names the object, and the streams that wait, with
+    /** Culvert repaired something or left it behind, such as a release that the driver refused. Or
+     * a destroy has waited for a second: the text names the object, and the streams that wait, with
      * the semaphores and values that they wait for. */
     CULV_LOG_WARNING = 2,
     /** A device was opened or closed, attached or detached, or an object was made or destroyed: its
      * kind, its label and its bytes. What a deferring call gave up is destroyed when it is
      * released. */
     CULV_LOG_INFO = 3,
-    /** Each driver call outside the frame path, CUDA's and Vulkan's, with its values and its result.
-     * Calls that only make a context current are left out. */
+    /** Each driver call outside the frame path, CUDA's and Vulkan's, with its values and its
+     * result. Calls that only make a context current are left out. */
     CULV_LOG_DEBUG = 4,
     CULV_LOG_FORCE32 = 0x7fffffff
 } culv_log_level;

@@ -108,6 +108,7 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
         culvi_free(pair);
         return result;
     }
+    culvi_semaphore_pair_reads(pair); /* the ring has checked that it can */
     *out = (culvi_graphics_timeline){ring, pair};
     return CULV_OK;
 }

@@ -77,6 +77,9 @@ typedef struct culvi_semaphore_pair {
 
 culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                                       culvi_semaphore_pair *pair);
+/* Lets a destroy that waits tell a timeline's counter. Only where the API can read counters. A
+ * caller's own semaphore may be gone, this one is there for as long as CUDA's half is. */
+void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Chooses between sharing and the fallbacks (paths.c). */

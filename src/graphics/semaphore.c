@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "base/alloc.h"
-#include "base/attempt.h"
 #include "core/relay.h"
 #include "graphics/pair.h"
 
@@ -157,20 +156,10 @@ static bool read_counter(void *context, uint64_t *out)
     return pair->graphics->api->timeline_value(pair->graphics, pair->native, out) == 0;
 }
 
-/* A destroy that waits can name the value of a semaphore of Culvert's own: it is there for as long
- * as CUDA's half is. A caller's may be gone. */
-static void let_read(culvi_semaphore_pair *pair, culv_semaphore_type type)
+void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair)
 {
-    const culvi_graphics *graphics = pair->graphics;
-    if (type != CULV_SEMAPHORE_TIMELINE) return;
-    const culv_error error = culvi_thread_state()->error;
-    culvi_attempt_begin();
-    bool reads = graphics->api->check_timelines(graphics, pair->cuda->label, false,
-                                                CULV_ERROR_UNSUPPORTED) == CULV_OK;
-    (void)culvi_attempt_end(&graphics->device->voice, CULV_OK);
-    culvi_thread_state()->error = error;
-    if (reads)
-        culvi_wait_note_set_counter(graphics->device, &pair->cuda->waits, read_counter, pair);
+    if (culv_semaphore_get_type(pair->cuda) == CULV_SEMAPHORE_TIMELINE)
+        culvi_wait_note_set_counter(pair->graphics->device, &pair->cuda->waits, read_counter, pair);
 }
 
 static culv_result make_by_host(void *object, void *plans)
@@ -233,7 +222,6 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
                  ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
                  : share(pair, plan);
     if (result != CULV_OK) return result;
-    let_read(pair, plan->type);
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);
     return CULV_OK;

@@ -97,6 +97,7 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
         culvi_free(semaphore);
         return result;
     }
+    if (culvi_vk_reads_timelines(vk)) culvi_semaphore_pair_reads(&semaphore->pair);
     *out = semaphore;
     return CULV_OK;
 }
