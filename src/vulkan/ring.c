@@ -73,9 +73,10 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
         (buffers > 0 && ring->buffer_barriers == NULL))
         return culvi_fail_host_memory(&ring->vk->base.device->voice, base->label);
     for (uint32_t slot = 0; slot < base->depth; slot++) {
-        VkImageMemoryBarrier2 *image = images > 0 ? ring->image_barriers + slot * num_images : NULL;
+        VkImageMemoryBarrier2 *image =
+            images > 0 ? ring->image_barriers + (size_t)slot * num_images : NULL;
         VkBufferMemoryBarrier2 *buffer =
-            buffers > 0 ? ring->buffer_barriers + slot * num_buffers : NULL;
+            buffers > 0 ? ring->buffer_barriers + (size_t)slot * num_buffers : NULL;
         culvi_vk_ring_slot *s = &ring->slots[slot];
         s->acquire = dependency(image, num_images, buffer, num_buffers);
         s->release = dependency(image != NULL ? image + images : NULL, num_images,

@@ -323,7 +323,6 @@ static void per_thread_streams(void)
     REQUIRE_EQ(pthread_create(&thread, NULL, give_up, &g), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     culv_buffer_unmap_after(&mine, CU_STREAM_PER_THREAD);
-    REQUIRE_EQ(lib_counts(&w).deferred, 2);
     for (unsigned i = 0; i < TEST_FAR_MS && lib_counts(&w).deferred > 1; i++) {
         (void)culv_device_collect(w.device);
         lib_sleep_ms(1);
