@@ -7,24 +7,24 @@
 #include "files.h"
 #include "report.h"
 
-bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
+bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
                          CUcontext *callers_context)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = v->candidate.driver;
     if (!culv_ok(culv_device_open_for_vulkan(vkGetInstanceProcAddr, v->instance, v->physical_device,
                                              &desc, device),
-                 "culv_device_open_for_vulkan") ||
-        !cuda_api_load(cu, *device))
+                 "culv_device_open_for_vulkan"))
         return false;
+    *cu = CULV_CUDA(*device);
     /* A sample works in Culvert's context from one thread: current once is current for good. */
-    return cuda_ok(cu, cu->CtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
-           cuda_ok(cu, cu->CtxSetCurrent(culv_device_context(*device)), "cuCtxSetCurrent");
+    return cuda_ok(*cu, (*cu)->cuCtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
+           cuda_ok(*cu, (*cu)->cuCtxSetCurrent(culv_device_context(*device)), "cuCtxSetCurrent");
 }
 
-void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context)
+void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUcontext callers_context)
 {
-    if (*device && cu->CtxSetCurrent) (void)cu->CtxSetCurrent(callers_context);
+    if (*device && cu) (void)cu->cuCtxSetCurrent(callers_context);
     culv_device_close(device);
 }
 
@@ -53,14 +53,15 @@ static bool read_caps(const culv_device *device, culv_device_caps *out)
     return culv_ok(culv_device_get_caps(device, out), "culv_device_get_caps");
 }
 
-bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out)
+bool interop_load_kernels(culv_device *device, const culv_cuda_api *cu, const char *name,
+                          CUmodule *out)
 {
     char file[128], path[FILES_PATH_MAX];
     culv_device_caps caps;
     if (!read_caps(device, &caps)) return false;
     snprintf(file, sizeof file, "%s.%s", name, caps.is_software ? "soft.so" : "fatbin");
     if (!files_share_path(path, file)) return false;
-    CUresult result = cu->ModuleLoad(out, path);
+    CUresult result = cu->cuModuleLoad(out, path);
     if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);
     return cuda_ok(cu, result, "cuModuleLoad");
 }

@@ -4,15 +4,15 @@
 #ifndef CULVERT_SAMPLES_INTEROP_H_
 #define CULVERT_SAMPLES_INTEROP_H_
 
-#include "cuda_api.h"
+#include "report.h"
 #include "vulkan_setup.h"
 
 /* Opens the CUDA device that is the Vulkan device, and makes its context current on this thread. */
-bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
+bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
                          CUcontext *callers_context);
 /* Makes the caller's context current again. After a failure to open as well; *device may be
  * NULL. */
-void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context);
+void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUcontext callers_context);
 
 /* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
 bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
@@ -21,7 +21,8 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device *
 bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out);
 
 /* The kernels share/culvert/<name>.fatbin or, on the software twin, <name>.soft.so. */
-bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out);
+bool interop_load_kernels(culv_device *device, const culv_cuda_api *cu, const char *name,
+                          CUmodule *out);
 
 /* "NVIDIA driver, CUDA 13.0". */
 bool interop_driver_name(const culv_device *device, char out[64]);

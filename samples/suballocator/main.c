@@ -23,7 +23,7 @@ typedef struct program {
     culv_device *device;
     culv_vk_device *vk;
     culv_vk_semaphore *ready; /* CUDA has written */
-    cuda_api cu;
+    const culv_cuda_api *cu;
     CUcontext callers_context;
     CUmodule module;
     CUfunction kernels[NUM_KERNELS]; /* by resource_kind */
@@ -89,12 +89,12 @@ static bool open_cuda(program *p)
         [SURFACE_LAYERED] = "suballocator_layered", [SURFACE_3D] = "suballocator_3d",
         [SURFACE_CUBE] = "suballocator_cube",
     };
-    const cuda_api *cu = &p->cu;
+    const culv_cuda_api *cu = p->cu;
     if (!interop_load_kernels(p->device, cu, "suballocator", &p->module) ||
-        !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+        !cuda_ok(cu, cu->cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < NUM_KERNELS; i++) {
-        if (!cuda_ok(cu, cu->ModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i]))
+        if (!cuda_ok(cu, cu->cuModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i]))
             return false;
     }
     return true;
@@ -161,9 +161,10 @@ static bool launch(program *p, const resource *r, int number)
     int w = (int)width, h = (int)height;
     void *params[] = {
         r->cuda_image ? (void *)&surface : (void *)&pointer, &w, &h, &layer, &number, &bgra};
-    return cuda_ok(&p->cu,
-                   p->cu.LaunchKernel(p->kernels[plan->kind], (width + 15) / 16, (height + 15) / 16,
-                                      1, 16, 16, 1, 0, p->stream, params, NULL),
+    return cuda_ok(p->cu,
+                   p->cu->cuLaunchKernel(p->kernels[plan->kind], (width + 15) / 16,
+                                         (height + 15) / 16, 1, 16, 16, 1, 0, p->stream, params,
+                                         NULL),
                    "cuLaunchKernel");
 }
 
@@ -204,8 +205,8 @@ static void print(const program *p)
 
 static void tear_down(program *p)
 {
-    const cuda_api *cu = &p->cu;
-    if (p->stream) (void)cu->StreamSynchronize(p->stream);
+    const culv_cuda_api *cu = p->cu;
+    if (p->stream) (void)cu->cuStreamSynchronize(p->stream);
     if (p->vulkan.device) {
         (void)vkDeviceWaitIdle(p->vulkan.device);
         for (int i = 0; i < NUM_RESOURCES; i++)
@@ -214,8 +215,8 @@ static void tear_down(program *p)
         sheet_destroy(&p->vulkan, &p->sheet);
     }
     culv_vk_semaphore_destroy(&p->ready);
-    if (p->stream) (void)cu->StreamDestroy(p->stream);
-    if (p->module) (void)cu->ModuleUnload(p->module);
+    if (p->stream) (void)cu->cuStreamDestroy(p->stream);
+    if (p->module) (void)cu->cuModuleUnload(p->module);
     culv_vk_detach(&p->vk);
     interop_close_device(&p->device, cu, p->callers_context);
     vulkan_setup_destroy(&p->vulkan);
