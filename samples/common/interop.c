@@ -7,24 +7,24 @@
 #include "files.h"
 #include "report.h"
 
-bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
+bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
                          CUcontext *callers_context)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = v->candidate.driver;
     if (!culv_ok(culv_device_open_for_vulkan(vkGetInstanceProcAddr, v->instance, v->physical_device,
                                              &desc, device),
-                 "culv_device_open_for_vulkan") ||
-        !cuda_api_load(cu, *device))
+                 "culv_device_open_for_vulkan"))
         return false;
+    *cu = CULV_CUDA(*device);
     /* A sample works in Culvert's context from one thread: current once is current for good. */
-    return cuda_ok(cu, cu->CtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
-           cuda_ok(cu, cu->CtxSetCurrent(culv_device_context(*device)), "cuCtxSetCurrent");
+    return cuda_ok(*cu, (*cu)->cuCtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
+           cuda_ok(*cu, (*cu)->cuCtxSetCurrent(culv_device_context(*device)), "cuCtxSetCurrent");
 }
 
-void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context)
+void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUcontext callers_context)
 {
-    if (*device && cu->CtxSetCurrent) (void)cu->CtxSetCurrent(callers_context);
+    if (*device && cu) (void)cu->cuCtxSetCurrent(callers_context);
     culv_device_close(device);
 }
 

@@ -4,15 +4,15 @@
 #ifndef CULVERT_SAMPLES_INTEROP_H_
 #define CULVERT_SAMPLES_INTEROP_H_
 
-#include "cuda_api.h"
+#include "report.h"
 #include "vulkan_setup.h"
 
 /* Opens the CUDA device that is the Vulkan device, and makes its context current on this thread. */
-bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
+bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv_cuda_api **cu,
                          CUcontext *callers_context);
 /* Makes the caller's context current again. After a failure to open as well; *device may be
  * NULL. */
-void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context);
+void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUcontext callers_context);
 
 /* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
 bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);

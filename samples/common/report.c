@@ -67,3 +67,13 @@ void print_json_string(const char *text)
     }
     putchar('"');
 }
+
+bool cuda_ok(const culv_cuda_api *cu, CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS) return true;
+    const char *name = NULL, *text = NULL;
+    if (cu->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name) name = "CUresult";
+    if (cu->cuGetErrorString(result, &text) != CUDA_SUCCESS || !text) text = "no description";
+    report("%s: %s (%d): %s", what, name, (int)result, text);
+    return false;
+}

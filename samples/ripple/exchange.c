@@ -54,7 +54,7 @@ void exchange_destroy(exchange *e)
     for (uint32_t i = 0; i < EXCHANGE_MAX_BUFFERS; i++)
         vkDestroyImageView(e->vulkan->device, e->buffers[i].tint_view, NULL);
     e->path->destroy(e);
-    interop_close_device(&e->device, &e->cu, e->callers_context);
+    interop_close_device(&e->device, e->cu, e->callers_context);
     memset(e, 0, sizeof *e);
 }
 

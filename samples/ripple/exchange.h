@@ -14,7 +14,7 @@
 #ifndef RIPPLE_EXCHANGE_H_
 #define RIPPLE_EXCHANGE_H_
 
-#include "../common/cuda_api.h"
+#include "../common/report.h"
 #include "../common/vulkan_setup.h"
 
 #define EXCHANGE_MAX_BUFFERS CULV_RING_MAX_DEPTH
@@ -79,7 +79,7 @@ struct exchange {
     const exchange_path *path;
     const vulkan_setup *vulkan;
     culv_device *device; /* CUDA's side of the Vulkan device; either path finds it by Culvert */
-    cuda_api cu;
+    const culv_cuda_api *cu;
     CUcontext callers_context;
     VkExtent2D grid;
     VkDeviceSize cells_size, tint_size;

@@ -74,21 +74,21 @@ static bool record_up(exchange *e, staged_buffer *b)
 
 static bool create_cuda_side(exchange *e, staged_buffer *b, exchange_buffer *both)
 {
-    const cuda_api *cu = &e->cu;
+    const culv_cuda_api *cu = e->cu;
     CUDA_ARRAY3D_DESCRIPTOR texels = {.Width = e->grid.width,
                                       .Height = e->grid.height,
                                       .Format = CU_AD_FORMAT_UNSIGNED_INT8,
                                       .NumChannels = 4,
                                       .Flags = CUDA_ARRAY3D_SURFACE_LDST};
-    if (!cuda_ok(cu, cu->MemAlloc(&both->cuda_cells, (size_t)e->cells_size), "cuMemAlloc") ||
-        !cuda_ok(cu, cu->Array3DCreate(&b->tint, &texels), "cuArray3DCreate"))
+    if (!cuda_ok(cu, cu->cuMemAlloc(&both->cuda_cells, (size_t)e->cells_size), "cuMemAlloc") ||
+        !cuda_ok(cu, cu->cuArray3DCreate(&b->tint, &texels), "cuArray3DCreate"))
         return false;
     CUDA_RESOURCE_DESC surface = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = b->tint};
-    return cuda_ok(cu, cu->SurfObjectCreate(&both->cuda_tint, &surface), "cuSurfObjectCreate") &&
-           cuda_ok(cu, cu->EventCreate(&b->filled, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
-           cuda_ok(cu, cu->EventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING),
+    return cuda_ok(cu, cu->cuSurfObjectCreate(&both->cuda_tint, &surface), "cuSurfObjectCreate") &&
+           cuda_ok(cu, cu->cuEventCreate(&b->filled, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
+           cuda_ok(cu, cu->cuEventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING),
                    "cuEventCreate") &&
-           cuda_ok(cu, cu->EventCreate(&b->told, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+           cuda_ok(cu, cu->cuEventCreate(&b->told, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
 
 static bool create_vulkan_side(exchange *e, staged_buffer *b, exchange_buffer *both)
@@ -110,7 +110,7 @@ static bool create_buffer(exchange *e, staged *s, uint32_t i)
 {
     const vulkan_setup *v = e->vulkan;
     staged_buffer *b = &s->buffers[i];
-    if (!staging_create(v, &e->cu, e->cells_size + e->tint_size, &b->staging) ||
+    if (!staging_create(v, e->cu, e->cells_size + e->tint_size, &b->staging) ||
         !create_cuda_side(e, b, &e->buffers[i]) || !create_vulkan_side(e, b, &e->buffers[i]))
         return false;
     b->copied = (signal_request){.device = v->device, .semaphore = s->copied};
@@ -129,7 +129,7 @@ static bool create(exchange *e)
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = v->transfer_family};
     if (!s ||
-        !cuda_ok(&e->cu, e->cu.StreamCreate(&s->copies, CU_STREAM_NON_BLOCKING),
+        !cuda_ok(e->cu, e->cu->cuStreamCreate(&s->copies, CU_STREAM_NON_BLOCKING),
                  "cuStreamCreate") ||
         !vulkan_timeline_create(v, &s->copied) || !vulkan_timeline_create(v, &e->ready) ||
         !vulkan_timeline_create(v, &e->drawn) ||
@@ -146,19 +146,19 @@ static bool create(exchange *e)
 static void destroy(exchange *e)
 {
     const vulkan_setup *v = e->vulkan;
-    const cuda_api *cu = &e->cu;
+    const culv_cuda_api *cu = e->cu;
     staged *s = e->own;
     if (!s) return;
-    if (s->copies) (void)cu->StreamSynchronize(s->copies);
+    if (s->copies) (void)cu->cuStreamSynchronize(s->copies);
     (void)vkDeviceWaitIdle(v->device);
     for (uint32_t i = 0; i < e->num_buffers; i++) {
         staged_buffer *b = &s->buffers[i];
-        if (b->filled) (void)cu->EventDestroy(b->filled);
-        if (b->copied_down) (void)cu->EventDestroy(b->copied_down);
-        if (b->told) (void)cu->EventDestroy(b->told);
-        if (e->buffers[i].cuda_tint) (void)cu->SurfObjectDestroy(e->buffers[i].cuda_tint);
-        if (b->tint) (void)cu->ArrayDestroy(b->tint);
-        if (e->buffers[i].cuda_cells) (void)cu->MemFree(e->buffers[i].cuda_cells);
+        if (b->filled) (void)cu->cuEventDestroy(b->filled);
+        if (b->copied_down) (void)cu->cuEventDestroy(b->copied_down);
+        if (b->told) (void)cu->cuEventDestroy(b->told);
+        if (e->buffers[i].cuda_tint) (void)cu->cuSurfObjectDestroy(e->buffers[i].cuda_tint);
+        if (b->tint) (void)cu->cuArrayDestroy(b->tint);
+        if (e->buffers[i].cuda_cells) (void)cu->cuMemFree(e->buffers[i].cuda_cells);
         staging_destroy(v, cu, &b->staging);
         vulkan_buffer_destroy(v, &b->vulkan_cells);
         vulkan_image_destroy(v, &b->vulkan_tint);
@@ -167,7 +167,7 @@ static void destroy(exchange *e)
     vkDestroySemaphore(v->device, s->copied, NULL);
     vkDestroySemaphore(v->device, e->ready, NULL);
     vkDestroySemaphore(v->device, e->drawn, NULL);
-    if (s->copies) (void)cu->StreamDestroy(s->copies);
+    if (s->copies) (void)cu->cuStreamDestroy(s->copies);
     free(s);
 }
 
@@ -180,7 +180,7 @@ static staged_buffer *own_buffer(const exchange *e, uint64_t frame)
 static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     if (frame < e->num_buffers) return true;
-    return cuda_ok(&e->cu, e->cu.StreamWaitEvent(stream, own_buffer(e, frame)->copied_down, 0),
+    return cuda_ok(e->cu, e->cu->cuStreamWaitEvent(stream, own_buffer(e, frame)->copied_down, 0),
                    "cuStreamWaitEvent");
 }
 
@@ -197,18 +197,18 @@ static void CUDA_CB signal_from_host(void *user)
 
 static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
 {
-    const cuda_api *cu = &e->cu;
+    const culv_cuda_api *cu = e->cu;
     const staged *s = e->own;
     staged_buffer *b = own_buffer(e, frame);
-    if (!cuda_ok(cu, cu->EventRecord(b->filled, stream), "cuEventRecord") ||
-        !cuda_ok(cu, cu->StreamWaitEvent(s->copies, b->filled, 0), "cuStreamWaitEvent"))
+    if (!cuda_ok(cu, cu->cuEventRecord(b->filled, stream), "cuEventRecord") ||
+        !cuda_ok(cu, cu->cuStreamWaitEvent(s->copies, b->filled, 0), "cuStreamWaitEvent"))
         return false;
     /* CUDA cannot wait for Vulkan: the host does, for a copy that began before the GPU's present
      * frame. The event comes before the copy anyway; without it vkSignalSemaphore may still be
      * returning in its thread, where validation layers before 1.3.296 block themselves for ten
      * seconds (Vulkan-ValidationLayers pull 8519). */
     if (frame >= e->num_buffers) {
-        if (!cuda_ok(cu, cu->EventSynchronize(b->told), "cuEventSynchronize")) return false;
+        if (!cuda_ok(cu, cu->cuEventSynchronize(b->told), "cuEventSynchronize")) return false;
         uint64_t up_before = frame - e->num_buffers + 1;
         VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                     .semaphoreCount = 1,
@@ -226,14 +226,14 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
                           .Height = e->grid.height};
     b->copied.value = frame + 1;
     return cuda_ok(cu,
-                   cu->MemcpyDtoHAsync(b->staging.host, exchange_buffer_of(e, frame)->cuda_cells,
-                                       (size_t)e->cells_size, s->copies),
+                   cu->cuMemcpyDtoHAsync(b->staging.host, exchange_buffer_of(e, frame)->cuda_cells,
+                                         (size_t)e->cells_size, s->copies),
                    "cuMemcpyDtoHAsync") &&
-           cuda_ok(cu, cu->Memcpy2DAsync(&tint, s->copies), "cuMemcpy2DAsync") &&
-           cuda_ok(cu, cu->EventRecord(b->copied_down, s->copies), "cuEventRecord") &&
-           cuda_ok(cu, cu->LaunchHostFunc(s->copies, signal_from_host, &b->copied),
+           cuda_ok(cu, cu->cuMemcpy2DAsync(&tint, s->copies), "cuMemcpy2DAsync") &&
+           cuda_ok(cu, cu->cuEventRecord(b->copied_down, s->copies), "cuEventRecord") &&
+           cuda_ok(cu, cu->cuLaunchHostFunc(s->copies, signal_from_host, &b->copied),
                    "cuLaunchHostFunc") &&
-           cuda_ok(cu, cu->EventRecord(b->told, s->copies), "cuEventRecord");
+           cuda_ok(cu, cu->cuEventRecord(b->told, s->copies), "cuEventRecord");
 }
 
 static bool begin_drawing(exchange *e, uint64_t frame)
@@ -264,7 +264,7 @@ static bool begin_drawing(exchange *e, uint64_t frame)
 /* The host's signal of `copied` counts as submitted once it is made. */
 static bool before_present(exchange *e, uint64_t frame)
 {
-    return cuda_ok(&e->cu, e->cu.EventSynchronize(own_buffer(e, frame)->told),
+    return cuda_ok(e->cu, e->cu->cuEventSynchronize(own_buffer(e, frame)->told),
                    "cuEventSynchronize");
 }
 
@@ -272,7 +272,7 @@ static void unblock(exchange *e, uint64_t end)
 {
     const staged *s = e->own;
     if (!s || !s->copies) return;
-    (void)e->cu.StreamSynchronize(s->copies); /* it waits for nothing of Vulkan's */
+    (void)e->cu->cuStreamSynchronize(s->copies); /* it waits for nothing of Vulkan's */
     vulkan_signal_up_to(e->vulkan, s->copied, end + 1);
 }
 

@@ -25,7 +25,7 @@ enum { MARK_STEPS_BEGIN, MARK_STEPS_END, MARK_PUBLISH_BEGIN, MARK_PUBLISH_END, N
 
 struct solver {
     exchange *exchange;
-    const cuda_api *cu;
+    const culv_cuda_api *cu;
     scene scene;
     uint32_t steps_per_frame, frames_in_flight;
     float keep;       /* how much of its velocity a cell keeps in a step */
@@ -42,7 +42,7 @@ struct solver {
 
 static bool upload_scene(solver *s)
 {
-    const cuda_api *cu = s->cu;
+    const culv_cuda_api *cu = s->cu;
     size_t cells = (size_t)s->scene.width * s->scene.height;
     size_t bytes = cells * sizeof(float);
     float *host = malloc(bytes);
@@ -51,18 +51,18 @@ static bool upload_scene(solver *s)
         return false;
     }
     scene_fill_bottom(&s->scene, host);
-    bool done = cuda_ok(cu, cu->MemcpyHtoD(s->bottom, host, bytes), "cuMemcpyHtoD");
+    bool done = cuda_ok(cu, cu->cuMemcpyHtoD(s->bottom, host, bytes), "cuMemcpyHtoD");
     for (size_t i = 0; i < cells; i++)
         host[i] = SPEED2 * scene_relative_speed2(host[i]);
-    done = done && cuda_ok(cu, cu->MemcpyHtoD(s->speed2, host, bytes), "cuMemcpyHtoD");
+    done = done && cuda_ok(cu, cu->cuMemcpyHtoD(s->speed2, host, bytes), "cuMemcpyHtoD");
     free(host);
     const CUdeviceptr empty[] = {s->heights[0], s->heights[1], s->foam};
     for (int i = 0; i < 3; i++) {
-        done = done && cuda_ok(cu, cu->MemsetD8(empty[i], 0, bytes), "cuMemsetD8");
+        done = done && cuda_ok(cu, cu->cuMemsetD8(empty[i], 0, bytes), "cuMemsetD8");
     }
     /* These ran on the legacy stream, perhaps still do, and the solver's own stream does not wait
      * for that one. */
-    return done && cuda_ok(cu, cu->StreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
+    return done && cuda_ok(cu, cu->cuStreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
 }
 
 static bool load_kernels(solver *s)
@@ -77,18 +77,18 @@ static bool load_kernels(solver *s)
 
 static bool make_state(solver *s)
 {
-    const cuda_api *cu = s->cu;
+    const culv_cuda_api *cu = s->cu;
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
     CUdeviceptr *arrays[] = {&s->heights[0], &s->heights[1], &s->speed2, &s->bottom, &s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        if (!cuda_ok(cu, cu->MemAlloc(arrays[i], bytes), "cuMemAlloc")) return false;
+        if (!cuda_ok(cu, cu->cuMemAlloc(arrays[i], bytes), "cuMemAlloc")) return false;
     }
-    if (!cuda_ok(cu, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+    if (!cuda_ok(cu, cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     s->marks = calloc((size_t)s->frames_in_flight * NUM_MARKS, sizeof(CUevent));
     if (!s->marks) return false;
     for (uint32_t i = 0; i < s->frames_in_flight * NUM_MARKS; i++) {
-        if (!cuda_ok(cu, cu->EventCreate(&s->marks[i], CU_EVENT_DEFAULT), "cuEventCreate"))
+        if (!cuda_ok(cu, cu->cuEventCreate(&s->marks[i], CU_EVENT_DEFAULT), "cuEventCreate"))
             return false;
     }
     return true;
@@ -100,7 +100,7 @@ solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
     solver *s = calloc(1, sizeof *s);
     if (!s) return NULL;
     s->exchange = e;
-    s->cu = &e->cu;
+    s->cu = e->cu;
     s->scene = *basin;
     s->steps_per_frame = steps_per_frame;
     s->frames_in_flight = frames_in_flight;
@@ -116,26 +116,26 @@ solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
 void solver_destroy(solver *s)
 {
     if (!s) return;
-    const cuda_api *cu = s->cu;
-    if (s->stream) (void)cu->StreamSynchronize(s->stream);
+    const culv_cuda_api *cu = s->cu;
+    if (s->stream) (void)cu->cuStreamSynchronize(s->stream);
     for (uint32_t i = 0; s->marks && i < s->frames_in_flight * NUM_MARKS; i++) {
-        if (s->marks[i]) (void)cu->EventDestroy(s->marks[i]);
+        if (s->marks[i]) (void)cu->cuEventDestroy(s->marks[i]);
     }
     free(s->marks);
     culv_kernels_unload(&s->loaded);
-    if (s->stream) (void)cu->StreamDestroy(s->stream);
+    if (s->stream) (void)cu->cuStreamDestroy(s->stream);
     CUdeviceptr arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom, s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        if (arrays[i]) (void)cu->MemFree(arrays[i]);
+        if (arrays[i]) (void)cu->cuMemFree(arrays[i]);
     }
     free(s);
 }
 
 static bool launch(solver *s, CUfunction kernel, uint32_t width, uint32_t height, void **parameters)
 {
-    CUresult result = s->cu->LaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X,
-                                          (height + BLOCK_Y - 1) / BLOCK_Y, 1, BLOCK_X, BLOCK_Y, 1,
-                                          0, s->stream, parameters, NULL);
+    CUresult result = s->cu->cuLaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X,
+                                            (height + BLOCK_Y - 1) / BLOCK_Y, 1, BLOCK_X, BLOCK_Y,
+                                            1, 0, s->stream, parameters, NULL);
     return cuda_ok(s->cu, result, "cuLaunchKernel");
 }
 
@@ -204,7 +204,7 @@ static bool launch_publish(solver *s, exchange_buffer *to)
 static bool mark(solver *s, uint64_t frame, int which)
 {
     CUevent event = s->marks[(frame % s->frames_in_flight) * NUM_MARKS + (uint64_t)which];
-    return cuda_ok(s->cu, s->cu->EventRecord(event, s->stream), "cuEventRecord");
+    return cuda_ok(s->cu, s->cu->cuEventRecord(event, s->stream), "cuEventRecord");
 }
 
 bool solver_frame(solver *s, uint64_t frame, bool paused)
@@ -234,11 +234,11 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
     const CUevent *marks = &s->marks[(frame % s->frames_in_flight) * NUM_MARKS];
     float steps = 0.0f, publish = 0.0f;
     if (!cuda_ok(s->cu,
-                 s->cu->EventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
+                 s->cu->cuEventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
                  "cuEventElapsedTime") ||
         !cuda_ok(
             s->cu,
-            s->cu->EventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
+            s->cu->cuEventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
             "cuEventElapsedTime"))
         return false;
     *milliseconds = steps + publish;
@@ -247,11 +247,12 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 
 bool solver_finish(solver *s)
 {
-    return cuda_ok(s->cu, s->cu->StreamSynchronize(s->stream), "cuStreamSynchronize");
+    return cuda_ok(s->cu, s->cu->cuStreamSynchronize(s->stream), "cuStreamSynchronize");
 }
 
 bool solver_read_heights(solver *s, float *heights)
 {
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
-    return cuda_ok(s->cu, s->cu->MemcpyDtoH(heights, s->heights[s->newest], bytes), "cuMemcpyDtoH");
+    return cuda_ok(s->cu, s->cu->cuMemcpyDtoH(heights, s->heights[s->newest], bytes),
+                   "cuMemcpyDtoH");
 }

@@ -71,7 +71,7 @@ static bool map_memory(const vulkan_setup *v, VkDeviceSize size, staging *s)
     return made;
 }
 
-bool staging_create(const vulkan_setup *v, const cuda_api *cu, VkDeviceSize size, staging *out)
+bool staging_create(const vulkan_setup *v, const culv_cuda_api *cu, VkDeviceSize size, staging *out)
 {
     memset(out, 0, sizeof *out);
     bool made = v->host_pointer_alignment && import_pages(v, size, out);
@@ -80,16 +80,16 @@ bool staging_create(const vulkan_setup *v, const cuda_api *cu, VkDeviceSize size
         made = map_memory(v, size, out);
     }
     if (!made) return false;
-    out->pinned = cu->MemHostRegister(out->host, (size_t)size, 0) == CUDA_SUCCESS;
+    out->pinned = cu->cuMemHostRegister(out->host, (size_t)size, 0) == CUDA_SUCCESS;
     if (!out->pinned)
         report(
             "note: CUDA does not pin the staging memory; its driver copies to it by a detour of its own");
     return true;
 }
 
-void staging_destroy(const vulkan_setup *v, const cuda_api *cu, staging *s)
+void staging_destroy(const vulkan_setup *v, const culv_cuda_api *cu, staging *s)
 {
-    if (s->pinned) (void)cu->MemHostUnregister(s->host);
+    if (s->pinned) (void)cu->cuMemHostUnregister(s->host);
     vkDestroyBuffer(v->device, s->buffer, NULL);
     vkFreeMemory(v->device, s->memory, NULL);
     free(s->pages);

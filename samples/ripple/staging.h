@@ -3,7 +3,7 @@
 #ifndef RIPPLE_STAGING_H_
 #define RIPPLE_STAGING_H_
 
-#include "../common/cuda_api.h"
+#include "../common/report.h"
 #include "../common/vulkan_setup.h"
 
 typedef struct staging {
@@ -15,8 +15,9 @@ typedef struct staging {
 } staging;
 
 /* False, with a message, on failure; destroy it either way. */
-bool staging_create(const vulkan_setup *v, const cuda_api *cu, VkDeviceSize size, staging *out);
+bool staging_create(const vulkan_setup *v, const culv_cuda_api *cu, VkDeviceSize size,
+                    staging *out);
 /* After all copies. */
-void staging_destroy(const vulkan_setup *v, const cuda_api *cu, staging *s);
+void staging_destroy(const vulkan_setup *v, const culv_cuda_api *cu, staging *s);
 
 #endif

@@ -23,7 +23,7 @@ typedef struct program {
     culv_device *device;
     culv_vk_device *vk;
     culv_vk_semaphore *ready; /* CUDA has written */
-    cuda_api cu;
+    const culv_cuda_api *cu;
     CUcontext callers_context;
     culv_kernels *loaded;
     CUfunction kernels[NUM_KERNELS]; /* by resource_kind */
@@ -89,9 +89,9 @@ static bool open_cuda(program *p)
         [SURFACE_LAYERED] = "suballocator_layered", [SURFACE_3D] = "suballocator_3d",
         [SURFACE_CUBE] = "suballocator_cube",
     };
-    const cuda_api *cu = &p->cu;
+    const culv_cuda_api *cu = p->cu;
     if (!interop_load_kernels(p->device, "suballocator", &p->loaded) ||
-        !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+        !cuda_ok(cu, cu->cuStreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < NUM_KERNELS; i++) {
         if (!interop_kernel(p->loaded, names[i], &p->kernels[i])) return false;
@@ -160,9 +160,10 @@ static bool launch(program *p, const resource *r, int number)
     int w = (int)width, h = (int)height;
     void *params[] = {
         r->cuda_image ? (void *)&surface : (void *)&pointer, &w, &h, &layer, &number, &bgra};
-    return cuda_ok(&p->cu,
-                   p->cu.LaunchKernel(p->kernels[plan->kind], (width + 15) / 16, (height + 15) / 16,
-                                      1, 16, 16, 1, 0, p->stream, params, NULL),
+    return cuda_ok(p->cu,
+                   p->cu->cuLaunchKernel(p->kernels[plan->kind], (width + 15) / 16,
+                                         (height + 15) / 16, 1, 16, 16, 1, 0, p->stream, params,
+                                         NULL),
                    "cuLaunchKernel");
 }
 
@@ -203,8 +204,8 @@ static void print(const program *p)
 
 static void tear_down(program *p)
 {
-    const cuda_api *cu = &p->cu;
-    if (p->stream) (void)cu->StreamSynchronize(p->stream);
+    const culv_cuda_api *cu = p->cu;
+    if (p->stream) (void)cu->cuStreamSynchronize(p->stream);
     if (p->vulkan.device) {
         (void)vkDeviceWaitIdle(p->vulkan.device);
         for (int i = 0; i < NUM_RESOURCES; i++)
@@ -213,7 +214,7 @@ static void tear_down(program *p)
         sheet_destroy(&p->vulkan, &p->sheet);
     }
     culv_vk_semaphore_destroy(&p->ready);
-    if (p->stream) (void)cu->StreamDestroy(p->stream);
+    if (p->stream) (void)cu->cuStreamDestroy(p->stream);
     culv_kernels_unload(&p->loaded);
     culv_vk_detach(&p->vk);
     interop_close_device(&p->device, cu, p->callers_context);

@@ -13,7 +13,7 @@
 
 typedef struct check {
     particles *p;
-    const cuda_api *cu;
+    const culv_cuda_api *cu;
     vulkan_buffer by_vulkan;
     particle *by_cuda;
     uint64_t checksum;
@@ -38,7 +38,7 @@ static bool read_vulkan(check *c, const culv_vk_vector_buffer *part, uint64_t fi
 static bool read_cuda(check *c, uint64_t first, uint32_t count)
 {
     CUdeviceptr from = culv_vector_pointer(c->p->vector) + first * sizeof(particle);
-    return cuda_ok(c->cu, c->cu->MemcpyDtoH(c->by_cuda, from, count * sizeof(particle)),
+    return cuda_ok(c->cu, c->cu->cuMemcpyDtoH(c->by_cuda, from, count * sizeof(particle)),
                    "cuMemcpyDtoH");
 }
 
@@ -78,7 +78,7 @@ static bool check_piece(check *c, const culv_vk_vector_buffer *part, uint64_t fi
     return true;
 }
 
-bool check_particles(particles *p, const cuda_api *cu, uint64_t *checksum)
+bool check_particles(particles *p, const culv_cuda_api *cu, uint64_t *checksum)
 {
     check c = {.p = p, .cu = cu, .checksum = UINT64_C(0xcbf29ce484222325)};
     uint32_t piece = p->count < PIECE ? (uint32_t)p->count : PIECE;

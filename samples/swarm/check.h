@@ -9,6 +9,6 @@
 /* Copies all particles to the host by Vulkan's buffers and by CUDA's address, and compares.
  * *checksum is of Vulkan's bytes. Both sides are done. False, with a message, when something is
  * wrong. */
-bool check_particles(particles *p, const cuda_api *cu, uint64_t *checksum);
+bool check_particles(particles *p, const culv_cuda_api *cu, uint64_t *checksum);
 
 #endif

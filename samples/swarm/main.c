@@ -205,8 +205,8 @@ int main(int argc, char **argv)
         free(p);
         return status;
     }
-    bool fine = set_up(p) && run(p) &&
-                check_particles(&p->particles, &p->solver.cu, &p->checksum) && print_result(p);
+    bool fine = set_up(p) && run(p) && check_particles(&p->particles, p->solver.cu, &p->checksum) &&
+                print_result(p);
     tear_down(p);
     if (p->vulkan.num_messages) {
         report("validation: %u messages", p->vulkan.num_messages);

@@ -9,7 +9,7 @@ enum { SOLVER_FRAMES_IN_FLIGHT = 2 };
 
 typedef struct solver {
     culv_device *device;
-    cuda_api cu;
+    const culv_cuda_api *cu;
     CUcontext callers_context;
     CUstream stream;
     culv_kernels *loaded;

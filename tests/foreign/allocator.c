@@ -186,20 +186,20 @@ static void count_wrong(app *a, const block *b)
     CUdeviceptr wrong;
     unsigned count = 0;
 
-    CU(a->cu.MemAlloc(&wrong, sizeof count));
+    CU(a->cu->cuMemAlloc(&wrong, sizeof count));
     for (int i = 0; i < PIECES; i++) {
         CUdeviceptr from = culv_buffer_pointer(b->pieces[i].shared);
         unsigned long long first = 0, size = b->pieces[i].size;
         uint32_t seed = 100 + (uint32_t)i;
         void *arguments[] = {&from, &first, &size, &seed, &wrong};
 
-        CU(a->cu.MemsetD8Async(wrong, 0, sizeof count, a->stream));
+        CU(a->cu->cuMemsetD8Async(wrong, 0, sizeof count, a->stream));
         app_launch(a, "foreign_count_wrong", (unsigned)size, 1, arguments);
-        CU(a->cu.MemcpyDtoHAsync(&count, wrong, sizeof count, a->stream));
-        CU(a->cu.StreamSynchronize(a->stream));
+        CU(a->cu->cuMemcpyDtoHAsync(&count, wrong, sizeof count, a->stream));
+        CU(a->cu->cuStreamSynchronize(a->stream));
         if (count != 0) FAIL("piece %d of %llu bytes: CUDA reads %u wrong", i, size, count);
     }
-    CU(a->cu.MemFree(wrong));
+    CU(a->cu->cuMemFree(wrong));
 }
 
 static void use_block(bool shared)

@@ -196,17 +196,12 @@ static void load_cuda(app *a)
 {
     char path[TEST_PATH_MAX];
 
-#define APP_LOAD(name, version)                                                                    \
-    a->cu.name =                                                                                   \
-        (PFN_cu##name##_v##version)culv_device_cuda_proc(a->culvert, "cu" #name, version);         \
-    REQUIRE(a->cu.name);
-    APP_CUDA_PROCS(APP_LOAD)
-#undef APP_LOAD
-    CU(a->cu.CtxSetCurrent(culv_device_context(a->culvert)));
-    CU(a->cu.StreamCreate(&a->stream, CU_STREAM_NON_BLOCKING));
-    CU(a->cu.ModuleLoad(&a->module,
-                        test_path(path, a->caps.is_software ? "share/culvert/foreign.soft.so"
-                                                            : "share/culvert/foreign.fatbin")));
+    a->cu = CULV_CUDA(a->culvert);
+    CU(a->cu->cuCtxSetCurrent(culv_device_context(a->culvert)));
+    CU(a->cu->cuStreamCreate(&a->stream, CU_STREAM_NON_BLOCKING));
+    CU(a->cu->cuModuleLoad(&a->module,
+                           test_path(path, a->caps.is_software ? "share/culvert/foreign.soft.so"
+                                                               : "share/culvert/foreign.fatbin")));
 }
 
 void app_attach(app *a)
@@ -244,9 +239,9 @@ void app_detach(app *a)
 {
     culv_device_counts counts = culv_device_counts_init();
 
-    CU(a->cu.StreamSynchronize(a->stream));
-    CU(a->cu.StreamDestroy(a->stream));
-    CU(a->cu.ModuleUnload(a->module));
+    CU(a->cu->cuStreamSynchronize(a->stream));
+    CU(a->cu->cuStreamDestroy(a->stream));
+    CU(a->cu->cuModuleUnload(a->module));
     vkDestroyCommandPool(a->device, a->pool, NULL);
     culv_vk_detach(&a->vk);
     CULV(culv_device_get_counts(a->culvert, &counts));
@@ -286,8 +281,8 @@ void app_launch(app *a, const char *kernel, unsigned width, unsigned height, voi
     const unsigned block_height = height > 1 ? 8 : 1, block_width = height > 1 ? 32 : 256;
     CUfunction function;
 
-    CU(a->cu.ModuleGetFunction(&function, a->module, kernel));
-    CU(a->cu.LaunchKernel(function, (width + block_width - 1) / block_width,
-                          (height + block_height - 1) / block_height, 1, block_width, block_height,
-                          1, 0, a->stream, arguments, NULL));
+    CU(a->cu->cuModuleGetFunction(&function, a->module, kernel));
+    CU(a->cu->cuLaunchKernel(function, (width + block_width - 1) / block_width,
+                             (height + block_height - 1) / block_height, 1, block_width,
+                             block_height, 1, 0, a->stream, arguments, NULL));
 }

@@ -258,7 +258,7 @@ static void blur(void)
             check_level(after.data, i);
     }
 
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     app_host_destroy(&a, &before);
     app_host_destroy(&a, &after);
     culv_vk_semaphore_destroy(&sync);
@@ -301,7 +301,7 @@ static void linear(void)
     make_source(&a, &s);
     CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
     app_host_create(&a, TEXELS * 4, &before);
-    CU(a.cu.MemAlloc(&out, TEXELS * 4 * sizeof *after));
+    CU(a.cu->cuMemAlloc(&out, TEXELS * 4 * sizeof *after));
     app_fill_host(before.data, 0, TEXELS * 4, 77);
     upload(&a, s.image, &before, true,
            &(app_sync){.signal = culv_vk_semaphore_handle(sync), .signal_value = 1});
@@ -310,12 +310,12 @@ static void linear(void)
     sampler.filter = CULV_TEXTURE_FILTER_LINEAR;
     CULV(culv_image_get_texture(s.shared, &sampler, &texture));
     launch_image(&a, "foreign_between", texture, out, APP_WIDTH, APP_HEIGHT);
-    CU(a.cu.MemcpyDtoHAsync(after, out, TEXELS * 4 * sizeof *after, a.stream));
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuMemcpyDtoHAsync(after, out, TEXELS * 4 * sizeof *after, a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     check_between(before.data, after);
 
     free(after);
-    CU(a.cu.MemFree(out));
+    CU(a.cu->cuMemFree(out));
     app_host_destroy(&a, &before);
     culv_vk_semaphore_destroy(&sync);
     destroy_source(&a, &s);

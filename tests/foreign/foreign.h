@@ -9,38 +9,12 @@
 
 #include <volk.h>
 
+#include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
 
 #include "bytes.h"
 #include "harness.h"
-
-#include <cuda.h>
-#include <cudaTypedefs.h>
-
-/* The CUDA driver API: name without "cu", and the version whose form is wanted. */
-#define APP_CUDA_PROCS(X)                                                                          \
-    X(CtxSetCurrent, 4000)                                                                         \
-    X(StreamCreate, 2000)                                                                          \
-    X(StreamDestroy, 4000)                                                                         \
-    X(StreamSynchronize, 2000)                                                                     \
-    X(ModuleLoad, 2000)                                                                            \
-    X(ModuleUnload, 2000)                                                                          \
-    X(ModuleGetFunction, 2000)                                                                     \
-    X(LaunchKernel, 4000)                                                                          \
-    X(MemAlloc, 3020)                                                                              \
-    X(MemFree, 3020)                                                                               \
-    X(MemcpyHtoD, 3020)                                                                            \
-    X(MemcpyDtoH, 3020)                                                                            \
-    X(MemcpyDtoHAsync, 3020)                                                                       \
-    X(MemsetD8Async, 3020)                                                                         \
-    X(GetErrorName, 6000)
-
-typedef struct app_cuda {
-#define APP_FIELD(name, version) PFN_cu##name##_v##version name;
-    APP_CUDA_PROCS(APP_FIELD)
-#undef APP_FIELD
-} app_cuda;
 
 typedef struct app {
     VkInstance instance;
@@ -57,7 +31,7 @@ typedef struct app {
     culv_device *culvert;
     culv_vk_device *vk;
     culv_device_caps caps;
-    app_cuda cu;
+    const culv_cuda_api *cu;
     CUstream stream;
     CUmodule module;
 } app;

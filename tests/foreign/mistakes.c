@@ -151,7 +151,7 @@ static void order_of_signals(void)
     culv_semaphore *half = timeline;
     culv_semaphore_destroy(&half); /* it is not the caller's: nothing happens */
     REQUIRE(half == timeline);
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     culv_vk_semaphore_destroy(&sync);
     app_close(&a);
 }
@@ -190,7 +190,7 @@ static void order_of_frames(void)
     CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a.stream, &frame));
     TOLD("nothing was read", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a.stream, 0, &frame),
          TIMEOUT, RING_FULL, "consumer");
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     culv_vk_ring_destroy(&ring);
     app_close(&a);
 }

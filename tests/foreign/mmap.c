@@ -135,7 +135,7 @@ static void pi(void)
     const double estimate = 4.0 * in / ((double)POINTS * rounds);
     if (!(estimate > 3.12 && estimate < 3.16)) FAIL("pi is %f", estimate);
 
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     culv_vk_semaphore_destroy(&sync);
     app_host_destroy(&a, &host_points);
     app_host_destroy(&a, &host_inside);
@@ -168,8 +168,8 @@ static void one_size(app *a, uint64_t size, unsigned steps)
     app_fill_host(host.data, 0, size, 6);
     write_both(a, &b, &host, &to_2);
     CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a->stream, 2));
-    CU(a->cu.MemcpyDtoHAsync(copy, culv_vmm_range_pointer(b.range) + b.offset, size, a->stream));
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuMemcpyDtoHAsync(copy, culv_vmm_range_pointer(b.range) + b.offset, size, a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     app_require_bytes("what Vulkan wrote", copy, 0, size, 6);
 
     free(copy);

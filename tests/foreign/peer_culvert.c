@@ -4,17 +4,14 @@
 
 #include "bytes.h"
 
+#include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static culv_device *device;
-static PFN_cuMemcpyHtoD_v3020 copy_to;
-static PFN_cuMemcpyDtoH_v3020 copy_from;
 
 static bool fine(culv_result result, const char *call, char why[256])
 {
@@ -34,7 +31,6 @@ static bool cuda(CUresult result, const char *call, char why[256])
 static bool culvert_open(const char *name, const char *uuid, char why[256])
 {
     culv_device_desc d = culv_device_desc_init();
-    PFN_cuCtxSetCurrent_v4000 set_current;
     culv_uuid id;
 
     for (int i = 0; i < 16; i++) {
@@ -49,17 +45,16 @@ static bool culvert_open(const char *name, const char *uuid, char why[256])
         if (!FINE(culv_soft_enable())) return false;
     }
     if (!FINE(culv_device_open_by_uuid(&id, &d, &device))) return false;
-    set_current = (PFN_cuCtxSetCurrent_v4000)culv_device_cuda_proc(device, "cuCtxSetCurrent", 4000);
-    copy_to = (PFN_cuMemcpyHtoD_v3020)culv_device_cuda_proc(device, "cuMemcpyHtoD", 3020);
-    copy_from = (PFN_cuMemcpyDtoH_v3020)culv_device_cuda_proc(device, "cuMemcpyDtoH", 3020);
-    return CUDA(set_current(culv_device_context(device)));
+    return CUDA(CULV_CUDA(device)->cuCtxSetCurrent(culv_device_context(device)));
 }
 
 static bool turn(CUdeviceptr at, uint64_t bytes, uint32_t seed, char why[256])
 {
     unsigned char *copy = malloc(bytes);
-    bool ok = copy && CUDA(copy_from(copy, at, bytes)) && peer_turn(copy, bytes, seed, why) &&
-              CUDA(copy_to(at, copy, bytes)) && CUDA(copy_from(copy, at, bytes));
+    bool ok = copy && CUDA(CULV_CUDA(device)->cuMemcpyDtoH(copy, at, bytes)) &&
+              peer_turn(copy, bytes, seed, why) &&
+              CUDA(CULV_CUDA(device)->cuMemcpyHtoD(at, copy, bytes)) &&
+              CUDA(CULV_CUDA(device)->cuMemcpyDtoH(copy, at, bytes));
 
     free(copy);
     return ok;
@@ -126,8 +121,8 @@ static bool culvert_make(uint64_t bytes, uint32_t seed, int *fd, uint64_t *size,
     bool ok =
         data && FINE(culv_vmm_allocation_create(device, &d, &memory)) &&
         FINE(culv_vmm_allocation_get_info(memory, &info)) && map(memory, info.size, &range, why) &&
-        CUDA(copy_to(culv_vmm_range_pointer(range), data, bytes)) &&
-        CUDA(copy_from(data, culv_vmm_range_pointer(range), bytes)) &&
+        CUDA(CULV_CUDA(device)->cuMemcpyHtoD(culv_vmm_range_pointer(range), data, bytes)) &&
+        CUDA(CULV_CUDA(device)->cuMemcpyDtoH(data, culv_vmm_range_pointer(range), bytes)) &&
         FINE(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle)) && unmap(&range, why);
     if (ok) {
         *fd = handle.value.fd;

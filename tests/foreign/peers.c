@@ -26,7 +26,7 @@ static const char *driver_library(app *a)
     Dl_info where;
     void *address;
 
-    memcpy(&address, &a->cu.MemAlloc, sizeof address);
+    memcpy(&address, &a->cu->cuMemAlloc, sizeof address);
     REQUIRE(dladdr(address, &where) != 0);
     return where.dli_fname;
 }
@@ -138,7 +138,7 @@ static void send_vmm(app *a, peer *p, uint64_t bytes)
     CULV(culv_vmm_allocation_get_info(memory, &info));
     map(a, memory, info.size, &range);
     app_fill(a, culv_vmm_range_pointer(range), 0, bytes, 21);
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     CULV(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
     ask(p, &(wire_message){.what = WIRE_VMM, .seed = 21, .bytes = bytes, .size = info.size},
         handle.value.fd, &reply, &none);
@@ -182,12 +182,12 @@ static void receive_vmm(app *a, peer *p, uint64_t bytes)
     d.size = reply.size;
     CULV(culv_vmm_import_take(a->culvert, &d, &memory)); /* and the fd with it */
     map(a, memory, reply.size, &range);
-    CU(a->cu.MemcpyDtoHAsync(copy, culv_vmm_range_pointer(range), bytes, a->stream));
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuMemcpyDtoHAsync(copy, culv_vmm_range_pointer(range), bytes, a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     app_require_bytes("what CUDA reads of the peer's memory", copy, 0, bytes, 31);
 
     app_fill(a, culv_vmm_range_pointer(range), 0, bytes, 32);
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     read_buffer(a, buffer, bytes, 32, "what CUDA wrote to the peer's memory");
 
     free(copy);

@@ -230,7 +230,7 @@ static void texture(void)
     tex = make_texture(&p);
     map_texture(&p, tex, &image, &shared);
     CULV(culv_vk_semaphore_create(a->vk, NULL, &sync));
-    CU(a->cu.MemAlloc(&copy, TEXELS * 4));
+    CU(a->cu->cuMemAlloc(&copy, TEXELS * 4));
     const VkSemaphore timeline = culv_vk_semaphore_handle(sync);
     transfer.tex = tex;
 
@@ -244,10 +244,10 @@ static void texture(void)
 
         CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a->stream, turn + 2));
         use_surface(a, "foreign_fetch", shared, copy, 0);
-        CU(a->cu.MemcpyDtoHAsync(bytes, copy, TEXELS * 4, a->stream));
+        CU(a->cu->cuMemcpyDtoHAsync(bytes, copy, TEXELS * 4, a->stream));
         use_surface(a, "foreign_paint", shared, 0, 60 + n);
         CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a->stream, turn + 3));
-        CU(a->cu.StreamSynchronize(a->stream));
+        CU(a->cu->cuStreamSynchronize(a->stream));
         app_require_bytes("what CUDA reads of libplacebo's texture", bytes, 0, TEXELS * 4, 50 + n);
 
         hand_over(&p, image, CULV_VK_ACQUIRE, &(app_sync){timeline, turn + 3, timeline, turn + 4});
@@ -259,7 +259,7 @@ static void texture(void)
 
     free(bytes);
     pl_gpu_finish(p.vulkan->gpu);
-    CU(a->cu.MemFree(copy));
+    CU(a->cu->cuMemFree(copy));
     culv_image_unmap(&shared);
     pl_tex_destroy(p.vulkan->gpu, &tex);
     culv_vk_semaphore_destroy(&sync);
@@ -299,9 +299,9 @@ static void one_buffer(placebo *p, uint64_t size)
     REQUIRE(pl_buf_export(gpu, buffer));
     pl_gpu_finish(gpu);
     memset(bytes, 0, size);
-    CU(a->cu.MemcpyDtoHAsync(bytes, culv_buffer_pointer(shared), size, a->stream));
+    CU(a->cu->cuMemcpyDtoHAsync(bytes, culv_buffer_pointer(shared), size, a->stream));
     app_fill(a, culv_buffer_pointer(shared), 0, size, 71);
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     app_require_bytes("what CUDA reads of libplacebo's buffer", bytes, 0, size, 70);
     REQUIRE(pl_buf_read(gpu, buffer, 0, bytes, size));
     app_require_bytes("what libplacebo reads of CUDA's", bytes, 0, size, 71);

@@ -25,7 +25,7 @@ static void *produce(void *user)
     flow *f = user;
     culv_ring *core = culv_vk_ring_core(f->ring);
 
-    CU(f->a->cu.CtxSetCurrent(culv_device_context(f->a->culvert)));
+    CU(f->a->cu->cuCtxSetCurrent(culv_device_context(f->a->culvert)));
     for (uint64_t n = 0; n < f->frames; n++) {
         culv_ring_frame frame;
 
@@ -35,7 +35,7 @@ static void *produce(void *user)
         CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, f->a->stream, &frame));
     }
     CULV(culv_ring_flush_on(core, CULV_RING_PRODUCER, f->a->stream));
-    CU(f->a->cu.StreamSynchronize(f->a->stream));
+    CU(f->a->cu->cuStreamSynchronize(f->a->stream));
     return NULL;
 }
 

@@ -122,7 +122,7 @@ static void finish_frames(app *a, const vertices *v, const VkCommandBuffer *comm
         app_finish(a, commands[n], fences[n]);
         check_frame(v, n);
     }
-    CU(a->cu.StreamSynchronize(a->stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
 }
 
 /* One timeline for both directions, as in the README. The host waits for no frame. */

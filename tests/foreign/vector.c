@@ -99,7 +99,7 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
         CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, turn + 3));
     }
 
-    CU(a.cu.StreamSynchronize(a.stream));
+    CU(a.cu->cuStreamSynchronize(a.stream));
     for (int i = 0; i < 2; i++)
         app_host_destroy(&a, &hosts[i]);
     culv_vk_semaphore_destroy(&sync);
@@ -174,8 +174,9 @@ static void moves(void)
     REQUIRE_EQ(old != culv_vector_pointer(vector), count > 0);
 
     for (int i = 0; i < 2; i++) {
-        CU(a.cu.MemcpyDtoHAsync(copy, i == 0 ? old : culv_vector_pointer(vector), first, a.stream));
-        CU(a.cu.StreamSynchronize(a.stream));
+        CU(a.cu->cuMemcpyDtoHAsync(copy, i == 0 ? old : culv_vector_pointer(vector), first,
+                                   a.stream));
+        CU(a.cu->cuStreamSynchronize(a.stream));
         app_require_bytes(i == 0 ? "at the old address" : "at the new one", copy, 0, first, 3);
     }
     if (count > 0) CULV(culv_vector_retire(vector, old, a.stream));

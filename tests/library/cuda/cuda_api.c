@@ -2,6 +2,8 @@
 /* The table of the driver's functions. */
 #include "library.h"
 
+#include "cuda_api_12.h"
+
 #include <culvert/cuda_api.h>
 
 #include <pthread.h>
@@ -87,6 +89,17 @@ static void every_entry(void)
     for (size_t at = sizeof *api; at < CULV_CUDA_API_ROOM; at++)
         REQUIRE_EQ(room[at], 0);
     lib_close(&w);
+}
+
+/* The layout is the same for every cuda.h; only names and types differ. */
+static void older_header(void)
+{
+    const cuda_api_places old = cuda_api_places_12();
+    REQUIRE_EQ(old.size, sizeof(culv_cuda_api));
+    REQUIRE_EQ(old.first_form, offsetof(culv_cuda_api, cuMemAdvise_v8000));
+    REQUIRE_EQ(old.second_form, offsetof(culv_cuda_api, cuMemAdvise));
+    REQUIRE_EQ(old.unknown, offsetof(culv_cuda_api, cuMulticastCreate));
+    REQUIRE_EQ(old.last, offsetof(culv_cuda_api, cuGraphicsUnmapResources));
 }
 
 /* Memory is allocated, set, copied and freed by the table alone. */
@@ -217,6 +230,7 @@ static void threads(void)
 extern const test_case cuda_api_cases[];
 const test_case cuda_api_cases[] = {
     {.name = "cuda_api.every_entry", .run = every_entry, .smoke = true},
+    {.name = "cuda_api.older_header", .run = older_header},
     {.name = "cuda_api.bytes_come_back", .run = bytes_come_back},
     {.name = "cuda_api.misused", .run = misused},
     {.name = "cuda_api.older_driver", .run = older_driver, .own = true},
