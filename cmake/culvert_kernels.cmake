@@ -4,6 +4,7 @@
 # Include this file in the directory that calls the function: languages are enabled by directory. With an installed
 # Culvert that is find_package(culvert COMPONENTS kernels). docs/kernels.md has the whole way.
 include_guard(DIRECTORY)
+cmake_policy(VERSION 3.22...3.25) # CMP0119: a .cu source is compiled as the language that is set for it
 
 include(${CMAKE_CURRENT_LIST_DIR}/culvert_cuda.cmake)
 if(NOT DEFINED CULVERT_SOFT)

@@ -79,6 +79,8 @@ void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
 /* Whether there is a file at that path, loadable or not. */
 bool culvi_module_exists(const char *path);
+/* Reads the first bytes of a file, up to `size`. Returns 0, or errno. */
+int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size);
 /* The absolute directory of the library (or program) that contains this code, without a trailing
  * slash. False when it is unknown or cannot be trusted. */
 bool culvi_module_self_dir(char *out, size_t size);

@@ -3,6 +3,8 @@
 #include "base/platform.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,6 +44,28 @@ bool culvi_module_exists(const char *path)
 void culvi_module_close(void *module)
 {
     dlclose(module);
+}
+
+int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    int error = 0;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, (char *)out + done, size - done);
+        if (got > 0) {
+            done += (size_t)got;
+        } else if (got == 0) {
+            break;
+        } else if (errno != EINTR) {
+            error = errno; /* of a directory, for one */
+            break;
+        }
+    }
+    (void)close(fd);
+    *out_size = done;
+    return error;
 }
 
 /* dladdr() names the program by argv[0], which whoever starts it chooses. */

@@ -2,6 +2,9 @@
 /* Shared libraries, Windows half. */
 #include "base/platform.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <io.h>
 #include <stdio.h>
 #include <string.h>
 #include <windows.h>
@@ -43,6 +46,17 @@ void culvi_module_close(void *module)
 {
     /* CUDA drivers keep threads and cannot be unloaded safely. */
     (void)module;
+}
+
+int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size)
+{
+    int fd = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+    if (fd < 0) return errno;
+    int error = 0, got = _read(fd, out, (unsigned)size);
+    if (got < 0) error = errno;
+    (void)_close(fd);
+    *out_size = got > 0 ? (size_t)got : 0;
+    return error;
 }
 
 bool culvi_module_self_dir(char *out, size_t size)

@@ -3,10 +3,10 @@
 #include "core/kernel.h"
 
 #include "base/alloc.h"
+#include "base/platform.h"
 #include "cuda/context.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";
@@ -22,11 +22,8 @@ static bool has_ptx(const char *text, size_t size)
 culvi_kernel_file culvi_kernel_file_kind(const char *path)
 {
     unsigned char head[2048];
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return CULVI_FILE_MISSING;
-    const size_t size = fread(head, 1, sizeof head, file);
-    const int error = ferror(file) ? errno : 0; /* of a directory, for one */
-    (void)fclose(file);
+    size_t size = 0;
+    const int error = culvi_file_head(path, head, sizeof head, &size);
     if (error != 0) {
         errno = error;
         return CULVI_FILE_MISSING;
@@ -67,7 +64,7 @@ static culv_result fail_missing(const culv_device *device, const char *path, con
                 : "; the .soft.so beside it is for the software twin, but this device is NVIDIA's: "
                   "build where nvcc is (culvert_add_kernels(), or culvert-kernels --fatbin)";
     return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                             CULV_NATIVE_OS, error, "fopen", "'%s' cannot be read: %s%s", path,
+                             CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s%s", path,
                              strerror(error), more);
 }
 
