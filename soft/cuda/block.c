@@ -139,7 +139,7 @@ static const culv_soft_place *place(void)
 static void *shared(void)
 {
     struct team *t = team;
-    return t->shared_end - (t->grid->shared_bytes + 15u) / 16u * 16u;
+    return t->shared_end - ((size_t)t->grid->shared_bytes + 15) / 16 * 16;
 }
 
 static struct thread *let_others(struct team *t)

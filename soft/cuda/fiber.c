@@ -20,12 +20,14 @@
 #    include <ucontext.h>
 #endif
 
-/* sanitizer/common_interface_defs.h, sanitizer/asan_interface.h */
+/* sanitizer/common_interface_defs.h, sanitizer/asan_interface.h: the names are theirs.
+ * NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **save, const void *bottom,
                                                           size_t size);
 __attribute__((weak)) void __sanitizer_finish_switch_fiber(void *save, const void **bottom_old,
                                                            size_t *size_old);
 __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void *start, size_t size);
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
 /* Pages without access below a stack cost a mapping each, of which a process has 65530. What runs
  * on stacks without one is found out by nobody if it overruns them. */
