@@ -226,7 +226,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
         return culv_cudart_fail_(
             CULV_ERROR_UNSUPPORTED, CULV_REASON_RUNTIME,
             "culv_cudart_device_make_current: the software twin serves this device, but the CUDA runtime knows devices of NVIDIA's driver only; "
-            "the twin's serve the driver API, whose functions culv_device_cuda_proc() gives");
+            "the twin's serve the driver API, whose functions culvert/cuda_api.h has");
     result = culv_cudart_result(cudaSetDevice(caps.ordinal), "cudaSetDevice");
     if (result != CULV_OK) return result;
     void (*found)(void) = culv_device_cuda_proc(device, "cuCtxSetCurrent", 4000);

@@ -8,7 +8,7 @@ say() { printf '== %s\n' "$*"; }
 
 rm -f /debs/*-dbgsym_*
 apt-get update -q
-apt-get install -q -y --no-install-recommends /debs/*.deb gcc g++ make cmake pkg-config libvulkan-dev mesa-vulkan-drivers
+apt-get install -q -y --no-install-recommends /debs/*.deb gcc g++ make cmake pkg-config python3 libvulkan-dev mesa-vulkan-drivers
 version=$(pkg-config --modversion culvert)
 work=$(mktemp -d)
 unset CULVERT_SOFT CULVERT_SOFT_PATH VK_ADD_LAYER_PATH VK_LAYER_PATH LD_LIBRARY_PATH
@@ -41,6 +41,15 @@ say "the tools and the manual"
 culvert-info --soft | head -n 1 | grep -q 'software only: ' || { culvert-info --soft; fail "culvert-info --soft"; }
 [ -s /usr/share/man/man1/culvert-info.1.gz ] || fail "culvert-info has no manual page"
 [ -s /usr/share/doc/culvert-doc/README.md ] || [ -s /usr/share/doc/culvert-doc/README.md.gz ] || fail "no manual"
+
+say "a sample of the manual, kernels, and a program that is no user of Culvert"
+# shellcheck disable=SC2046
+gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o "$work/hello" \
+    $(pkg-config --cflags --libs culvert vulkan) -lm
+(cd "$work" && CULVERT_SOFT=1 ./hello) | grep -q ': 0 of .* pixels are wrong' || fail "hello_vulkan"
+"$(pkg-config --variable=kernel_compiler culvert)" --soft -o "$work" samples/swarm/swarm.cu
+[ -s "$work/swarm.soft.so" ] || fail "no kernels"
+culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
 
 say "without the twin, and without the static library"
 apt-get remove -q -y libculvert-soft

@@ -2,7 +2,8 @@
 """Checks README.md, CONTRIBUTING.md and docs/*.md against each other and against the sources.
 
   check_pages.py ROOT        links lead to files and headings that exist; what a page quotes of Culvert's messages is in
-                             the sources; the README is short, and each number of its tables is in a dated page
+                             the sources; excerpts of samples are in them; the README is short, and each number of
+                             its tables is in a dated page
   check_pages.py selftest    every check fails on a bad input made for it
 
 SPDX-License-Identifier: MIT
@@ -104,8 +105,26 @@ def check_readme(root):
     return bad
 
 
+def squeezed(line):
+    return re.sub(r"\s+", "", re.sub(r"/\*.*?\*/", "", line, flags=re.S))
+
+
+def check_excerpts(root):
+    """Each line of the ```c block after <!-- excerpt of FILE --> is in FILE, in this order; its checks may be left out."""
+    bad = []
+    for page in pages(root):
+        for name, block in re.findall(r"<!-- excerpt of (\S+) -->\s*```c\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
+            rest = squeezed((root / name).read_text(encoding="utf-8")) if (root / name).exists() else ""
+            for line in block.splitlines():
+                code = squeezed(line).rstrip(";")
+                if code not in rest:
+                    bad.append(f"{page.name}: {name} has no {line.strip()!r} there")
+                rest = rest[rest.find(code) + len(code):] if code in rest else rest
+    return bad
+
+
 def run(root):
-    bad = check_links(root) + check_quotes(root) + check_readme(root)
+    bad = check_links(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
     for line in bad:
         print(line)
     print(f"{len(bad)} complaints" if bad else "no complaints")
@@ -123,6 +142,9 @@ def selftest():
              ("no such message", {"src/a.c": 'say("it is right");\n'}, 1),
              ("a long README", {"README.md": "x\n" * 200}, 1),
              ("a number that nobody measured", {"README.md": "| [x](docs/p.md) | 1.26 ms |\n"}, 1),
+             ("an excerpt", {"README.md": "<!-- excerpt of src/a.c -->\n```c\n\"is it so? \"; /* x */\nsay2(4);\n```\n",
+                             "src/a.c": 'OK("is it so? ")\n; OK(say2(4)); say("it is wrong: do this");'}, 0),
+             ("an excerpt of nothing", {"README.md": "<!-- excerpt of src/a.c -->\n```c\nsay(5);\n```\n"}, 1),
              ("a page without a date", {"docs/p.md": "# P\n1.25\n## Two words\n"}, 1)]
     failed = 0
     for name, changes, expected in cases:
