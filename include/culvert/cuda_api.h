@@ -522,9 +522,7 @@ CULV_EXTERN_C_BEGIN
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 
 /** The same functions, with the calling thread's own default stream as stream 0. cuda.h gives these
- * to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL. The software twin
- * has none of them: all members are NULL there. A program for both drivers takes
- * culv_device_cuda_api() and passes CU_STREAM_PER_THREAD.
+ * to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
  * Errors: none.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
  * Threads: any.

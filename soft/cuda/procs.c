@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: entry points by name and version. */
-#include "soft.h"
-
 #include "procs.h"
+#include "per_thread.h"
 
 #include <string.h>
 
@@ -18,6 +17,24 @@ struct proc {
 static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_PROCS_13000(ROW)
                                         SOFT_CONTROLS(ROW)};
 #define NUM_PROCS (sizeof(procs) / sizeof(procs[0]))
+#define PER_THREAD_ROW(base, version, call, suffix, parameters, arguments)                         \
+    {#base, version, (any_fn)call##_##suffix},
+static const struct proc per_thread[] = {SOFT_PER_THREAD(PER_THREAD_ROW)};
+#define NUM_PER_THREAD (sizeof(per_thread) / sizeof(per_thread[0]))
+
+/* The newest form that is no newer than `version`. */
+static const struct proc *find(const struct proc *list, size_t count, const char *symbol,
+                               int version, bool *known_name)
+{
+    const struct proc *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].base, symbol) != 0) continue;
+        *known_name = true;
+        if (list[i].version <= version && (best == NULL || list[i].version > best->version))
+            best = &list[i];
+    }
+    return best;
+}
 
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
                                      cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
@@ -30,18 +47,12 @@ CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVer
     const int newest = soft.driver_version;
     pthread_mutex_unlock(&soft.lock);
     if ((flags & ~known) || cudaVersion > newest) return CUDA_ERROR_INVALID_VALUE;
-    /* The twin has no second set of functions whose stream 0 is another one: use
-     * CU_STREAM_PER_THREAD. */
-    if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) return CUDA_ERROR_NOT_SUPPORTED;
 
     const struct proc *best = NULL;
     bool known_name = false;
-    for (size_t i = 0; i < NUM_PROCS; i++) {
-        if (strcmp(procs[i].base, symbol) != 0) continue;
-        known_name = true;
-        if (procs[i].version <= cudaVersion && (best == NULL || procs[i].version > best->version))
-            best = &procs[i];
-    }
+    if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
+        best = find(per_thread, NUM_PER_THREAD, symbol, cudaVersion, &known_name);
+    if (best == NULL) best = find(procs, NUM_PROCS, symbol, cudaVersion, &known_name);
     if (symbolStatus != NULL)
         *symbolStatus = best != NULL ? CU_GET_PROC_ADDRESS_SUCCESS
                         : known_name ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT

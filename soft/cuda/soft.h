@@ -203,6 +203,8 @@ CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
 /* Submits, then waits until the work is done. */
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
 
+/* Whether the thread is in a call of whose streams 0 is its own default stream (per_thread.h). */
+extern _Thread_local bool soft_null_is_per_thread;
 /* A default stream is `context`'s, which may be NULL for the others. */
 CUresult soft_stream_get(struct soft_context *context, CUstream handle,
                          struct soft_stream **stream);

@@ -313,6 +313,7 @@ static CUresult per_thread_stream(struct soft_context *context, struct soft_stre
 
 CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct soft_stream **out)
 {
+    if (handle == NULL && soft_null_is_per_thread) handle = CU_STREAM_PER_THREAD;
     if (handle == NULL || handle == CU_STREAM_LEGACY) {
         if (context->legacy == NULL) {
             CUresult result = make_stream(context, CU_STREAM_DEFAULT, 0, &context->legacy);

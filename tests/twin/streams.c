@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 typedef struct step {
@@ -202,6 +203,80 @@ static void per_thread(void)
     twin_finish(&t);
 }
 
+/* The functions whose stream 0 is the thread's own. */
+typedef struct own_functions {
+    twin t;
+    PFN_cuStreamGetId_v12000 StreamGetId;
+    PFN_cuLaunchHostFunc_v10000 LaunchHostFunc;
+    PFN_cuMemsetD8_v3020 MemsetD8;
+    PFN_cuMemcpyDtoH_v3020 MemcpyDtoH;
+    PFN_cuStreamQuery_v2000 StreamQuery;
+    PFN_cuMemAlloc_v3020 MemAlloc;
+    CUdeviceptr memory;
+    unsigned char back[4097];
+    unsigned long long id;
+} own_functions;
+
+static void ask_own(const raw_cuda *cu, const char *name, int version, void *out)
+{
+    CUdriverProcAddressQueryResult status;
+    void *address = NULL;
+    CU_OK(cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+                             &status));
+    REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    memcpy(out, &address, sizeof address);
+}
+
+/* In the legacy stream this would wait for the other thread's gate. */
+static void *work_beside(void *arg)
+{
+    own_functions *own = arg;
+    CU_OK(own->t.cu->CtxSetCurrent(own->t.context));
+    CU_OK(own->MemsetD8(own->memory, 0x5a, sizeof own->back));
+    CU_OK(own->MemcpyDtoH(own->back, own->memory, sizeof own->back));
+    CU_OK(own->StreamGetId(NULL, &own->id));
+    return NULL;
+}
+
+static void per_thread_functions(void)
+{
+    static own_functions own;
+    pthread_t thread;
+    own.t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = own.t.cu;
+    PROC(cu, StreamGetId, 12000);
+    ask_own(cu, "cuStreamGetId", 12000, &own.StreamGetId);
+    ask_own(cu, "cuLaunchHostFunc", 10000, &own.LaunchHostFunc);
+    ask_own(cu, "cuMemsetD8", 7000, &own.MemsetD8);
+    ask_own(cu, "cuMemcpyDtoH", 7000, &own.MemcpyDtoH);
+    ask_own(cu, "cuStreamQuery", 7000, &own.StreamQuery);
+    ask_own(cu, "cuMemAlloc", 3020, &own.MemAlloc); /* it has one form */
+    REQUIRE(own.MemAlloc == cu->MemAlloc);
+    unsigned long long mine = 0, by_handle = 0, legacy = 0;
+    CU_OK(own.StreamGetId(NULL, &mine));
+    CU_OK(own.StreamGetId(CU_STREAM_LEGACY, &legacy));
+    CU_OK(StreamGetId(CU_STREAM_PER_THREAD, &by_handle));
+    REQUIRE(mine == by_handle && mine != legacy);
+    CU_OK(StreamGetId(NULL, &by_handle));
+    REQUIRE_EQ(by_handle, legacy);
+
+    twin_gate *gate = twin_gate_new();
+    CU_OK(cu->MemAlloc(&own.memory, sizeof own.back));
+    CU_OK(own.LaunchHostFunc(NULL, twin_gate_wait, gate));
+    REQUIRE_EQ(pthread_create(&thread, NULL, work_beside, &own), 0);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    CU_IS(own.StreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    twin_gate_open(gate);
+    for (size_t i = 0; i < sizeof own.back; i++)
+        REQUIRE_EQ(own.back[i], 0x5a);
+    REQUIRE(own.id != mine && own.id != legacy);
+    CU_OK(cu->StreamSynchronize(CU_STREAM_PER_THREAD));
+    CU_OK(own.StreamQuery(NULL));
+    twin_gate_free(gate);
+    CU_OK(cu->MemFree(own.memory));
+    twin_finish(&own.t);
+}
+
 enum { THREADS = 4, TURNS = 300 };
 
 typedef struct crowd {
@@ -261,6 +336,7 @@ const test_case twin_stream_cases[] = {
     {.name = "streams.destroy_with_work", .run = destroy_with_work},
     {.name = "streams.host_functions_make_no_calls", .run = host_functions_make_no_calls},
     {.name = "streams.per_thread", .run = per_thread},
+    {.name = "streams.per_thread_functions", .run = per_thread_functions, .time_limit = 120},
     {.name = "streams.crowded", .run = crowded},
     {.name = NULL},
 };
