@@ -54,6 +54,7 @@ static culv_result load(culv_device *device, const char *path, culv_kernels **ou
     made->device = device;
     made->deferred.release = release;
     culvi_device_ref(device);
+    culvi_made(device, &made->deferred, "kernels", made->label, 0);
     *out = made;
     return CULV_OK;
 
@@ -97,13 +98,9 @@ void culv_kernels_unload(culv_kernels **kernels)
     if (kernels == NULL || *kernels == NULL) return;
     culv_kernels *mine = *kernels;
     culv_device *device = mine->device;
-    culvi_scope scope;
     *kernels = NULL;
     culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release(device, &mine->deferred, false))
-        culvi_defer(device, &mine->deferred);
-    if (entered) culvi_leave(device, &scope);
+    culvi_release_or_defer(device, &mine->deferred, false, NULL);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }

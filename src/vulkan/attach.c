@@ -87,17 +87,10 @@ static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice
 static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
                                   const culv_vk_device_desc *d, const culv_vk_candidate *c)
 {
-    if (c->api_version < VK_API_VERSION_1_1)
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
-                          vk->base.name);
-    if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_device_desc.api_version is %u.%u; "
-                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
-                          VK_API_VERSION_MAJOR(d->api_version),
-                          VK_API_VERSION_MINOR(d->api_version));
-    culv_result result = culvi_graphics_identify(&vk->base, d->fallback);
+    const char *label = vk->base.label;
+    culv_result result = culvi_vk_check_device_version(voice, label, vk->base.name, c->api_version);
+    if (result == CULV_OK) result = culvi_vk_check_instance_version(voice, label, d->api_version);
+    if (result == CULV_OK) result = culvi_graphics_identify(&vk->base, d->fallback);
     if (result != CULV_OK) return result;
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(

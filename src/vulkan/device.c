@@ -90,6 +90,25 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
 }
 
+culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *label,
+                                          const char *name, uint32_t api_version)
+{
+    if (api_version >= VK_API_VERSION_1_1) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                      "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
+                      name);
+}
+
+culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
+                                            uint32_t api_version)
+{
+    if (api_version == 0 || api_version >= VK_API_VERSION_1_1) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                      "culv_vk_device_desc.api_version is %u.%u; "
+                      "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+                      VK_API_VERSION_MAJOR(api_version), VK_API_VERSION_MINOR(api_version));
+}
+
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *name, uint32_t *count,
                                      VkExtensionProperties **out)
@@ -405,10 +424,8 @@ culv_result culv_device_open_for_vulkan(PFN_vkGetInstanceProcAddr get_instance_p
     result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
     examine_identity(&vk, physical_device, &chosen);
-    if (chosen.api_version < VK_API_VERSION_1_1)
-        return culvi_fail(&voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
-                          chosen.name);
+    result = culvi_vk_check_device_version(&voice, NULL, chosen.name, chosen.api_version);
+    if (result != CULV_OK) return result;
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
 }

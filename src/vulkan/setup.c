@@ -34,18 +34,14 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
                           "culv_vk_device_desc.%s is NULL", missing);
     result = culvi_vk_instance_load(NULL, d.get_instance_proc_addr, d.instance, &out->vk);
     if (result != CULV_OK) return result;
-    if (d.api_version != 0 && d.api_version < VK_API_VERSION_1_1)
-        return culvi_fail(NULL, d.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_device_desc.api_version is %u.%u; "
-                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
-                          VK_API_VERSION_MAJOR(d.api_version), VK_API_VERSION_MINOR(d.api_version));
+    result = culvi_vk_check_instance_version(NULL, d.label, d.api_version);
+    if (result != CULV_OK) return result;
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
-    if (out->properties.apiVersion < VK_API_VERSION_1_1)
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
-                          out->properties.deviceName);
+    result = culvi_vk_check_device_version(NULL, NULL, out->properties.deviceName,
+                                           out->properties.apiVersion);
+    if (result != CULV_OK) return result;
     out->version = api_version != 0 ? api_version : VK_API_VERSION_1_1;
     if (out->version > out->properties.apiVersion) out->version = out->properties.apiVersion;
     return culvi_vk_list_extensions(NULL, &out->vk, device, out->properties.deviceName,

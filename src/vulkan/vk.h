@@ -74,6 +74,12 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *name, uint32_t *count,
                                      VkExtensionProperties **out);
+/* Refuse a device of Vulkan 1.0, and an instance that was created for less than 1.1. 0: the caller
+ * did not say. */
+culv_result culvi_vk_check_device_version(const culvi_voice *voice, const char *label,
+                                          const char *name, uint32_t api_version);
+culv_result culvi_vk_check_instance_version(const culvi_voice *voice, const char *label,
+                                            uint32_t api_version);
 /* All devices of an instance, examined and ranked. */
 culv_result culvi_vk_candidates(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                 VkInstance instance, culv_driver driver, uint32_t *count,

@@ -14,6 +14,8 @@ static void make_and_destroy(log_scene *s)
     culv_vector *vector = NULL;
     culv_memory *memory = NULL;
     culv_buffer *mapped = NULL;
+    culv_kernels *kernels = NULL;
+    char share[TEST_PATH_MAX];
     d.size = 4096;
     d.label = "growing";
     LIB_OK(culv_vector_create(s->w.device, &d, &vector));
@@ -25,6 +27,9 @@ static void make_and_destroy(log_scene *s)
     b.size = 1000;
     b.label = "a part";
     LIB_OK(culv_buffer_map(memory, &b, &mapped));
+    LIB_OK(culv_kernels_load(s->w.device, test_path(share, "share/culvert"), "library_kernels",
+                             &kernels));
+    culv_kernels_unload(&kernels);
     culv_memory_destroy(&memory); /* lives on in the buffer */
     culv_buffer_unmap(&mapped);
     culv_vector_destroy(&vector);
@@ -46,7 +51,8 @@ static void objects(void)
                                            "made timeline semaphore 'frames'",
                                            "made vector 'growing', ",
                                            "made VMM allocation 'growing', ",
-                                           "made address range 'growing', "};
+                                           "made address range 'growing', ",
+                                           "made kernels 'library_kernels."};
     log_open(&s, CULV_LOG_INFO);
     REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "opened ", NULL) < s.count);
     REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "attached Vulkan device ", NULL) < s.count);
