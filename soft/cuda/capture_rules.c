@@ -9,8 +9,7 @@
 static _Thread_local CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 /* Calls that are not put into a stream, and that a capture therefore would not see. cuMemcpyHtoD is
- * none of them. Of a graph that is made, instantiated and launched elsewhere was measured that it
- * breaks a capture, not which of the calls does. */
+ * none of them, nor is cuGraphLaunch into another stream. */
 // clang-format off
 static const char *const unsafe_calls[] = {
     "cuEventQuery", "cuEventSynchronize", "cuStreamQuery", "cuStreamSynchronize", "cuMemAlloc_v2",
@@ -22,7 +21,7 @@ static const char *const unsafe_calls[] = {
     "cuSurfObjectCreate", "cuSurfObjectDestroy", "cuTexObjectCreate", "cuTexObjectDestroy",
     "cuImportExternalMemory", "cuDestroyExternalMemory", "cuImportExternalSemaphore",
     "cuDestroyExternalSemaphore", "cuModuleLoad", "cuModuleUnload", "cuGraphInstantiateWithFlags",
-    "cuGraphInstantiateWithParams", "cuGraphLaunch"
+    "cuGraphInstantiateWithParams"
 };
 // clang-format on
 

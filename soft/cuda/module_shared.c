@@ -89,6 +89,9 @@ void soft_module_shared(const char *path, const culv_soft_module_table *table, u
             file.bytes = map;
             read_sections(&file, table, bytes);
             munmap(map, file.size);
+            /* ptxas pads a kernel's shared variables (4 bytes are 16 on an H200). */
+            for (uint32_t k = 0; k < table->num_kernels; k++)
+                bytes[k] = (bytes[k] + 15) / 16 * 16;
         }
     }
     close(fd);

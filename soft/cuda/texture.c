@@ -362,7 +362,13 @@ CUresult CUDAAPI cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObj
     const struct texture *texture = NULL;
     CUresult result = begin_query(__func__, pTexDesc, texObject, &texture);
     if (result != CUDA_SUCCESS) return result;
-    *pTexDesc = texture->sampling;
+    CUDA_TEXTURE_DESC told = texture->sampling;
+    bool border = false;
+    for (int i = 0; i < 3; i++)
+        border |= told.addressMode[i] == CU_TR_ADDRESS_MODE_BORDER;
+    if (!border) /* not told then (measured) */
+        memcpy(told.borderColor, pTexDesc->borderColor, sizeof(told.borderColor));
+    *pTexDesc = told;
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -52,10 +52,9 @@ CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticas
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    if (granularity == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE); /* told first (measured) */
-    if (!supported()) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    if ((option != CU_MULTICAST_GRANULARITY_MINIMUM &&
-         option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
+    if (!supported()) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* told first (measured) */
+    if (granularity == NULL || (option != CU_MULTICAST_GRANULARITY_MINIMUM &&
+                                option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = check(prop);
     if (result == CUDA_SUCCESS)

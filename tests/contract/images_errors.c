@@ -86,6 +86,10 @@ static const wrong_row wrong_rows[] = {
      CUDA_SUCCESS,
      {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
       .numLevels = 8}},
+    {"layered, depth 1, one level",
+     CUDA_SUCCESS,
+     {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
+      .numLevels = 1}},
     {"one UINT32 channel",
      CUDA_SUCCESS,
      {.arrayDesc =

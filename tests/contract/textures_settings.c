@@ -109,6 +109,51 @@ static void which_settings_child(void)
     image_row_group(SETTING_CHILD, try_settings);
 }
 
+/* What of a border colour cuTexObjectGetTextureDesc tells: by modes of the three dimensions. */
+static void border_told(void)
+{
+    static const struct {
+        const char *what;
+        CUaddress_mode modes[3];
+    } rows[] = {
+        {"clamped", {CLAMP, CLAMP, CLAMP}},
+        {"wrapped", {CU_TR_ADDRESS_MODE_WRAP, CU_TR_ADDRESS_MODE_WRAP, CLAMP}},
+        {"border in x", {CU_TR_ADDRESS_MODE_BORDER, CLAMP, CLAMP}},
+        {"border in y", {CLAMP, CU_TR_ADDRESS_MODE_BORDER, CLAMP}},
+        {"border in z, of 2D", {CLAMP, CLAMP, CU_TR_ADDRESS_MODE_BORDER}},
+    };
+    pair p;
+    pair_open(&p);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 8, 8);
+    CUarray array;
+    CU_OK(p.cu->Array3DCreate(&array, &desc));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUDA_TEXTURE_DESC sampling, found;
+        CUtexObject texture;
+        memset(&sampling, 0, sizeof sampling);
+        memset(&found, 0x55, sizeof found);
+        memcpy(sampling.addressMode, rows[i].modes, sizeof rows[i].modes);
+        sampling.flags = NORMALIZED;
+        const float color[4] = {0.5f, 0.25f, 1, 0.125f};
+        memcpy(sampling.borderColor, color, sizeof color);
+        CU_OK(raw_cuda_texture(p.cu, array, &sampling, &texture));
+        CU_OK(p.cu->TexObjectGetTextureDesc(&found, texture));
+        CU_OK(p.cu->TexObjectDestroy(texture));
+        static const float zeros[4];
+        unsigned char poison[sizeof color];
+        memset(poison, 0x55, sizeof poison);
+        ANSWER(answer_key("border colour, %s", rows[i].what), "%s",
+               memcmp(found.borderColor, color, sizeof color) == 0     ? "told"
+               : memcmp(found.borderColor, zeros, sizeof zeros) == 0   ? "zeros"
+               : memcmp(found.borderColor, poison, sizeof poison) == 0 ? "left alone"
+                                                                       : "something else");
+        memcpy(found.borderColor, color, sizeof color);
+        REQUIRE_EQ_BYTES(&found, &sampling, offsetof(CUDA_TEXTURE_DESC, reserved));
+    }
+    CU_OK(p.cu->ArrayDestroy(array));
+    pair_close(&p);
+}
+
 /* Views: parts of layered and mipmapped arrays, other formats. */
 typedef struct view_row {
     const char *what;
@@ -204,6 +249,7 @@ const test_case texture_setting_cases[] = {
      .mark = TEST_TWIN_STRICTER,
      .reason = REPORTED},
     {.name = "textures.settings_child", .run = which_settings_child},
+    {.name = "textures.border_told", .run = border_told, .mark = TEST_BOTH},
     {.name = "textures.views", .run = which_views, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
     {.name = "textures.views_child", .run = which_views_child},
     {.name = NULL},

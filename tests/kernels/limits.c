@@ -113,7 +113,7 @@ static void attributes(void)
         const char *kernel;
         int bytes;
     } rows[] = {{"block_sum", 4096},       {"block_scan", 128},         {"block_histogram", 1024},
-                {"block_transpose", 4224}, {"block_votes", 0},          {"block_leave", 4},
+                {"block_transpose", 4224}, {"block_votes", 0},          {"block_leave", 16},
                 {"block_reverse", 0},      {"block_neighbours", 16384}, {"block_none", 0}};
     stage s = stage_open("block_kernels");
     const calls c = get_calls(&s);

@@ -27,6 +27,7 @@ static void fault(void)
         void *params[] = {&nowhere, &thread};
         CU_OK(stage_launch(&s, "block_fault", (stage_shape){{64}, {257}, 0}, params));
         CU_IS(s.cu->StreamSynchronize(s.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+        if (!s.cu->software) test_pass(); /* no context of this process is to be had any more */
         end_broken(&s);
         /* Stacks on which threads had waited serve again. */
         s = stage_open("block_kernels");

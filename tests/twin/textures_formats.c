@@ -157,6 +157,7 @@ static void views(void)
     CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
     CU_OK(TexObjectGetResourceViewDesc(&found_view, texture));
     CU_OK(TexObjectGetResourceDesc(&found_resource, texture));
+    memset(&found_sampling, 0, sizeof found_sampling); /* the border colour is not told */
     CU_OK(TexObjectGetTextureDesc(&found_sampling, texture));
     REQUIRE_EQ_BYTES(&found_view, &view, sizeof view);
     REQUIRE_EQ_BYTES(&found_resource, &resource, sizeof resource);

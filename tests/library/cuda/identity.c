@@ -450,9 +450,13 @@ static void program_in_path(void)
                                     .argv0 = "culvert-test",
                                     .directory = p.b,
                                     .expected = "missing",
-                                    .path = p.a});
-    int by_name =
-        run(&(start){.program = p.program, .argv0 = lie, .directory = "/", .expected = "missing"});
+                                    .path = p.a,
+                                    .library_path = ""}); /* a bundle's names the twin's place */
+    int by_name = run(&(start){.program = p.program,
+                               .argv0 = lie,
+                               .directory = "/",
+                               .expected = "missing",
+                               .library_path = ""});
     link_twin(&p, p.a);
     int beside = run(&(start){.program = "culvert-test",
                               .argv0 = "culvert-test",
