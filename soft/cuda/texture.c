@@ -363,11 +363,7 @@ CUresult CUDAAPI cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObj
     CUresult result = begin_query(__func__, pTexDesc, texObject, &texture);
     if (result != CUDA_SUCCESS) return result;
     CUDA_TEXTURE_DESC told = texture->sampling;
-    bool border = false;
-    for (int i = 0; i < 3; i++)
-        border |= told.addressMode[i] == CU_TR_ADDRESS_MODE_BORDER;
-    if (!border) /* not told then (measured) */
-        memcpy(told.borderColor, pTexDesc->borderColor, sizeof(told.borderColor));
+    memcpy(told.borderColor, pTexDesc->borderColor, sizeof(told.borderColor)); /* as measured */
     *pTexDesc = told;
     return soft_end(CUDA_SUCCESS);
 }

@@ -86,10 +86,6 @@ static const wrong_row wrong_rows[] = {
      CUDA_SUCCESS,
      {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
       .numLevels = 8}},
-    {"layered, depth 1, one level",
-     CUDA_SUCCESS,
-     {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
-      .numLevels = 1}},
     {"one UINT32 channel",
      CUDA_SUCCESS,
      {.arrayDesc =
@@ -140,6 +136,10 @@ static const wrong_row wrong_rows[] = {
     {"offset 2^40",
      CUDA_ERROR_INVALID_VALUE,
      {.offset = UINT64_C(1) << 40, .arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
+    {"layered, depth 1, one level",
+     CUDA_SUCCESS,
+     {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
+      .numLevels = 1}},
 };
 
 /* A mapping that is taken is not used: only the answers are looked at. */
