@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Data both ways ------------------------------------------------------------------------------- */
 
@@ -272,6 +274,49 @@ static void outlives_vulkans_image(void)
     stage_close(&s);
 }
 
+typedef struct opener {
+    stage *s;
+    int waiter; /* a thread */
+} opener;
+
+static void *open_when_asleep(void *user)
+{
+    const opener *o = user;
+    (void)test_asleep(0, o->waiter, 20);
+    raw_vk_timeline_signal(&o->s->w.vk, o->s->to_cuda, 1);
+    return NULL;
+}
+
+/* A kernel is still to store through a surface when the image is unmapped: the surface outlives
+ * it. */
+static void unmapped_under_work(void)
+{
+    stage s;
+    shared_image i;
+    opener o = {&s, (int)syscall(SYS_gettid)};
+    pthread_t thread;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 253, 127, 1, 0, &i);
+    unsigned char *texels = malloc(i.size), *painted = malloc(i.size);
+    REQUIRE(texels != NULL && painted != NULL);
+    image_fill(&i, 9, 0, painted);
+    cuda_paint(&s, &i, 0, 1); /* whatever is made by the first launch is there */
+    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_semaphore_wait(s.waits, s.stream, 1));
+    cuda_paint(&s, &i, 0, 9);
+    REQUIRE_EQ(pthread_create(&thread, NULL, open_when_asleep, &o), 0);
+    culv_image_unmap(&i.cuda);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    lib_finish(&s.w, s.stream);
+    raw_vk_image_read(&s.w.vk, &i.caller, 0, texels);
+    REQUIRE_EQ_BYTES(texels, painted, i.size);
+    free(painted);
+    free(texels);
+    raw_vk_image_destroy(&s.w.vk, &i.caller);
+    culv_memory_destroy(&i.memory);
+    stage_close(&s);
+}
+
 /* The image keeps what it needs, whatever of attachment, device and import goes first. */
 static void outlives_its_parents(void)
 {
@@ -465,6 +510,7 @@ static const test_case cases[] = {
     {.name = "data.beside_a_buffer", .run = beside_a_buffer},
     {.name = "data.from_a_file_descriptor", .run = from_a_file_descriptor},
     {.name = "data.outlives_vulkans_image", .run = outlives_vulkans_image},
+    {.name = "data.unmapped_under_work", .run = unmapped_under_work},
     {.name = "data.outlives_its_parents", .run = outlives_its_parents},
     {.name = "levels.arrays_and_surfaces_are_kept", .run = arrays_and_surfaces_are_kept},
     {.name = "levels.threads_ask", .run = threads_ask_for_levels},
