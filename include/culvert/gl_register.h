@@ -76,8 +76,8 @@ static inline culv_gl_register_desc culv_gl_register_desc_init(void)
  * after each glBufferData() that changes its size.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE: no such buffer, or an access that
  * there is not; SIZE: it has no storage; DEVICE_MISMATCH: the context is another GPU's),
- * UNSUPPORTED (DRIVER_TOO_OLD: the CUDA driver has no OpenGL), DRIVER (the message explains what the driver's
- * 219, 304 and 999 mean here), ASYNC, OUT_OF_MEMORY.
+ * UNSUPPORTED (DRIVER_TOO_OLD: the CUDA driver has no OpenGL), DRIVER (the message explains what
+ * the driver's 219, 304 and 999 mean here), ASYNC, OUT_OF_MEMORY.
  * Ownership: the buffer stays yours; do not delete it before culv_gl_unregister(). *out is yours,
  * for culv_gl_unregister(); it keeps the attachment alive.
  * Threads: the context's.
