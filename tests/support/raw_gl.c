@@ -164,3 +164,12 @@ void raw_gl_read_buffer(const raw_gl *gl, GLuint buffer, void *data, size_t size
     gl->UnmapNamedBuffer(other);
     gl->DeleteBuffers(1, &other);
 }
+
+void raw_gl_write_buffer(const raw_gl *gl, GLuint buffer, const void *data, size_t size)
+{
+    GLuint other = 0;
+    gl->CreateBuffers(1, &other);
+    gl->NamedBufferStorage(other, (GLsizeiptr)size, data, 0);
+    gl->CopyNamedBufferSubData(other, buffer, 0, 0, (GLsizeiptr)size);
+    gl->DeleteBuffers(1, &other);
+}

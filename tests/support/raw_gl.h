@@ -97,4 +97,7 @@ void raw_gl_require_ok(const raw_gl *gl, const char *what, const char *file, int
  * NVIDIA's driver answers from an old copy (measured). */
 void raw_gl_read_buffer(const raw_gl *gl, GLuint buffer, void *data, size_t size);
 
+/* Writes them by a copy from another buffer: what lies in a memory object takes nothing else. */
+void raw_gl_write_buffer(const raw_gl *gl, GLuint buffer, const void *data, size_t size);
+
 #endif
