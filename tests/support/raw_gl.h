@@ -76,6 +76,8 @@ typedef struct raw_gl {
 
 /* The context of a CUDA device: of NVIDIA's with this ordinal, or Mesa's software one. */
 void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile);
+/* The same; NULL, or why there is none. */
+const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile);
 /* A second context beside the first, which shares objects with it or does not. Not made current. */
 void *raw_gl_another(const raw_gl *gl, bool shares);
 /* Makes a context current on this thread; NULL: none. */
