@@ -23,7 +23,8 @@ static const raw_cuda *open_native(void)
     if (strstr(test_case_name(), "torture") != NULL ||
         strcmp(test_case_name(), "fallback.semaphore") == 0)
         lib_with_option("--validation=off");
-    borrows = strstr(test_case_name(), "every_order") != NULL;
+    borrows = strstr(test_case_name(), "every_order") != NULL ||
+              strstr(test_case_name(), "torture") != NULL;
     lib_open_vulkan(&world);
     has_layer = lib_layer_find(&layer);
     raw_gl_open(&gl, world.cu->software, 0, RAW_GL_CORE);
