@@ -110,7 +110,8 @@ typedef enum culv_result {
     X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")    \
     X(NOT_READY, "something that must come first has not been done yet")                           \
     X(MODULE, "there is no such file of kernels, or it is not for this driver or GPU")             \
-    X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")
+    X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")          \
+    X(CONTEXT, "no OpenGL context is current on this thread, or not the one that was attached")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,
@@ -127,6 +128,7 @@ typedef enum culv_native_api {
     CULV_NATIVE_VULKAN = 2,       /**< VkResult */
     CULV_NATIVE_OS = 3,           /**< errno, or GetLastError() on Windows */
     CULV_NATIVE_CUDA_RUNTIME = 4, /**< cudaError_t (culvert/cudart.h) */
+    CULV_NATIVE_GL = 5,           /**< what glGetError() returned */
     CULV_NATIVE_FORCE32 = 0x7fffffff
 } culv_native_api;
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: includes every OpenGL header. None of them needs a header of OpenGL: names of GL objects
+ * (GLuint) and GLenum are uint32_t here, which is the same type.
+ *
+ * In your own OpenGL program, make your context current and do this:
+ *   1. Ask culv_gl_check() what works here, and print its text where nothing does.   gl_check.h
+ *   2. Call culv_device_open_for_gl() and culv_gl_attach().                          gl_device.h
+ *   3. Share memory. The new way (GL_EXT_memory_object): culv_gl_buffer_create(),
+ *      culv_gl_image_create(), or culv_gl_memory_import() for memory that you
+ *      have already.                                                                 gl_memory.h
+ *      The old way: register objects of your own, culv_gl_register_buffer() ...      gl_register.h
+ *   4. Share semaphores, which order the two sides: culv_gl_semaphore_create().      gl_semaphore.h
+ *   5. Use CUDA's memory in OpenGL: a culv_vector.                                   gl_vector.h
+ *
+ * Culvert calls OpenGL by direct state access (OpenGL 4.5, or GL_ARB_direct_state_access): it
+ * changes none of your bindings. It reads glGetError() after its calls. An error that you left
+ * there before is logged as a warning and is gone then.
+ *
+ * Calls that need OpenGL say so under "Threads": a context of the attachment must be current on the
+ * calling thread. They ask for the current context first, and on a wrong thread they refuse
+ * (CONTEXT) before they do anything. docs/gl.md says more. */
+#ifndef CULV_GL_H_
+#define CULV_GL_H_
+
+#include "gl_check.h"
+#include "gl_device.h"
+#include "gl_memory.h"
+#include "gl_register.h"
+#include "gl_semaphore.h"
+#include "gl_vector.h"
+
+#endif

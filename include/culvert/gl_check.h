@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: asks, before anything is shared, whether CUDA and the current OpenGL context can share,
+ * in which way, and what to do where they cannot.
+ *
+ *   culv_gl_report report = culv_gl_report_init();
+ *   culv_gl_check(NULL, NULL, &report);
+ *   if (report.way == CULV_GL_WAY_NONE) puts(report.text);
+ */
+#ifndef CULV_GL_CHECK_H_
+#define CULV_GL_CHECK_H_
+
+#include "gl_device.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** How CUDA and OpenGL get at the same data. */
+typedef enum culv_gl_way {
+    CULV_GL_WAY_NONE = 0,
+    /** The new way: memory and semaphores that Vulkan or CUDA exports and OpenGL imports
+     * (GL_EXT_memory_object, GL_EXT_semaphore). CUDA has the memory all the time. */
+    CULV_GL_WAY_MEMORY = 1,
+    /** The old way: cuGraphicsGLRegisterBuffer() and cuGraphicsGLRegisterImage()
+     * (culvert/gl_register.h). CUDA has the memory from map to unmap. */
+    CULV_GL_WAY_REGISTER = 2,
+    /** Nothing is shared: copies through host memory, where you allow a fallback. */
+    CULV_GL_WAY_STAGED = 3,
+    CULV_GL_WAY_FORCE32 = 0x7fffffff
+} culv_gl_way;
+
+/** Whose functions made the context. */
+typedef enum culv_gl_platform {
+    CULV_GL_PLATFORM_NONE = 0, /**< No context is current. */
+    CULV_GL_PLATFORM_EGL = 1,
+    CULV_GL_PLATFORM_GLX = 2,
+    CULV_GL_PLATFORM_WGL = 3,
+    CULV_GL_PLATFORM_FORCE32 = 0x7fffffff
+} culv_gl_platform;
+
+/** What culv_gl_check() found. Flags are 0 or 1. */
+typedef struct culv_gl_report {
+    size_t struct_size;        /**< Set by culv_gl_report_init(). */
+    culv_gl_platform platform; /**< Of the context that is current on this thread. */
+    /** The best way that works. STAGED where only a fallback does; NONE without a context, or
+     * without a CUDA device. */
+    culv_gl_way way;
+    culv_bool is_software; /**< The context draws on the CPU: llvmpipe, softpipe, SwiftShader. */
+    char vendor[128];      /**< glGetString(GL_VENDOR). */
+    char renderer[256];    /**< glGetString(GL_RENDERER). */
+    char version[128];     /**< glGetString(GL_VERSION). */
+    culv_bool has_uuid;    /**< OpenGL told which GPU the context is. */
+    culv_uuid uuid;        /**< Its GL_DEVICE_UUID_EXT, if has_uuid. */
+    culv_uuid driver_uuid; /**< GL_DRIVER_UUID_EXT, if has_uuid. */
+    uint32_t num_gpus;     /**< GL_NUM_DEVICE_UUIDS_EXT: more than 1 with SLI. */
+    int32_t cuda_ordinal;  /**< The CUDA device that draws the context. -1: none. */
+    char cuda_name[256];   /**< Its name. */
+    /** What cuGLGetDevices() answers, as bits of CUDA ordinals below 32: all GPUs that the context
+     * draws on, those of the current frame, those of the next frame. They differ with SLI. 0 where
+     * CUDA does not tell. */
+    uint32_t devices_all, devices_current_frame, devices_next_frame;
+    culv_bool has_direct_state_access; /**< OpenGL 4.5, or GL_ARB_direct_state_access. */
+    culv_bool has_memory_object;       /**< GL_EXT_memory_object with its _fd (or _win32) form. */
+    culv_bool has_semaphore;           /**< GL_EXT_semaphore with its _fd (or _win32) form. */
+    culv_bool has_timeline_semaphore;  /**< GL_NV_timeline_semaphore. */
+    /** Why the new way does not work. NONE: it does. */
+    culv_reason memory_reason;
+    /** Why the old way does not work, as far as can be told without trying. NONE: it should. */
+    culv_reason register_reason;
+    /** All of that in words: what the context is, which ways work, why the others do not, and what
+     * to do (environment variables to set, the command to run the program with). Lines end with
+     * '\n'. */
+    char text[3072];
+} culv_gl_report;
+
+/** Returns an empty report with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_gl_report culv_gl_report_init(void)
+{
+    culv_gl_report r;
+    memset(&r, 0, sizeof r);
+    r.struct_size = sizeof r;
+    return r;
+}
+
+/** Examines the context that is current on this thread. It makes nothing, registers nothing, opens
+ * no CUDA context, and creates no VkDevice. `desc` may be NULL; its get_proc_address is used.
+ * `device` may be NULL: otherwise the report says whether it is the context's.
+ *
+ * A machine where nothing works is not an error: *out says why.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
+ * Ownership: the copy is yours.
+ * Threads: the context's.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_gl_check(const culv_gl_desc *desc, culv_device *device,
+                                      culv_gl_report *out);
+
+/** The name of a way: "MEMORY".
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const char *culv_gl_way_name(culv_gl_way way);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: finds the CUDA device of your OpenGL context, and attaches the context to Culvert.
+ * Include culvert/gl.h, which lists all steps.
+ *
+ *   culv_device_open_for_gl(NULL, NULL, &device);
+ *   culv_gl_attach(device, NULL, &gl); */
+#ifndef CULV_GL_DEVICE_H_
+#define CULV_GL_DEVICE_H_
+
+#include "device.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: your OpenGL context, attached to a culv_device. */
+typedef struct culv_gl culv_gl;
+
+struct culv_vk_device; /* culvert/vulkan_device.h */
+
+/** Finds a function of OpenGL by its name, as eglGetProcAddress, glXGetProcAddressARB,
+ * SDL_GL_GetProcAddress and glfwGetProcAddress do. NULL: there is none. */
+typedef void *(*culv_gl_get_proc)(const char *name);
+
+/** Your OpenGL context: the one that is current on the calling thread. Zero in every field but
+ * struct_size means the default. */
+typedef struct culv_gl_desc {
+    size_t struct_size; /**< Set by culv_gl_desc_init(). */
+    /** Your loader. NULL: Culvert finds eglGetProcAddress, glXGetProcAddressARB or
+     * wglGetProcAddress in the libraries that your program has loaded. */
+    culv_gl_get_proc get_proc_address;
+    /** Your VkDevice on the same GPU, attached to the same culv_device: shared memory and
+     * semaphores come from it. Culvert keeps that attachment; the VkDevice must outlive what you
+     * make with this one. NULL: Culvert makes a small
+     * VkDevice of its own when something is first shared, and frees it with the attachment. */
+    struct culv_vk_device *vk;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+    /** CULV_FALLBACK_...: as culv_vk_device_desc::fallback. Nonzero: the context may be another
+     * GPU's, or may lack what sharing needs. What you make with it then needs a fallback of its
+     * own. Default: none. */
+    uint32_t fallback;
+} culv_gl_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_gl_desc culv_gl_desc_init(void)
+{
+    culv_gl_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Opens the CUDA device that draws the current context. It finds it by UUID (GL_DEVICE_UUID_EXT),
+ * or, where OpenGL tells none, by cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be
+ * NULL. Of `desc` only get_proc_address is read.
+ * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
+ * both sides and the likely cause, and culv_gl_check() says what to do), UNSUPPORTED
+ * (EXTENSION_MISSING: nothing tells which GPU the context is), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours; give it to culv_device_close().
+ * Threads: the context's.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
+                                                const culv_device_desc *device_desc,
+                                                culv_device **out);
+
+/** Attaches the context that is current on this thread to the culv_device of the same GPU. `desc`
+ * may be NULL.
+ * Errors: INVALID (CONTEXT: none is current; DEVICE_MISMATCH: it is another GPU's; VALUE),
+ * UNSUPPORTED (EXTENSION_MISSING: the context has no direct state access, or does not tell which
+ * GPU it is), DRIVER, OUT_OF_MEMORY.
+ * Ownership: the context stays yours. *out is yours; give it to culv_gl_detach().
+ * Threads: the context's.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
+                                       culv_gl **out);
+
+/** Adds the context that is current on this thread to the attachment: one that shares its objects
+ * (the share_context of eglCreateContext, wglShareLists and the like). So a thread of its own for
+ * CUDA can register, create and destroy. Adding one twice does nothing. There may be 16.
+ * Errors: INVALID (NULL_ARGUMENT; CONTEXT: none is current, or it does not share objects with the
+ * attached one; VALUE: too many).
+ * Ownership: the context stays yours.
+ * Threads: the added context's. The attached context must have been current since culv_gl_attach()
+ * on some thread: what it made then is looked for here.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
+
+/** Tells Culvert that every context of the attachment is destroyed, or lost
+ * (GL_CONTEXT_LOST). Its objects went with it. From here on what you made with the attachment can
+ * be destroyed on any thread, without a context, and Culvert makes no OpenGL call for it. Nothing
+ * new can be made. NULL is a no-op.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any, ordered with other calls on the attachment.
+ * Since: 0.1 */
+CULV_EXPORT void culv_gl_lose_contexts(culv_gl *gl);
+
+/** Gives the attachment up and sets *gl to NULL. What was made with it lives on, and keeps it.
+ * NULL, or a pointer to NULL, is a no-op. It makes no OpenGL call and needs no context.
+ * Errors: none.
+ * Ownership: *gl is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_gl_detach(culv_gl **gl);
+
+/** Whether a context of the attachment is current on this thread, so that calls that need one
+ * work. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_bool culv_gl_is_current(const culv_gl *gl);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_gl: the caller's context, attached. */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "gl/gl_core.h"
+#include "gl/gl_exporter.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Errors --------------------------------------------------------------------------------------- */
+
+culv_result culvi_fail_gl(const culvi_voice *voice, const char *object, uint32_t error,
+                          const char *call, culv_reason reason, const char *format, ...)
+{
+    char what[768];
+    culv_result result = CULV_ERROR_DRIVER;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (error == CULVI_GL_OUT_OF_MEMORY) {
+        result = CULV_ERROR_OUT_OF_MEMORY;
+        reason = CULV_REASON_DEVICE_MEMORY;
+    } else if (error == CULVI_GL_CONTEXT_LOST) {
+        result = CULV_ERROR_ASYNC;
+        reason = CULV_REASON_DEVICE_LOST;
+    }
+    return culvi_fail_native(voice, object, result, reason, CULV_NATIVE_GL, (int64_t)error, call,
+                             "%s: %s answered %s (%#x)", what, call, culvi_gl_error_name(error),
+                             (unsigned)error);
+}
+
+culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
+                                 culv_reason reason, const char *format, ...)
+{
+    uint32_t error = gl->table.glGetError();
+    char what[768];
+    va_list args;
+    if (error == CULVI_GL_NO_ERROR) return CULV_OK;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    return culvi_fail_gl(culvi_gl_voice(gl), label, error, call, reason, "%s", what);
+}
+
+culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extension extension,
+                          culvi_gl_extension form, const char *what)
+{
+    culvi_gl_extension lacks = gl->table.has[extension] ? form : extension;
+    if (gl->table.has[lacks]) return CULV_OK;
+    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_EXTENSION_MISSING,
+                      "the context of '%s' (%s) lacks %s, so %s; culv_gl_check() says what works",
+                      gl->base.name, gl->table.version, culvi_gl_extension_names[lacks], what);
+}
+
+/* Contexts ------------------------------------------------------------------------------------- */
+
+static bool same_context(const culvi_gl_context *a, const culvi_gl_context *b)
+{
+    return a->platform == b->platform && a->context == b->context && a->display == b->display;
+}
+
+static bool listed(const culv_gl *gl, const culvi_gl_context *now)
+{
+    unsigned count = atomic_load_explicit(&gl->num_contexts, memory_order_acquire);
+    for (unsigned i = 0; now->context != NULL && i < count; i++)
+        if (same_context(&gl->contexts[i], now)) return true;
+    return false;
+}
+
+bool culvi_gl_is_current(const culv_gl *gl)
+{
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    return !atomic_load(&gl->lost) && listed(gl, &now);
+}
+
+culv_bool culv_gl_is_current(const culv_gl *gl)
+{
+    return gl != NULL && culvi_gl_is_current(gl);
+}
+
+static void take_error(const culv_gl *gl, const char *call)
+{
+    uint32_t error = gl->table.glGetError();
+    if (error == CULVI_GL_NO_ERROR) return;
+    for (int i = 0; i < 8 && gl->table.glGetError() != CULVI_GL_NO_ERROR; i++) {
+    }
+    culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
+              "%s(): an earlier OpenGL call of the program left %s (%#x), which is gone now", call,
+              culvi_gl_error_name(error), (unsigned)error);
+}
+
+culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+{
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (atomic_load(&gl->lost))
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                          "%s(): culv_gl_lose_contexts() said that the attachment's contexts are "
+                          "gone; attach the new one",
+                          call);
+    if (now.context == NULL)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): no OpenGL context is current on this thread; make the attached one "
+            "current, or one that shares objects with it (culv_gl_add_context())",
+            call);
+    if (!listed(gl, &now))
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): the %s context %p is current on this thread, but %p was attached; make that one "
+            "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
+            call, culvi_gl_platform_name(now.platform), now.context, gl->contexts[0].context);
+    if (!gl->table.glIsBuffer(gl->marker))
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "%s(): the attached context was destroyed, and another one has its handle; "
+            "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
+            call);
+    take_error(gl, call);
+    return CULV_OK;
+}
+
+culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
+{
+    return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
+}
+
+/* The marker: a small buffer with a content that no other has. Two contexts that do not share
+ * objects may both have a buffer of that name. */
+static culv_result make_marker(culv_gl *gl)
+{
+    static atomic_uint_fast64_t made;
+    const culvi_gl_table *t = &gl->table;
+    gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
+    gl->marked[1] = atomic_fetch_add(&made, 1);
+    t->glCreateBuffers(1, &gl->marker);
+    culv_result result =
+        culvi_gl_check_error(gl, gl->base.label, "glCreateBuffers", CULV_REASON_DRIVER_REFUSED,
+                             "a small buffer could not be made");
+    if (result != CULV_OK) {
+        gl->marker = 0;
+        return result;
+    }
+    t->glNamedBufferStorage(gl->marker, sizeof gl->marked, gl->marked, 0);
+    result = culvi_gl_check_error(gl, gl->base.label, "glNamedBufferStorage",
+                                  CULV_REASON_DRIVER_REFUSED, "a small buffer could not be made");
+    if (result != CULV_OK) {
+        t->glDeleteBuffers(1, &gl->marker);
+        gl->marker = 0;
+    }
+    return result;
+}
+
+static bool sees_marker(const culv_gl *gl)
+{
+    const culvi_gl_table *t = &gl->table;
+    uint64_t found[2] = {0, 0};
+    int32_t size = 0;
+    if (!t->glIsBuffer(gl->marker)) return false;
+    t->glGetNamedBufferParameteriv(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
+    if (size == (int32_t)sizeof found)
+        t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
+    return t->glGetError() == CULVI_GL_NO_ERROR && memcmp(found, gl->marked, sizeof found) == 0;
+}
+
+culv_result culv_gl_add_context(culv_gl *gl)
+{
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
+        return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
+    take_error(gl, "culv_gl_add_context");
+    if (now.platform != gl->contexts[0].platform || !sees_marker(gl))
+        return culvi_fail(
+            voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; "
+            "create it with that one as its share context",
+            culvi_gl_platform_name(now.platform), now.context);
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&gl->lock);
+    unsigned count = atomic_load(&gl->num_contexts);
+    if (count == CULVI_GL_CONTEXTS) {
+        result = culvi_fail(voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                            "culv_gl_add_context(): the attachment has %d contexts already",
+                            (int)CULVI_GL_CONTEXTS);
+    } else {
+        gl->contexts[count] = now;
+        atomic_store_explicit(&gl->num_contexts, count + 1, memory_order_release);
+    }
+    culvi_mutex_unlock(&gl->lock);
+    return result;
+}
+
+void culv_gl_lose_contexts(culv_gl *gl)
+{
+    if (gl != NULL) atomic_store(&gl->lost, true);
+}
+
+/* The attachment ------------------------------------------------------------------------------- */
+
+static culv_result check_context(const culv_gl *gl)
+{
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    const culvi_gl_table *t = &gl->table;
+    const char *label = gl->base.label;
+    if (t->glGetError == NULL || t->glGetString == NULL)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_desc.get_proc_address finds no glGetError; %s",
+            gl->how.get_proc_address != NULL
+                ? "pass your loader's function, or NULL"
+                : "pass your loader's function, because Culvert found none by itself");
+    if (t->es)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+                          "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or "
+                          "GL_ARB_direct_state_access",
+                          t->version);
+    if (t->missing == NULL && t->has[CULVI_GL_DIRECT_STATE_ACCESS] && t->glCreateBuffers != NULL)
+        return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+                      "the context ('%s', %s) lacks %s; Culvert needs OpenGL 4.5, or "
+                      "GL_ARB_direct_state_access",
+                      t->version, t->renderer,
+                      t->missing != NULL ? t->missing : "GL_ARB_direct_state_access");
+}
+
+static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
+{
+    culv_device *device = gl->base.device;
+    culvi_gl_source source = {.windows = &gl->windows, .table = &gl->table, .context = *now};
+    culvi_probe probe;
+    culvi_gl_identify(&source, NULL);
+    if (!source.has_uuid) { /* CUDA and EGL may know */
+        culv_result result = culvi_probe_open(&device->voice, device->cuda->kind, &probe);
+        if (result != CULV_OK) return result;
+        culvi_gl_identify(&source, &probe);
+        culvi_probe_close(&probe);
+    }
+    if (!source.has_uuid && gl->how.fallback == 0)
+        return culvi_fail(
+            &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA "
+            "does not know it; culv_gl_check() says what to do, or set culv_gl_desc.fallback for "
+            "copies",
+            gl->table.renderer);
+    gl->base.uuid = source.uuid;
+    gl->base.luid = gl->table.luid;
+    gl->base.node_mask = gl->table.node_mask;
+    snprintf(gl->base.name, sizeof gl->base.name, "%s", gl->table.renderer);
+    return culvi_graphics_identify(&gl->base, gl->how.fallback);
+}
+
+culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_gl **out)
+{
+    culv_gl_desc d = culv_gl_desc_init();
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
+    const culvi_voice *voice = &device->voice;
+    culv_result result =
+        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_desc") : CULV_OK;
+    if (result == CULV_OK)
+        result = culvi_check_fallback(voice, d.label, "culv_gl_desc", d.fallback);
+    if (result == CULV_OK) result = culvi_gl_exporter_check(device, &d);
+    if (result != CULV_OK) return result;
+    culv_gl *gl = culvi_alloc(sizeof *gl);
+    if (gl == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_graphics_init(&gl->base, &culvi_gl_api, device, d.label);
+    gl->how = d;
+    gl->how.label = NULL;
+    culvi_gl_windows_open(&gl->windows, d.get_proc_address);
+    culvi_gl_context now = culvi_gl_current(&gl->windows);
+    if (now.context == NULL) {
+        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                            "culv_gl_attach(): no OpenGL context is current on this thread; make "
+                            "yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
+        goto close_windows;
+    }
+    uint32_t pending = culvi_gl_table_load(&gl->table, &gl->windows, now.platform);
+    if (pending != CULVI_GL_NO_ERROR)
+        culvi_log(voice, CULV_LOG_WARNING,
+                  "culv_gl_attach(): an earlier OpenGL call of the program left %s (%#x), which is "
+                  "gone now",
+                  culvi_gl_error_name(pending), (unsigned)pending);
+    result = check_context(gl);
+    if (result == CULV_OK) result = identify(gl, &now);
+    if (result != CULV_OK) goto close_windows;
+    if (!culvi_mutex_init(&gl->lock)) {
+        result = culvi_fail_host_memory(voice, d.label);
+        goto close_windows;
+    }
+    result = make_marker(gl);
+    if (result != CULV_OK) goto destroy_lock;
+    gl->contexts[0] = now;
+    atomic_init(&gl->num_contexts, 1);
+    culvi_gl_exporter_hold(gl);
+    culvi_graphics_attached(&gl->base);
+    *out = gl;
+    return CULV_OK;
+
+destroy_lock:
+    culvi_mutex_destroy(&gl->lock);
+close_windows:
+    culvi_gl_windows_close(&gl->windows);
+    culvi_free(gl);
+    return result;
+}
+
+/* The last reference may go on any thread: the marker is deleted where that is possible, and
+ * otherwise goes with its contexts. */
+static void free_attachment(culvi_graphics *graphics)
+{
+    culv_gl *gl = culvi_gl_of(graphics);
+    if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
+    culvi_gl_exporter_free(gl);
+    culvi_mutex_destroy(&gl->lock);
+    culvi_gl_windows_close(&gl->windows);
+    culvi_free(gl);
+}
+
+static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
+{
+    const culv_gl *gl = culvi_gl_of(graphics);
+    culv_gl_desc how = gl->how;
+    culv_gl *again = NULL;
+    how.vk = NULL; /* that is attached to the other device */
+    culv_result result = culv_gl_attach(device, &how, &again);
+    if (result == CULV_OK) *out = &again->base;
+    return result;
+}
+
+void culv_gl_detach(culv_gl **gl)
+{
+    if (gl == NULL || *gl == NULL) return;
+    culv_gl *mine = *gl;
+    *gl = NULL;
+    culvi_graphics_unref(&mine->base);
+}
+
+static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    /* Semaphores may be waited for on the CPU. */
+    if (semaphores) return CULV_OK;
+    return culvi_gl_need(culvi_gl_of(graphics), label, CULVI_GL_MEMORY_OBJECT,
+                         CULVI_GL_MEMORY_OBJECT_HANDLE, "nothing of it can be shared");
+}
+
+const culvi_words culvi_gl_words = {
+    .api = CULV_NATIVE_GL,
+    .name = "OpenGL",
+    .physical_device = "OpenGL context's GPU",
+    .memory = "GL memory object",
+    .semaphore = "GL semaphore",
+    .size = "the size of the whole allocation",
+    .dedicated = "GL_DEDICATED_MEMORY_OBJECT_EXT",
+    .buffer_offset = "offset of glNamedBufferStorageMemEXT",
+    .image_offset = "offset of glTextureStorageMem2DEXT",
+    .plane_offset = "which OpenGL has none of",
+    .map_rows = "a linear one as a buffer",
+    .read_call = "vkGetSemaphoreCounterValue",
+    .wait_call = "vkWaitSemaphores",
+    .signal_call = "vkSignalSemaphore",
+    .attach_desc = "culv_gl_desc",
+    .open_call = "culv_device_open_for_gl",
+    .memory_desc = "culv_gl_memory_desc",
+    .memory_size = "size",
+    .buffer_destroy = "culv_gl_buffer_destroy",
+    .image_destroy = "culv_gl_image_destroy",
+    .semaphore_destroy = "culv_gl_semaphore_destroy",
+};
+
+const culvi_graphics_api culvi_gl_api = {
+    .words = &culvi_gl_words,
+    .list = culvi_gl_list,
+    .free = free_attachment,
+    .attach_again = attach_again,
+    .check_exports = check_exports,
+    .export_memory = culvi_gl_export_memory,
+    .export_semaphore = culvi_gl_export_semaphore,
+    .plan = culvi_gl_plan,
+    .make = culvi_gl_make,
+    .unmake = culvi_gl_unmake,
+    .stage = culvi_gl_stage,
+    .make_semaphore = culvi_gl_make_semaphore,
+    .unmake_semaphore = culvi_gl_unmake_semaphore,
+    .check_timelines = culvi_gl_check_timelines,
+    .timeline_value = culvi_gl_timeline_value,
+    .timeline_wait = culvi_gl_timeline_wait,
+    .timeline_signal = culvi_gl_timeline_signal,
+    .fail = culvi_gl_fail_timeline,
+};

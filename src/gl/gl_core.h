@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenGL attachment, inside. */
+#ifndef CULVI_GL_CORE_H_
+#define CULVI_GL_CORE_H_
+
+#include "base/platform.h"
+#include "culvert/gl.h"
+#include "gl/gl_context.h"
+#include "graphics/pair.h"
+
+#include <stdatomic.h>
+
+typedef struct culvi_gl_exporter culvi_gl_exporter; /* gl/gl_exporter.h */
+
+enum { CULVI_GL_CONTEXTS = 16 };
+
+/* Whether the driver honours offsets into memory objects. */
+typedef enum culvi_gl_offsets {
+    CULVI_GL_OFFSETS_UNKNOWN,
+    CULVI_GL_OFFSETS_HONOURED,
+    CULVI_GL_OFFSETS_IGNORED
+} culvi_gl_offsets;
+
+struct culv_gl {
+    culvi_graphics base;
+    culvi_gl_windows windows;
+    culvi_gl_table table;
+    culv_gl_desc how; /* it was attached with, without the label */
+    culvi_mutex lock; /* guards what is written below, but the lists' counts */
+    /* Contexts that share objects; the first is the attached one. Only appended to. */
+    culvi_gl_context contexts[CULVI_GL_CONTEXTS];
+    atomic_uint num_contexts;
+    atomic_bool lost;            /* culv_gl_lose_contexts() */
+    uint32_t marker;             /* a buffer that tells the contexts' objects from others */
+    uint64_t marked[2];          /* what is in it */
+    culvi_gl_exporter *exporter; /* NULL: nothing was exported yet */
+    atomic_int offsets;          /* culvi_gl_offsets */
+};
+
+static inline culv_gl *culvi_gl_of(const culvi_graphics *graphics)
+{
+    return (culv_gl *)graphics; /* its first member */
+}
+
+static inline const culvi_voice *culvi_gl_voice(const culv_gl *gl)
+{
+    return &gl->base.device->voice;
+}
+
+extern const culvi_words culvi_gl_words;
+extern const culvi_graphics_api culvi_gl_api;
+
+/* Whether a context of the attachment is current on this thread. */
+bool culvi_gl_is_current(const culv_gl *gl);
+/* The first line of each call that makes OpenGL calls: refuses a thread without a context of the
+ * attachment, and one whose context was destroyed and made anew behind the same handle. `call` is
+ * the public name, for the message. Takes an error that the program left. */
+culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call);
+/* The same for a destroy: OK too when the contexts are lost. */
+culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call);
+
+/* glGetError() after a call of ours. */
+culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
+                                 culv_reason reason, const char *format, ...) CULVI_PRINTF(5, 6);
+/* Records such a code as an error of its class. */
+culv_result culvi_fail_gl(const culvi_voice *voice, const char *object, uint32_t error,
+                          const char *call, culv_reason reason, const char *format, ...)
+    CULVI_PRINTF(6, 7);
+
+/* Refuses a context without an extension. `form` is the extension that brings the handles, or the
+ * extension itself. */
+culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extension extension,
+                          culvi_gl_extension form, const char *what);
+
+/* device.c: the CUDA device that draws a context. */
+typedef struct culvi_gl_source {
+    const culvi_gl_windows *windows;
+    const culvi_gl_table *table;
+    culvi_gl_context context;
+    culv_uuid uuid; /* by OpenGL, or by CUDA and EGL where OpenGL tells none */
+    bool has_uuid;
+} culvi_gl_source;
+/* Finds out which GPU a context is. `probe` may be NULL: then only OpenGL is asked. */
+void culvi_gl_identify(culvi_gl_source *source, const culvi_probe *probe);
+culv_result culvi_gl_list(const void *source, const culvi_voice *voice, uint32_t *count,
+                          culvi_adapter **out);
+/* cuGLGetDevices(): ordinals below 32 as bits; `which` is a CUGLDeviceList. 0: CUDA does not
+ * tell. */
+uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which);
+
+/* The seam's functions (graphics/graphics.h). */
+culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan);
+culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);
+void culvi_gl_unmake(culvi_graphics *graphics, const culvi_native *native);
+culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
+                           culvi_native *out);
+culv_result culvi_gl_export_memory(const culvi_graphics *graphics, const char *label,
+                                   uint64_t memory, culv_handle *out);
+culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char *label,
+                                      uint64_t semaphore, culv_handle *out);
+culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                    bool exportable, uint64_t *out);
+void culvi_gl_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
+culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
+                                     culv_result refusal);
+int culvi_gl_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
+int culvi_gl_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                           uint64_t timeout_ns);
+int culvi_gl_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
+culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
+                                   const char *call, const char *what);
+
+#endif
