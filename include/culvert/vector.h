@@ -28,6 +28,10 @@ CULV_EXTERN_C_BEGIN
  * address then has at least that many bytes, even if the vector moves meanwhile. */
 typedef struct culv_vector culv_vector;
 
+/** Opaque: addresses that CUDA and a graphics API share, so that both have one pointer. In Vulkan:
+ * culv_vk_space_base() of culvert/vulkan_space.h. */
+typedef struct culv_space culv_space;
+
 /** Called when the vector's address has changed, by the thread that grows it, within its call.
  * `before` is still mapped and shows the same memory until culv_vector_retire(). The callback must
  * not make a call that changes the vector. */
@@ -68,6 +72,13 @@ typedef struct culv_vector_desc {
     /** Nonzero: the vector never moves. When it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
+    /** The vector lives in this space: it takes `reserve` bytes of its addresses, never moves, and
+     * has the same address in the graphics API, which sees each chunk without an import of yours.
+     * A grow returns when both sides may use the memory. A shrink takes it from both sides: let
+     * `last_use` wait for the graphics API's work too. handle_types then has the opaque type in any
+     * case. The calls that change the vector, its destruction and the thread of `commit_ahead` use
+     * the space's queue. The vector keeps the space alive. Default: NULL, addresses of its own. */
+    culv_space *space;
 } culv_vector_desc;
 
 /** Returns a default descriptor: an empty vector in the device's memory.

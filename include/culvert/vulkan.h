@@ -27,6 +27,7 @@
  *      on the stream, and record EXTERNAL barriers in the command buffers.  vulkan_barrier.h
  *      Or keep several frames in flight, which is several times faster.     vulkan_ring.h
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
+ *      Have one address for CUDA and Vulkan.                               vulkan_space.h
  *   9. Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
  *
  * Culvert needs Vulkan 1.1 or later, and for timelines Vulkan 1.2 or VK_KHR_timeline_semaphore. It
@@ -44,6 +45,7 @@
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
 #include "vulkan_setup.h"
+#include "vulkan_space.h"
 #include "vulkan_texture.h"
 #include "vulkan_vmm.h"
 

@@ -88,6 +88,14 @@ typedef struct culv_vk_device_features {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline_semaphore;
     VkPhysicalDeviceSynchronization2Features synchronization2;
     VkPhysicalDeviceMaintenance4Features maintenance4;
+    /** Set it nonzero before the call to ask for one address too (culvert/vulkan_space.h):
+     * sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and
+     * bufferDeviceAddressCaptureReplay. The first two are in VkPhysicalDeviceFeatures: leave
+     * VkDeviceCreateInfo::pEnabledFeatures NULL, and give features of yours as a
+     * VkPhysicalDeviceFeatures2 in the chain. Default: 0. */
+    culv_bool one_address;
+    VkPhysicalDeviceFeatures2 features2;
+    VkPhysicalDeviceBufferDeviceAddressFeatures buffer_device_address;
 } culv_vk_device_features;
 
 /** Returns empty structs with their struct_size set.
@@ -105,7 +113,8 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
 
 /** Adds the features that Culvert needs to a pNext chain for VkDeviceCreateInfo:
  * timelineSemaphore; synchronization2, which rings and the ...barrier2 structs need, where the
- * device has it; and below Vulkan 1.3 maintenance4, where the device has it.
+ * device has it; and below Vulkan 1.3 maintenance4, where the device has it. With
+ * culv_vk_device_features::one_address also what that says.
  *
  * `chain` is yours or NULL. A feature whose struct is in it (its own struct, or that of a Vulkan
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE
@@ -114,8 +123,9 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * pass &VkDeviceCreateInfo::pNext. desc is as in culv_vk_merge_device_extensions(), whose list the
  * device needs too.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VULKAN_VERSION: the instance has Vulkan 1.0);
- * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0; EXTENSION_MISSING: the device has no
- * timelineSemaphore); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
+ * UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0, or with one_address of less than 1.2;
+ * EXTENSION_MISSING: the device has no timelineSemaphore; USAGE: it lacks a feature of
+ * one_address); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
  * Ownership: all structs stay yours.
  * Threads: any.
  * Since: 0.1

@@ -144,7 +144,7 @@ void culvSoftCounts(culv_soft_counts *out)
     now.graphics_resources = soft_object_count(SOFT_GRAPHICS);
     now.memory_pools = soft_pool_count();
     now.pool_allocations = soft_range_count(SOFT_RANGE_POOLED);
-    now.fds = soft_external_memory_fds() + soft_physical_fds() + soft_pool_fds();
+    now.fds = soft_external_memory_fds() + soft_physical_fds() + soft_pool_fds() + soft_shown_fds();
     pthread_mutex_unlock(&soft.lock);
     pthread_mutex_lock(&control_lock);
     now.calls = calls;

@@ -20,6 +20,7 @@
 #include <cuda.h>
 
 #include "../shared/control.h"
+#include "../shared/shown.h"
 #pragma GCC visibility pop
 
 #include "../shared/module_abi.h"

@@ -74,11 +74,22 @@ uint64_t soft_physical_fds(void);
 
 /* --- vmm_address.c */
 struct soft_reservation *soft_reservation_at(uintptr_t address);
+/* The first one that touches [start, start + size). */
+struct soft_reservation *soft_reservation_first(uintptr_t start, size_t size);
 uint64_t soft_reservation_count(void);
 /* Whether any device may use all of what soft_range_holding() found to be there. */
 bool soft_virtual_accessible(const struct soft_range *range, uintptr_t start, size_t size);
 /* The pages of a mapping changed (a multicast object's): maps them again with its access. */
 CUresult soft_virtual_refresh(const struct soft_range *range);
+/* Maps a part of a mapping again with its access, in one step where it is a file's. */
+void soft_virtual_show(const struct soft_range *range, uintptr_t start, size_t size);
+
+/* --- vmm_shown.c: what Vulkan shows. */
+bool soft_shown_covers(uintptr_t start, size_t size); /* it has reserved all of that */
+void soft_shown_again(uintptr_t start, size_t size);  /* after CUDA mapped there */
+bool soft_shown_blank_others(uintptr_t start, size_t size);
+void soft_shown_unmap_others(uintptr_t start, size_t size);
+uint64_t soft_shown_fds(void);
 
 /* --- vmm_share.c */
 struct soft_shared_memory { /* what a file that holds an allocation says of itself */
@@ -104,6 +115,9 @@ CUresult soft_team_place(const struct soft_physical *physical, void *at);
 /* --- vmm_posix.c */
 /* Addresses without memory. hint 0: anywhere; it is tried, not promised. */
 void *soft_reserve(size_t size, size_t alignment, uintptr_t hint);
+void *soft_reserve_at(uintptr_t start, size_t size); /* there, or NULL */
+/* A file's pages at once with that access, in place of what is there. */
+bool soft_pages_show(void *at, size_t size, int fd, uint64_t offset, CUmemAccess_flags access);
 bool soft_blank(void *at, size_t size); /* back to that */
 void *soft_pages_make(size_t size);     /* shared ones, inaccessible; soft_unmap takes them */
 /* Those, or a file's, at a reserved address: inaccessible still. */

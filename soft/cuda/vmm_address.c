@@ -26,6 +26,16 @@ struct soft_reservation *soft_reservation_at(uintptr_t address)
     return reservation;
 }
 
+struct soft_reservation *soft_reservation_first(uintptr_t start, size_t size)
+{
+    struct soft_reservation *first = NULL;
+    for (struct soft_reservation *r = reservations; r != NULL; r = r->next)
+        if (r->start < start + size && start < r->start + r->size &&
+            (first == NULL || r->start < first->start))
+            first = r;
+    return first;
+}
+
 uint64_t soft_reservation_count(void)
 {
     uint64_t count = 0;
@@ -44,8 +54,13 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_reservation *reservation = calloc(1, sizeof(*reservation));
     if (reservation == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    void *at = soft_reserve(size, alignment < SOFT_GRANULARITY ? SOFT_GRANULARITY : alignment,
-                            (uintptr_t)addr);
+    const size_t aligned = alignment < SOFT_GRANULARITY ? SOFT_GRANULARITY : alignment;
+    /* Vulkan may have those addresses already: on a GPU it has a page table of its own. */
+    void *at = addr != 0 && addr % aligned == 0 && size <= UINTPTR_MAX - addr &&
+                       soft_shown_covers((uintptr_t)addr, size) &&
+                       soft_reservation_first((uintptr_t)addr, size) == NULL
+                   ? pointer((uintptr_t)addr)
+                   : soft_reserve(size, aligned, (uintptr_t)addr);
     if (at == NULL) {
         free(reservation);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -73,7 +88,7 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
     while (*link != reservation)
         link = &(*link)->next;
     *link = reservation->next;
-    soft_unmap(pointer(reservation->start), size);
+    soft_shown_unmap_others(reservation->start, size);
     free(reservation);
     return soft_end(CUDA_SUCCESS);
 }
@@ -129,6 +144,7 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
         free(mapped);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
+    soft_shown_again(range.start, range.size);
     physical->uses++;
     return soft_end(CUDA_SUCCESS);
 }
@@ -174,7 +190,7 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
     if (result != CUDA_SUCCESS) return result;
     const uintptr_t start = (uintptr_t)ptr;
     if (!nothing_in_part(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (!soft_blank(pointer(start), size)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    if (!soft_shown_blank_others(start, size)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_range *range;
     while ((range = soft_range_first(start, size)) != NULL) {
         struct soft_virtual *mapped = range->virtual;
@@ -211,7 +227,18 @@ CUresult soft_virtual_refresh(const struct soft_range *range)
 {
     if (!place(range) || !soft_protect(pointer(range->start), range->size, widest(range->virtual)))
         return CUDA_ERROR_OUT_OF_MEMORY;
+    soft_shown_again(range->start, range->size);
     return CUDA_SUCCESS;
+}
+
+void soft_virtual_show(const struct soft_range *range, uintptr_t start, size_t size)
+{
+    const struct soft_physical *physical = range->virtual->physical;
+    if (physical->team == NULL && physical->fd >= 0)
+        soft_pages_show(pointer(start), size, physical->fd,
+                        physical->payload + (start - range->start), widest(range->virtual));
+    else
+        (void)soft_virtual_refresh(range);
 }
 
 /* Which entry of soft_virtual.access a location means. */
@@ -295,6 +322,7 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
         set_access(range->virtual, desc, count);
         at += range->size;
     }
+    soft_shown_again(start, size);
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -32,6 +32,11 @@ static void *exactly_at(uintptr_t hint, size_t size)
     return NULL;
 }
 
+void *soft_reserve_at(uintptr_t start, size_t size)
+{
+    return start <= UINTPTR_MAX - size ? exactly_at(start, size) : NULL;
+}
+
 void *soft_reserve(size_t size, size_t alignment, uintptr_t hint)
 {
     static uintptr_t next = ARENA_START;
@@ -83,12 +88,22 @@ bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offse
     return false;
 }
 
+static int protection_of(CUmemAccess_flags access)
+{
+    return access == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
+           : access == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
+                                                     : PROT_READ | PROT_WRITE;
+}
+
 bool soft_protect(void *at, size_t size, CUmemAccess_flags access)
 {
-    const int protection = access == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
-                           : access == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
-                                                                     : PROT_READ | PROT_WRITE;
-    return mprotect(at, size, protection) == 0;
+    return mprotect(at, size, protection_of(access)) == 0;
+}
+
+bool soft_pages_show(void *at, size_t size, int fd, uint64_t offset, CUmemAccess_flags access)
+{
+    return mmap(at, size, protection_of(access), MAP_SHARED | MAP_FIXED, fd, (off_t)offset) !=
+           MAP_FAILED;
 }
 
 int soft_duplicate(int fd)

@@ -43,6 +43,7 @@
     OWN(QueueSubmit, QueueSubmit, (VkQueue handle, uint32_t count, const VkSubmitInfo *submits, VkFence fence), (handle, count, submits, fence)) \
     OWN(QueueSubmit2, QueueSubmit2, (VkQueue handle, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence), (handle, count, submits, fence)) \
     OWN(QueueSubmit2KHR, QueueSubmit2, (VkQueue handle, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence), (handle, count, submits, fence)) \
+    OWN(QueueBindSparse, QueueBindSparse, (VkQueue handle, uint32_t count, const VkBindSparseInfo *infos, VkFence fence), (handle, count, infos, fence)) \
     OWN(QueueWaitIdle, QueueWaitIdle, (VkQueue handle), (handle)) \
     OWN(DeviceWaitIdle, DeviceWaitIdle, (VkDevice handle), (handle)) \
     OWN(WaitForFences, WaitForFences, (VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t timeout), (handle, count, fences, all, timeout)) \
@@ -72,10 +73,12 @@
     PASS(GetPhysicalDeviceImageFormatProperties2KHR, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
 
 /* Intercepted by functions of their own, or only called. */
-#define SOFT_VK_DEVICE_OTHERS(X) X(DestroyBuffer) X(DestroyDevice) X(DestroyImage) X(DestroySemaphore) X(FreeMemory)
+#define SOFT_VK_DEVICE_OTHERS(X) \
+    X(DestroyBuffer) X(DestroyDevice) X(DestroyFence) X(DestroyImage) X(DestroySemaphore) X(FreeMemory) X(GetBufferMemoryRequirements) X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetBufferOpaqueCaptureAddress) X(GetBufferOpaqueCaptureAddressKHR)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
-    X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR)
-#define SOFT_VK_INSTANCE_USES(X) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR)
+    X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR) \
+    X(GetPhysicalDeviceFeatures) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFeatures2KHR) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR) \
+    X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceQueueFamilyProperties2) X(GetPhysicalDeviceQueueFamilyProperties2KHR)
 /* clang-format on */
 
 #endif

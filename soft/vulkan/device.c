@@ -43,6 +43,10 @@ static void resolve(soft_vk_device *device)
     if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
     if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
     if (!next->BindImageMemory2) next->BindImageMemory2 = next->BindImageMemory2KHR;
+    if (!next->GetBufferMemoryRequirements2)
+        next->GetBufferMemoryRequirements2 = next->GetBufferMemoryRequirements2KHR;
+    if (!next->GetBufferOpaqueCaptureAddress)
+        next->GetBufferOpaqueCaptureAddress = next->GetBufferOpaqueCaptureAddressKHR;
 }
 
 static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
@@ -83,6 +87,9 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
                                const VkAllocationCallbacks *callbacks, VkDevice *out)
 {
     VkDeviceCreateInfo copy = *info;
+    VkPhysicalDeviceFeatures features;
+    soft_vk_asked asked;
+    bool sparse = false;
     const char **names = NULL;
     VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
     VkLayerDeviceCreateInfo *link = find_link(info);
@@ -104,9 +111,17 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
     }
     device->get_proc = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    result = instance->next.CreateDevice(handle, &copy, callbacks, out);
+    if (soft) sparse = soft_vk_sparse_begin(instance, handle, info, &copy, &features, &asked);
+    result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (sparse) {
+        device->native_sparse = asked.native;
+        device->sparse = soft_vk_sparse_make();
+    }
+    if (!sparse || device->sparse)
+        result = instance->next.CreateDevice(handle, &copy, callbacks, out);
+    if (soft) soft_vk_sparse_end(&asked);
     free(names);
-    if (result != VK_SUCCESS) goto free_device;
+    if (result != VK_SUCCESS) goto drop_sparse;
 
     device->handle = *out;
     memcpy(&device->key, *out, sizeof(device->key));
@@ -119,6 +134,8 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
     if (soft) atomic_fetch_add(&soft_vk_devices, 1);
     return VK_SUCCESS;
 
+drop_sparse:
+    soft_vk_sparse_drop(device);
 free_device:
     free(device);
     return result;
@@ -160,6 +177,7 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
     if (!device) return;
     if (device->soft) name_what_is_left(device);
     soft_vk_semaphores_end(device);
+    soft_vk_sparse_drop(device);
     pthread_rwlock_wrlock(&lock);
     soft_vk_device **link = &devices;
     while (*link != device)
@@ -222,19 +240,56 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
                                 const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
 {
     if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    const int fd = soft_vk_sparse_fd(device, info);
     VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
+    if (result != VK_SUCCESS && fd >= 0) close(fd);
     if (result == VK_SUCCESS) {
+        if (fd >= 0) soft_vk_sparse_memory_made(device, fd, info, *out);
         atomic_fetch_add(&soft_vk_memories, 1);
         atomic_fetch_add(&device->live[SOFT_VK_MEMORIES], 1);
         soft_vk_memory_made(device, info, *out);
     }
     return result;
 }
+static void memory_gone(soft_vk_device *device, VkDeviceMemory memory)
+{
+    soft_vk_memory_gone(device, memory);
+    soft_vk_sparse_memory_gone(device, memory);
+}
+
 DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, SOFT_VK_MEMORIES,
-        soft_vk_memory_gone)
-CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS, NO_RECORD)
-DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS,
-        NO_RECORD)
+        memory_gone)
+
+VkResult soft_vk_CreateBuffer(soft_vk_device *device, VkDevice handle,
+                              const VkBufferCreateInfo *info,
+                              const VkAllocationCallbacks *callbacks, VkBuffer *out)
+{
+    VkResult result = soft_vk_sparse_plays(device, info)
+                          ? soft_vk_sparse_create(device, info, out)
+                          : device->next.CreateBuffer(handle, info, callbacks, out);
+    if (result == VK_SUCCESS) {
+        atomic_fetch_add(&soft_vk_buffers, 1);
+        atomic_fetch_add(&device->live[SOFT_VK_BUFFERS], 1);
+    }
+    return result;
+}
+
+void VKAPI_CALL soft_vk_destroy_buffer(VkDevice handle, VkBuffer buffer,
+                                       const VkAllocationCallbacks *callbacks)
+{
+    soft_vk_device *device = soft_vk_device_find(handle);
+    VkDeviceMemory memory;
+    uint64_t address;
+    soft_vk_sparse_buffer_gone(device, buffer, &memory, &address);
+    device->next.DestroyBuffer(handle, buffer, address != 0 ? NULL : callbacks);
+    if (memory != VK_NULL_HANDLE) device->next.FreeMemory(handle, memory, NULL);
+    soft_vk_sparse_release(address);
+    if (device->soft && buffer != VK_NULL_HANDLE) {
+        atomic_fetch_sub(&soft_vk_buffers, 1);
+        atomic_fetch_sub(&device->live[SOFT_VK_BUFFERS], 1);
+    }
+}
+
 CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, SOFT_VK_IMAGES, soft_vk_image_made)
 DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, SOFT_VK_IMAGES,
         soft_vk_image_gone)

@@ -86,6 +86,15 @@ static const entry instance_entries[] = {
      (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
     {"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR",
      (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
+    {"vkGetPhysicalDeviceFeatures", (PFN_vkVoidFunction)soft_vk_features},
+    {"vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)soft_vk_features2},
+    {"vkGetPhysicalDeviceFeatures2KHR", (PFN_vkVoidFunction)soft_vk_features2},
+    {"vkGetPhysicalDeviceProperties", (PFN_vkVoidFunction)soft_vk_properties},
+    {"vkGetPhysicalDeviceProperties2", (PFN_vkVoidFunction)soft_vk_properties2},
+    {"vkGetPhysicalDeviceProperties2KHR", (PFN_vkVoidFunction)soft_vk_properties2},
+    {"vkGetPhysicalDeviceQueueFamilyProperties", (PFN_vkVoidFunction)soft_vk_queue_families},
+    {"vkGetPhysicalDeviceQueueFamilyProperties2", (PFN_vkVoidFunction)soft_vk_queue_families2},
+    {"vkGetPhysicalDeviceQueueFamilyProperties2KHR", (PFN_vkVoidFunction)soft_vk_queue_families2},
     SOFT_VK_INSTANCE_CALLS(ENTRY) SOFT_VK_PHYSICAL_DEVICE_CALLS(ENTRY, ENTRY)};
 static const entry device_entries[] = {
     {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
@@ -94,6 +103,11 @@ static const entry device_entries[] = {
     {"vkDestroyImage", (PFN_vkVoidFunction)soft_vk_destroy_image},
     {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
     {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
+    {"vkGetBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_buffer_needs},
+    {"vkGetBufferMemoryRequirements2", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
+    {"vkGetBufferMemoryRequirements2KHR", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
+    {"vkGetBufferOpaqueCaptureAddress", (PFN_vkVoidFunction)soft_vk_capture_address},
+    {"vkGetBufferOpaqueCaptureAddressKHR", (PFN_vkVoidFunction)soft_vk_capture_address},
     SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
 #undef ENTRY
 

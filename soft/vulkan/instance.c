@@ -30,13 +30,17 @@ static void resolve(soft_vk_instance *instance, VkInstance handle)
     SOFT_VK_INSTANCE_CALLS(RESOLVE)
     SOFT_VK_PHYSICAL_DEVICE_CALLS(RESOLVE, RESOLVE)
     SOFT_VK_INSTANCE_OTHERS(RESOLVE_OTHER)
-    SOFT_VK_INSTANCE_USES(RESOLVE_OTHER)
 #undef RESOLVE
 #undef RESOLVE_OTHER
     /* An application of Vulkan 1.0 has only the extensions' names. */
     soft_vk_instance_table *next = &instance->next;
     if (!next->GetPhysicalDeviceProperties2)
         next->GetPhysicalDeviceProperties2 = next->GetPhysicalDeviceProperties2KHR;
+    if (!next->GetPhysicalDeviceFeatures2)
+        next->GetPhysicalDeviceFeatures2 = next->GetPhysicalDeviceFeatures2KHR;
+    if (!next->GetPhysicalDeviceQueueFamilyProperties2)
+        next->GetPhysicalDeviceQueueFamilyProperties2 =
+            next->GetPhysicalDeviceQueueFamilyProperties2KHR;
     if (!next->GetPhysicalDeviceExternalSemaphoreProperties)
         next->GetPhysicalDeviceExternalSemaphoreProperties =
             next->GetPhysicalDeviceExternalSemaphorePropertiesKHR;

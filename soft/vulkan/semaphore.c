@@ -46,6 +46,11 @@ static soft_vk_semaphore *find(soft_vk_device *device, VkSemaphore handle)
     return semaphore;
 }
 
+bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore semaphore)
+{
+    return find(device, semaphore) != NULL;
+}
+
 static VkResult read_counter(soft_vk_semaphore *semaphore)
 {
     uint64_t value;

@@ -29,7 +29,6 @@ typedef struct soft_vk_instance_table {
     SOFT_VK_INSTANCE_CALLS(SOFT_VK_MEMBER)
     SOFT_VK_PHYSICAL_DEVICE_CALLS(SOFT_VK_MEMBER, SOFT_VK_MEMBER)
     SOFT_VK_INSTANCE_OTHERS(SOFT_VK_MEMBER_OTHER)
-    SOFT_VK_INSTANCE_USES(SOFT_VK_MEMBER_OTHER)
 } soft_vk_instance_table;
 typedef struct soft_vk_device_table {
     SOFT_VK_DEVICE_CALLS(SOFT_VK_MEMBER, SOFT_VK_MEMBER)
@@ -44,6 +43,7 @@ typedef struct soft_vk_instance {
 } soft_vk_instance;
 
 typedef struct soft_vk_semaphore soft_vk_semaphore;
+typedef struct soft_vk_sparse soft_vk_sparse;
 
 /* What the layer counts of each device, to name what is left at its end. */
 enum { SOFT_VK_BUFFERS, SOFT_VK_IMAGES, SOFT_VK_MEMORIES, SOFT_VK_SEMAPHORES, SOFT_VK_KINDS };
@@ -54,8 +54,10 @@ typedef struct soft_vk_device {
     VkDevice handle;
     PFN_vkGetDeviceProcAddr get_proc;
     soft_vk_device_table next;
-    bool soft;       /* a lavapipe device; all others are passed through */
-    bool fd_enabled; /* the application enabled VK_KHR_external_semaphore_fd */
+    bool soft;              /* a lavapipe device; all others are passed through */
+    bool fd_enabled;        /* the application enabled VK_KHR_external_semaphore_fd */
+    soft_vk_sparse *sparse; /* it enabled sparse buffers, which the layer plays; else NULL */
+    bool native_sparse;     /* the driver has sparse buffers of its own */
     uint8_t uuid[VK_UUID_SIZE];
     pthread_mutex_t lock;          /* of the list */
     soft_vk_semaphore *semaphores; /* every timeline of the device */
@@ -148,6 +150,48 @@ void soft_vk_pull(soft_vk_device *device, VkSemaphore semaphore);
 /* Brings the page up to the driver's semaphore: of one, or of all. */
 void soft_vk_push(soft_vk_device *device, VkSemaphore semaphore);
 void soft_vk_push_all(soft_vk_device *device);
+
+/* Whether a semaphore is a timeline that the layer knows. */
+bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore semaphore);
+
+/* sparse.c */
+void VKAPI_CALL soft_vk_features(VkPhysicalDevice handle, VkPhysicalDeviceFeatures *out);
+void VKAPI_CALL soft_vk_features2(VkPhysicalDevice handle, VkPhysicalDeviceFeatures2 *out);
+void VKAPI_CALL soft_vk_properties(VkPhysicalDevice handle, VkPhysicalDeviceProperties *out);
+void VKAPI_CALL soft_vk_properties2(VkPhysicalDevice handle, VkPhysicalDeviceProperties2 *out);
+void VKAPI_CALL soft_vk_queue_families(VkPhysicalDevice handle, uint32_t *count,
+                                       VkQueueFamilyProperties *out);
+void VKAPI_CALL soft_vk_queue_families2(VkPhysicalDevice handle, uint32_t *count,
+                                        VkQueueFamilyProperties2 *out);
+void VKAPI_CALL soft_vk_buffer_needs(VkDevice handle, VkBuffer buffer, VkMemoryRequirements *out);
+void VKAPI_CALL soft_vk_buffer_needs2(VkDevice handle, const VkBufferMemoryRequirementsInfo2 *info,
+                                      VkMemoryRequirements2 *out);
+uint64_t VKAPI_CALL soft_vk_capture_address(VkDevice handle, const VkBufferDeviceAddressInfo *info);
+/* What was taken out of the application's structs for the driver's vkCreateDevice. */
+typedef struct soft_vk_asked {
+    VkBool32 *replay, *binding, *residency;
+    bool native; /* the driver has sparse binding */
+} soft_vk_asked;
+/* True: the device is to have sparse buffers. soft_vk_sparse_end() comes in any case. */
+bool soft_vk_sparse_begin(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                          const VkDeviceCreateInfo *info, VkDeviceCreateInfo *copy,
+                          VkPhysicalDeviceFeatures *features, soft_vk_asked *asked);
+void soft_vk_sparse_end(const soft_vk_asked *asked);
+soft_vk_sparse *soft_vk_sparse_make(void);
+void soft_vk_sparse_drop(soft_vk_device *device);
+int soft_vk_sparse_fd(const soft_vk_device *device, const VkMemoryAllocateInfo *info);
+/* Takes the fd. */
+void soft_vk_sparse_memory_made(soft_vk_device *device, int fd, const VkMemoryAllocateInfo *info,
+                                VkDeviceMemory handle);
+void soft_vk_sparse_memory_gone(soft_vk_device *device, VkDeviceMemory handle);
+/* Whether the layer plays such a buffer. */
+bool soft_vk_sparse_plays(const soft_vk_device *device, const VkBufferCreateInfo *info);
+VkResult soft_vk_sparse_create(soft_vk_device *device, const VkBufferCreateInfo *info,
+                               VkBuffer *out);
+/* Forgets a buffer, and says what has to be given up after the driver's. */
+void soft_vk_sparse_buffer_gone(soft_vk_device *device, VkBuffer handle, VkDeviceMemory *memory,
+                                uint64_t *address);
+void soft_vk_sparse_release(uint64_t address);
 
 /* The work of the OWN calls on a lavapipe device, by X-macro as the table above. */
 #define SOFT_VK_DECLARE(name, work, params, args)                                                  \

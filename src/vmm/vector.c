@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "base/desc.h"
+#include "base/handle.h"
 
 #include <inttypes.h>
 
@@ -63,8 +64,13 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
 static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
 {
     culv_device *device = v->device;
+    if (d->space != NULL && d->space->device != device)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "culv_vector_desc.space was made with another culv_device than '%s'",
+                          device->caps.name);
     v->chunk = culv_vmm_allocation_desc_init();
     v->chunk.handle_types = d->handle_types;
+    if (d->space != NULL) v->chunk.handle_types |= UINT32_C(1) << CULVI_HANDLE_OPAQUE;
     v->chunk.usage = d->usage;
     culv_result result = culv_vmm_get_granularity(device, &v->chunk, &v->granularity);
     if (result == CULV_OK) result = check_sizes(v, d);
@@ -76,7 +82,8 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->ahead = d->commit_ahead < UINT64_MAX / 4
                    ? d->commit_ahead
                    : UINT64_MAX / 4; /* more than there is of anything */
-    v->fixed = d->no_move != 0;
+    v->fixed = d->no_move != 0 || d->space != NULL;
+    v->home = d->space;
     v->moved = d->moved;
     v->moved_context = d->moved_context;
     culvi_label_set(v->label, d->label);

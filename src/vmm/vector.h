@@ -9,13 +9,16 @@
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 #include "vmm/range.h"
+#include "vmm/space.h"
 
 /* A reserved range of an address space. No chunk lies in two of them, because nothing promises that
  * a mapping may span two reservations. */
 typedef struct culvi_vector_segment {
     struct culvi_vector_segment *below; /* the one before it; NULL: the first of the space */
     culv_vmm_range *range;
-    uint64_t offset; /* bytes into the space */
+    culv_space *home; /* whose range it is, and which graphics API shows it; NULL: its own */
+    uint64_t start;   /* bytes into the range */
+    uint64_t offset;  /* bytes into the space */
     uint64_t size;
 } culvi_vector_segment;
 
@@ -43,6 +46,7 @@ struct culv_vector {
     uint64_t ahead;
     uint32_t growth_percent;
     bool fixed;
+    culv_space *home;               /* where it lives; NULL: addresses of its own */
     culv_vmm_allocation_desc chunk; /* without the size */
     CUmemAccessDesc *access;
     size_t access_count;
@@ -95,8 +99,11 @@ culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_
 /* A segment from the end of the present space, `reserved`, to `end`, on top of `top`. */
 culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top, uint64_t reserved,
                                       uint64_t end, culvi_vector_segment **out);
-/* A space of one segment, wherever there is room. */
+/* A space of one segment, wherever there is room: in the vector's home if it has one. */
 culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vector_space **out);
+/* Unmaps a part of a segment at once, in the graphics API too. */
+void culvi_vector_segment_unmap(const culvi_vector_segment *segment, uint64_t offset,
+                                uint64_t size);
 /* Gives a segment's addresses up and returns the segment below it. */
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap);
 /* Gives up the addresses and the mappings that nobody has given up yet: at once, or otherwise with

@@ -157,8 +157,13 @@ static culv_result commit(change *c, const culvi_vector_plan *plan)
 static culv_result map_chunk(change *c, const culv_vector_chunk *chunk)
 {
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-    return culvi_vmm_map_resolved(segment->range, chunk->offset - segment->offset,
-                                  chunk->allocation, c->v->access, c->v->access_count);
+    const uint64_t place = segment->start + chunk->offset - segment->offset;
+    culv_result result = culvi_vmm_map_resolved(segment->range, place, chunk->allocation,
+                                                c->v->access, c->v->access_count);
+    if (result != CULV_OK || segment->home == NULL) return result;
+    result = segment->home->api->show(segment->home, place, chunk->allocation);
+    if (result != CULV_OK) culvi_vmm_unmap_or_defer(segment->range, place, chunk->size);
+    return result;
 }
 
 /* Where a shrink's memory was, the stream that it named may still use the addresses. */
@@ -172,7 +177,8 @@ static culv_result wait_for_shrunk(const change *c, const culv_vector_chunk *chu
               " bytes at offset %" PRIu64 " are still mapped for it",
               v->label, chunk->size, chunk->offset);
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-    return culvi_vmm_wait_and_collect(segment->range, chunk->offset - segment->offset, chunk->size);
+    return culvi_vmm_wait_and_collect(
+        segment->range, segment->start + chunk->offset - segment->offset, chunk->size);
 }
 
 /* The vector's chunks at the new place, and the new ones. */
@@ -247,7 +253,7 @@ static void undo(change *c)
         for (size_t i = c->mapped; i-- > v->num_chunks;) {
             const culv_vector_chunk *chunk = &v->chunks[i];
             const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-            culvi_vmm_unmap_or_defer(segment->range, chunk->offset - segment->offset, chunk->size);
+            culvi_vector_segment_unmap(segment, chunk->offset - segment->offset, chunk->size);
         }
         while (v->space != NULL && c->top != v->space->top)
             c->top = culvi_vector_segment_pop(c->top, true);

@@ -37,9 +37,31 @@ static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset,
     return CULV_OK;
 }
 
+/* A part of the vector's home. */
+static culv_result claim_segment(const culv_vector *v, uint64_t size, culvi_vector_segment **out)
+{
+    culvi_vector_segment *segment = culvi_alloc(sizeof *segment);
+    if (segment == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
+    culv_result result =
+        v->home->api->claim(v->home, v->label, size, size, &segment->start, &segment->size);
+    if (result != CULV_OK) {
+        culvi_free(segment);
+        return result;
+    }
+    segment->home = v->home;
+    segment->range = v->home->range;
+    *out = segment;
+    return CULV_OK;
+}
+
 culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top, uint64_t reserved,
                                       uint64_t end, culvi_vector_segment **out)
 {
+    if (v->home != NULL)
+        return culvi_fail(&v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY,
+                          CULV_REASON_ADDRESS,
+                          "a vector in a space has the addresses that it was made with; reserve "
+                          "more at first (culv_vector_desc.reserve)");
     culv_result result = make_segment(v, v->space->base + reserved, reserved, end - reserved, out);
     if (result == CULV_OK) (*out)->below = top;
     return result;
@@ -50,12 +72,13 @@ culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vecto
     culvi_vector_segment *segment = NULL;
     culvi_vector_space *space = culvi_alloc(sizeof *space);
     if (space == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
-    culv_result result = make_segment(v, 0, 0, size, &segment);
+    culv_result result =
+        v->home != NULL ? claim_segment(v, size, &segment) : make_segment(v, 0, 0, size, &segment);
     if (result != CULV_OK) {
         culvi_free(space);
         return result;
     }
-    space->base = culv_vmm_range_pointer(segment->range);
+    space->base = culv_vmm_range_pointer(segment->range) + segment->start;
     space->reserved = segment->size;
     space->top = segment;
     *out = space;
@@ -64,11 +87,21 @@ culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vecto
 
 /* Giving up ------------------------------------------------------------------------------------ */
 
+void culvi_vector_segment_unmap(const culvi_vector_segment *segment, uint64_t offset, uint64_t size)
+{
+    culvi_vmm_unmap_or_defer(segment->range, segment->start + offset, size);
+    if (segment->home != NULL)
+        segment->home->api->hide(segment->home, segment->start + offset, size, true);
+}
+
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap)
 {
     culvi_vector_segment *below = top->below;
-    if (unmap) culvi_vmm_unmap_or_defer(top->range, 0, top->size);
-    culvi_vmm_range_release_or_defer(&top->range);
+    if (unmap) culvi_vector_segment_unmap(top, 0, top->size);
+    if (top->home != NULL)
+        top->home->api->unclaim(top->home, top->start);
+    else
+        culvi_vmm_range_release_or_defer(&top->range);
     culvi_free(top);
     return below;
 }
@@ -86,9 +119,10 @@ culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, C
          s = s->below) {
         if (s->offset >= space->mapped) continue;
         const uint64_t begin = from > s->offset ? from : s->offset;
-        culv_result result =
-            culv_vmm_unmap_after(s->range, begin - s->offset, space->mapped - begin, last_use);
+        const uint64_t place = s->start + begin - s->offset, size = space->mapped - begin;
+        culv_result result = culv_vmm_unmap_after(s->range, place, size, last_use);
         if (result != CULV_OK) return result;
+        if (s->home != NULL) s->home->api->hide(s->home, place, size, false);
         space->mapped = begin;
     }
     return CULV_OK;
@@ -105,7 +139,7 @@ bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size)
             offset + size < s->offset + s->size ? offset + size : s->offset + s->size;
         if (begin >= end) continue;
         culvi_vmm_collect(s->range);
-        found = culvi_vmm_is_unmapping(s->range, begin - s->offset, end - begin);
+        found = culvi_vmm_is_unmapping(s->range, s->start + begin - s->offset, end - begin);
     }
     culvi_mutex_unlock(&v->device->lock);
     return found;

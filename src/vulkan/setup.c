@@ -146,7 +146,40 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 /* The features that Culvert wants. Vulkan allows a feature one struct in a chain. */
 typedef struct wanted {
     VkBool32 timeline, synchronization2, maintenance4;
+    VkBool32 sparse, address; /* for one address: of VkPhysicalDeviceFeatures, and of addresses */
 } wanted;
+
+/* What the device lacks for one address; NULL: nothing. */
+static const char *lacks_for_one_address(const asked *a)
+{
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &address};
+    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
+    return !features.features.sparseBinding            ? "sparseBinding"
+           : !features.features.sparseResidencyBuffer  ? "sparseResidencyBuffer"
+           : !address.bufferDeviceAddress              ? "bufferDeviceAddress"
+           : !address.bufferDeviceAddressCaptureReplay ? "bufferDeviceAddressCaptureReplay"
+                                                       : NULL;
+}
+
+static culv_result want_one_address(const asked *a, wanted *w)
+{
+    if (a->version < VK_API_VERSION_1_2)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with "
+                          "culv_vk_device_desc.api_version has %u.%u",
+                          a->properties.deviceName, VK_API_VERSION_MAJOR(a->version),
+                          VK_API_VERSION_MINOR(a->version));
+    const char *feature = lacks_for_one_address(a);
+    if (feature != NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "culv_vk_device_features.one_address: '%s' lacks the feature %s",
+                          a->properties.deviceName, feature);
+    w->sparse = w->address = VK_TRUE;
+    return CULV_OK;
+}
 
 static wanted ask_features(const asked *a)
 {
@@ -171,8 +204,40 @@ static wanted ask_features(const asked *a)
         features.pNext = &maintenance4;
     }
     a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
-    return (wanted){timeline.timelineSemaphore, synchronization2.synchronization2,
-                    maintenance4.maintenance4};
+    return (wanted){.timeline = timeline.timelineSemaphore,
+                    .synchronization2 = synchronization2.synchronization2,
+                    .maintenance4 = maintenance4.maintenance4};
+}
+
+/* What one address needs, in a struct of the caller's chain. */
+static void set_one_address(VkBaseOutStructure *s, wanted *w)
+{
+    void *of = s;
+    VkPhysicalDeviceFeatures *features = NULL;
+    VkBool32 *address = NULL, *replay = NULL;
+    switch ((int)s->sType) {
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
+        features = &((VkPhysicalDeviceFeatures2 *)of)->features;
+        break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
+        address = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddress;
+        replay = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddressCaptureReplay;
+        break;
+    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
+        address = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddress;
+        replay =
+            &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddressCaptureReplay;
+        break;
+    default: break;
+    }
+    if (features != NULL && w->sparse) {
+        features->sparseBinding = features->sparseResidencyBuffer = VK_TRUE;
+        w->sparse = VK_FALSE;
+    }
+    if (address != NULL && w->address) {
+        *address = *replay = VK_TRUE;
+        w->address = VK_FALSE;
+    }
 }
 
 /* Sets what the caller's chain has a struct for, and no longer wants it. */
@@ -200,6 +265,7 @@ static void set_in_chain(void *chain, wanted *w)
             break;
         default: break;
         }
+        set_one_address(s, w);
         if (timeline != NULL && w->timeline) *timeline = VK_TRUE, w->timeline = VK_FALSE;
         if (synchronization2 != NULL && w->synchronization2)
             *synchronization2 = VK_TRUE, w->synchronization2 = VK_FALSE;
@@ -223,6 +289,8 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
     if (result != CULV_OK) return result;
     wanted w = ask_features(&a);
     culvi_free(a.offered);
+    if (storage->one_address != 0) result = want_one_address(&a, &w);
+    if (result != CULV_OK) return result;
     if (!w.timeline)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -243,6 +311,21 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
         storage->maintenance4 = (VkPhysicalDeviceMaintenance4Features){
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, chain, VK_TRUE};
         chain = &storage->maintenance4;
+    }
+    if (w.address) {
+        storage->buffer_device_address = (VkPhysicalDeviceBufferDeviceAddressFeatures){
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+            .pNext = chain,
+            .bufferDeviceAddress = VK_TRUE,
+            .bufferDeviceAddressCaptureReplay = VK_TRUE};
+        chain = &storage->buffer_device_address;
+    }
+    if (w.sparse) {
+        storage->features2 = (VkPhysicalDeviceFeatures2){
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+            .pNext = chain,
+            .features = {.sparseBinding = VK_TRUE, .sparseResidencyBuffer = VK_TRUE}};
+        chain = &storage->features2;
     }
     *out_chain = chain;
     return CULV_OK;

@@ -35,6 +35,8 @@ STRUCT(VkImageCreateInfo)
 STRUCT(VkImageMemoryBarrier)
 STRUCT(VkImageMemoryBarrier2)
 STRUCT(VkMemoryRequirements)
+STRUCT(VkPhysicalDeviceBufferDeviceAddressFeatures)
+STRUCT(VkPhysicalDeviceFeatures2)
 STRUCT(VkPhysicalDeviceMaintenance4Features)
 STRUCT(VkPhysicalDeviceSynchronization2Features)
 STRUCT(VkPhysicalDeviceTimelineSemaphoreFeatures)
@@ -62,6 +64,7 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
 #include "culvert/vulkan_fallback.h"
 #include "culvert/vulkan_ring.h"
 #include "culvert/vulkan_setup.h"
+#include "culvert/vulkan_space.h"
 #include "culvert/vulkan_texture.h"
 #include "culvert/vulkan_vmm.h"
 
@@ -215,6 +218,37 @@ REFUSE(culv_vk_merge_device_extensions, const culv_vk_device_desc *desc, uint32_
        const char *const *names, uint32_t *count, const char **out_names)
 REFUSE(culv_vk_merge_device_features, const culv_vk_device_desc *desc, void *chain,
        culv_vk_device_features *storage, const void **out_chain)
+
+/* vulkan_space.h */
+REFUSE(culv_vk_check_space, culv_vk_device *vk, const culv_vk_space_desc *desc,
+       culv_vk_space_info *out)
+REFUSE(culv_vk_space_create, culv_vk_device *vk, const culv_vk_space_desc *desc,
+       culv_vk_space **out)
+DESTROY(culv_vk_space_destroy, culv_vk_space **space)
+NOTHING(CUdeviceptr, culv_vk_space_pointer, const culv_vk_space *space)
+NOTHING(uint64_t, culv_vk_space_size, const culv_vk_space *space)
+NOTHING(VkBuffer, culv_vk_space_handle, const culv_vk_space *space)
+NOTHING(VkSemaphore, culv_vk_space_timeline, const culv_vk_space *space)
+NOTHING(culv_space *, culv_vk_space_base, culv_vk_space *space)
+REFUSE(culv_vk_space_get_info, culv_vk_space *space, culv_vk_space_info *out)
+REFUSE(culv_vk_space_commit, culv_vk_space *space, uint64_t offset, uint64_t size, uint64_t *ready)
+REFUSE(culv_vk_space_commit_allocation, culv_vk_space *space, uint64_t offset,
+       culv_vmm_allocation *allocation, uint64_t *ready)
+REFUSE(culv_vk_space_decommit, culv_vk_space *space, uint64_t offset, uint64_t size,
+       CUstream last_use)
+REFUSE(culv_vk_space_decommit_after, culv_vk_space *space, uint64_t offset, uint64_t size,
+       CUstream last_use)
+REFUSE(culv_vk_space_collect, culv_vk_space *space)
+REFUSE(culv_vk_space_buffer_create, culv_vk_space *space, const culv_vk_space_buffer_desc *desc,
+       culv_vk_space_buffer **out)
+DESTROY(culv_vk_space_buffer_destroy, culv_vk_space_buffer **buffer)
+NOTHING(CUdeviceptr, culv_vk_space_buffer_pointer, const culv_vk_space_buffer *buffer)
+NOTHING(uint64_t, culv_vk_space_buffer_size, const culv_vk_space_buffer *buffer)
+VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer, VkDeviceSize *offset)
+{
+    if (offset != NULL) *offset = 0;
+    return 0;
+}
 
 /* vulkan_texture.h */
 REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler,

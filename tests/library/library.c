@@ -88,7 +88,7 @@ culv_vk_device_desc lib_vk_desc(const lib_world *w)
     return d;
 }
 
-void lib_open_vulkan(lib_world *w)
+static void open_vulkan(lib_world *w, bool one_address)
 {
     CUuuid uuid;
     memset(w, 0, sizeof *w);
@@ -97,8 +97,21 @@ void lib_open_vulkan(lib_world *w)
     REQUIRE_EQ(r, CUDA_SUCCESS);
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = w->cu->software,
-                                          .host_memory = true});
+                                          .host_memory = !one_address,
+                                          .one_address = one_address});
     w->fds = test_open_fds();
+}
+
+void lib_open_vulkan(lib_world *w)
+{
+    open_vulkan(w, false);
+}
+
+void lib_open_vulkan_for_one_address(lib_world *w)
+{
+    open_vulkan(w, true);
+    /* NVIDIA's driver opens files of its own with each context. */
+    if (!w->cu->software) w->fds += 1000;
 }
 
 void lib_open_culvert(lib_world *w)

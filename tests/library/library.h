@@ -55,6 +55,8 @@ typedef struct lib_world {
 void lib_open(lib_world *w);
 /* The Vulkan half alone. */
 void lib_open_vulkan(lib_world *w);
+/* With what buffers at a chosen address need, where the device has it. */
+void lib_open_vulkan_for_one_address(lib_world *w);
 void lib_open_culvert(lib_world *w);
 /* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects,
  * validation messages. */

@@ -23,6 +23,45 @@ CULV_KERNEL void library_poke(CULV_GRID unsigned *address, unsigned value)
     if (threadIdx.x == 0) *(volatile unsigned *)address = value;
 }
 
+/* A list through two places: nodes of 16 bytes, the even ones at `here`, the odd ones at `there`.
+ * Each has the address of the next one, and a word. */
+struct library_node {
+    unsigned long long next;
+    unsigned word, index;
+};
+
+static __device__ __forceinline__ unsigned long long
+library_place(unsigned long long here, unsigned long long there, unsigned i)
+{
+    return (i % 2 == 0 ? here : there) + i / 2 * 16ull;
+}
+
+CULV_KERNEL void library_link(CULV_GRID unsigned long long here, unsigned long long there,
+                              unsigned count, unsigned seed)
+{
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    library_node *node = (library_node *)library_place(here, there, i);
+    node->next = i + 1 < count ? library_place(here, there, i + 1) : 0;
+    node->word = i * 2654435761u + seed;
+    node->index = i;
+}
+
+/* Follows it: out[0] nodes, and out[1], which depends on each node and on their order. */
+CULV_KERNEL void library_chase(CULV_GRID unsigned long long first, unsigned *out)
+{
+    if (blockIdx.x + threadIdx.x > 0) return;
+    unsigned count = 0, mixed = 0;
+    while (first != 0 && count < 1000000u) {
+        const library_node *node = (const library_node *)first;
+        mixed = mixed * 31u + node->word;
+        count++;
+        first = node->next;
+    }
+    out[0] = count;
+    out[1] = mixed;
+}
+
 /* Byte b of texel (x, y), as lib_texel_byte() says it: no float that texels hold is an infinity or
  * a NaN. */
 static __device__ __forceinline__ unsigned char library_byte(int x, int y, int b, unsigned seed)
@@ -75,6 +114,6 @@ CULV_KERNEL void library_sample(CULV_GRID cudaTextureObject_t texture, const flo
         out[i] = tex2DLod<float>(texture, places[3 * i], places[3 * i + 1], places[3 * i + 2]);
 }
 
-CULV_KERNELS(library_write, library_add, library_poke, library_sample, library_paint_uchar4,
-             library_flip_uchar4, library_paint_ushort4, library_flip_ushort4, library_paint_float,
-             library_flip_float, library_paint_float4, library_flip_float4)
+CULV_KERNELS(library_write, library_add, library_poke, library_link, library_chase, library_sample,
+             library_paint_uchar4, library_flip_uchar4, library_paint_ushort4, library_flip_ushort4,
+             library_paint_float, library_flip_float, library_paint_float4, library_flip_float4)

@@ -213,7 +213,10 @@ static void mend_a_lost_reference(void)
 static void begin(const torture_path *path, bool hold)
 {
     memset(&torture, 0, sizeof torture);
-    lib_open_vulkan(&torture.w);
+    if (path->one_address)
+        lib_open_vulkan_for_one_address(&torture.w);
+    else
+        lib_open_vulkan(&torture.w);
     if (torture.w.cu->SoftCounts == NULL) SKIP("only the twin fails on demand");
     REQUIRE(lib_layer_find(&torture.layer));
     const raw_cuda *cu = torture.w.cu;

@@ -29,6 +29,7 @@ typedef struct torture_path {
     void (*begin)(void); /* makes the scene, after Vulkan was opened; may be NULL */
     void (*run)(void);   /* opens its own device; once through everything */
     void (*end)(void);   /* may be NULL */
+    bool one_address;    /* Vulkan is opened for that */
     /* Failures of each kind that calls must at least answer with */
     unsigned least[TORTURE_VICTIMS];
 } torture_path;

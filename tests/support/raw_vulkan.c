@@ -250,19 +250,24 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
         .maintenance4 = VK_TRUE}; /* the form of a compute shader's size in SPIR-V 1.6 */
     VkPhysicalDeviceSamplerYcbcrConversionFeatures ycbcr = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SAMPLER_YCBCR_CONVERSION_FEATURES};
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES, .pNext = &ycbcr};
     VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
-                                     .pNext = &ycbcr};
+                                     .pNext = &address};
+    const bool sparse = options->sparse_buffers || options->one_address;
     vkGetPhysicalDeviceFeatures2(vk->physical, &has);
     const VkPhysicalDeviceFeatures features = {
         .textureCompressionBC = options->with_formats && has.features.textureCompressionBC,
-        .sparseBinding = options->sparse_buffers && has.features.sparseBinding,
-        .sparseResidencyBuffer = options->sparse_buffers && has.features.sparseResidencyBuffer};
+        .sparseBinding = sparse && has.features.sparseBinding,
+        .sparseResidencyBuffer = sparse && has.features.sparseResidencyBuffer};
     if (options->with_formats) features13.pNext = &ycbcr;
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
         .timelineSemaphore = VK_TRUE,
-        .bufferDeviceAddress = VK_TRUE};
+        .bufferDeviceAddress = VK_TRUE,
+        .bufferDeviceAddressCaptureReplay =
+            options->one_address && address.bufferDeviceAddressCaptureReplay};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
                                      .queueCreateInfoCount = vk->queue_count,
@@ -349,7 +354,8 @@ static bool same_options(const struct kept_device *device, const raw_vk_options 
     if (o->uuid != NULL && memcmp(device->uuid, o->uuid, VK_UUID_SIZE) != 0) return false;
     return k->software == o->software && k->without_memory_fd == o->without_memory_fd &&
            k->without_semaphore_fd == o->without_semaphore_fd && k->host_memory == o->host_memory &&
-           k->with_formats == o->with_formats && k->sparse_buffers == o->sparse_buffers;
+           k->with_formats == o->with_formats && k->sparse_buffers == o->sparse_buffers &&
+           k->one_address == o->one_address;
 }
 
 void raw_vk_open(raw_vk *vk, const raw_vk_options *options)

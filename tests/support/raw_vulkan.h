@@ -38,6 +38,7 @@ typedef struct raw_vk_options {
     /* Enable what compressed and Y'CbCr formats need, where it is there */
     bool with_formats;
     bool sparse_buffers; /* enable what sparse buffers need, where it is there */
+    bool one_address;    /* likewise, and what buffers at a chosen address need */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: one address. A range of addresses that CUDA and Vulkan both reserve at the same place,
+ * and memory that goes into both by one call. A CUdeviceptr of the range is the VkDeviceAddress of
+ * the same byte, so pointers that one side stores in the memory mean the same to the other side:
+ * trees, lists, tensors of tensors and work queues are shared as they are.
+ *
+ *   culv_vk_space_create(vk, &desc, &space);
+ *   culv_vk_space_commit(space, 0, bytes, NULL);
+ *   kernel<<<...>>>(culv_vk_space_pointer(space));      a shader's buffer_reference has this value
+ *
+ * How it is done: CUDA reserves the range at a chosen address (cuMemAddressReserve), and Vulkan
+ * makes a sparse buffer at that address (VkBufferOpaqueCaptureAddressCreateInfo). Each chunk is one
+ * allocation of cuMemCreate. CUDA maps it, and Vulkan imports it and binds it at the same offset
+ * (vkQueueBindSparse).
+ *
+ * What the device needs: Vulkan 1.2 and the features sparseBinding, sparseResidencyBuffer,
+ * bufferDeviceAddress and bufferDeviceAddressCaptureReplay, which
+ * culv_vk_merge_device_features() enables where culv_vk_device_features::one_address is set, and a
+ * queue with VK_QUEUE_SPARSE_BINDING_BIT. culv_vk_check_space() says what is missing. There is
+ * never a second address: where one address cannot be had, the call fails, and a plain culv_vector
+ * with a view (culvert/vulkan_vmm.h) remains, which has two.
+ *
+ * Order. CUDA's mapping is immediate; vkQueueBindSparse is a queue operation.
+ * - Commit: CUDA may use the memory when the call returns. Vulkan may too, unless you ask for a
+ *   value: then Vulkan's work waits for that value of culv_vk_space_timeline() first.
+ * - A commit that waits for Vulkan needs a queue that gets there. Where earlier work of that queue
+ *   waits for something that you signal later, ask for the value, or bind by another queue.
+ * - Binds and unbinds of one space happen in the order of the calls. They wait for nothing else,
+ *   so work on other parts of the space goes on.
+ * - Decommit: nobody may use the memory any more. culv_vk_space_decommit() waits on the host for
+ *   your stream, culv_vk_space_decommit_after() defers. Where Vulkan uses the memory, let the
+ *   stream wait for Vulkan's timeline first (culv_semaphore_wait()).
+ * - Data still needs what it always needs: a semaphore between the writer and the reader, and on
+ *   Vulkan's side a barrier. No ownership transfer to VK_QUEUE_FAMILY_EXTERNAL is needed for
+ *   accesses by address.
+ * - What is not committed must not be touched, by either side.
+ *
+ * The queue is yours. Vulkan lets only one thread use a queue at a time: order the calls below with
+ * your own uses of it, or give culv_vk_space_desc::lock_queue. */
+#ifndef CULV_VULKAN_SPACE_H_
+#define CULV_VULKAN_SPACE_H_
+
+#include "vector.h"
+#include "vulkan_device.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: addresses that CUDA and a VkDevice share. Its calls may come from any thread, ordered
+ * with other uses of the queue. */
+typedef struct culv_vk_space culv_vk_space;
+/** Opaque: a part of a space. */
+typedef struct culv_vk_space_buffer culv_vk_space_buffer;
+
+/** A space to make. Zero in every field but struct_size means the default. */
+typedef struct culv_vk_space_desc {
+    size_t struct_size; /**< Set by culv_vk_space_desc_init(). */
+    /** Required: bytes of addresses, rounded up to the granularity (2 MiB). They cost no memory. */
+    uint64_t size;
+    /** Required: a queue of the VkDevice with VK_QUEUE_SPARSE_BINDING_BIT. */
+    VkQueue queue;
+    /** The address, a multiple of the granularity: this one or none (ADDRESS). 0: Culvert looks for
+     * one. */
+    CUdeviceptr address;
+    /** Addresses to try, in this order, and no others. NULL: Culvert's own list, and at last the
+     * address that CUDA chooses. */
+    const CUdeviceptr *candidates;
+    size_t num_candidates;
+    /** Usage of the space's VkBuffer besides STORAGE_BUFFER, TRANSFER_SRC, TRANSFER_DST and
+     * SHADER_DEVICE_ADDRESS, which it always has. */
+    VkBufferUsageFlags buffer_usage;
+    /** Of the memory: as culv_vmm_allocation_desc::usage, except TILE_POOL. */
+    uint32_t memory_usage;
+    const culv_vmm_access *access; /**< Devices of CUDA's that use it. Read during the call. */
+    /** Default: 0, which lets the space's own device read and write. */
+    size_t access_count;
+    /** Called around every use of `queue` by Culvert. Needed where another thread uses the queue,
+     * and with culv_vector_desc::commit_ahead, whose thread binds too. Both or none. They must not
+     * call Culvert. */
+    void (*lock_queue)(void *context);
+    void (*unlock_queue)(void *context);
+    void *queue_context;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_space_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_space_desc culv_vk_space_desc_init(void)
+{
+    culv_vk_space_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** What a space is, or could be. */
+typedef struct culv_vk_space_info {
+    size_t struct_size;   /**< Set by culv_vk_space_info_init(). */
+    uint64_t granularity; /**< Offsets and sizes of commits are multiples of it, in bytes. */
+    /** Bytes that a space of this device can have at most: Vulkan's sparseAddressSpaceSize and
+     * maxBufferSize. */
+    uint64_t max_size;
+    CUdeviceptr address; /**< Of the first byte, in CUDA and in Vulkan. 0: there is no space yet. */
+    uint64_t size;       /**< Bytes of addresses. */
+    uint64_t committed;  /**< Bytes of memory in it. */
+    uint64_t chunks;     /**< Number of allocations in it. */
+    /** Number of allocations that are given up and still bound or mapped. */
+    uint64_t decommitting;
+    uint32_t attempts;          /**< Number of addresses that were tried, with the one it got. */
+    uint32_t refused_by_cuda;   /**< Of them, those that CUDA did not give. */
+    uint32_t refused_by_vulkan; /**< Of them, those that Vulkan did not give. */
+} culv_vk_space_info;
+
+/** Returns an empty culv_vk_space_info with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_space_info culv_vk_space_info_init(void)
+{
+    culv_vk_space_info i;
+    memset(&i, 0, sizeof i);
+    i.struct_size = sizeof i;
+    return i;
+}
+
+/** Checks whether the device can have such a space, as far as that can be told without making it.
+ * desc may be NULL: then only the device is checked. out may be NULL. Only culv_vk_space_create()
+ * tells whether an address is free. Culvert sees what the device can do, and not which features you
+ * enabled.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a field of desc; SIZE: more than max_size),
+ * UNSUPPORTED (VMM: CUDA's device has no virtual memory management; USAGE: Vulkan's lacks a
+ * feature, which the message names, or imports no memory for sparse buffers; EXTENSION_MISSING:
+ * memory cannot be imported; VULKAN_VERSION: the device or the instance has less than Vulkan 1.2),
+ * DRIVER, ASYNC.
+ * Ownership: the copy is yours.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures. */
+CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
+                                            culv_vk_space_info *out);
+
+/** Reserves addresses in CUDA and in Vulkan, at the same place. Commits nothing.
+ *
+ * It tries one address after another until both sides have it. The log says which it tried.
+ * Errors: as culv_vk_check_space(); OUT_OF_MEMORY (ADDRESS: no address was free in both; the
+ * message says what each side answered), DRIVER, ASYNC.
+ * Ownership: *out is yours; give it to culv_vk_space_destroy(). It keeps the attachment alive, and
+ * your VkDevice must outlive it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo; measured,
+ * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
+CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
+                                             culv_vk_space **out);
+
+/** Gives the space up and sets *space to NULL. It goes, with all of its memory, when its buffers
+ * and vectors are gone too. The GPU's work with it must be done then. NULL, or a pointer to NULL,
+ * is a no-op.
+ * Errors: none.
+ * Ownership: *space is Culvert's again.
+ * Threads: any, ordered with other calls and with uses of the queue.
+ * Since: 0.1 */
+CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
+
+/** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
+ * Errors: none.
+ * Ownership: Culvert's.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
+
+/** Returns the number of bytes of addresses. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_vk_space_size(const culv_vk_space *space);
+
+/** Returns the VkBuffer that has all of the space, for descriptors and copies: byte n of the space
+ * is byte n of the buffer. VK_NULL_HANDLE for NULL.
+ * Errors: none.
+ * Ownership: Culvert's: never destroy it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT VkBuffer culv_vk_space_handle(const culv_vk_space *space);
+
+/** Returns the timeline whose values the commits give. VK_NULL_HANDLE for NULL. Wait for it in your
+ * submissions, never signal it.
+ * Errors: none.
+ * Ownership: Culvert's: never destroy it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT VkSemaphore culv_vk_space_timeline(const culv_vk_space *space);
+
+/** Returns what culv_vector_desc::space takes, so that a vector lives in this space. NULL for NULL.
+ * Errors: none.
+ * Ownership: the space's; the vector keeps the space alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_space *culv_vk_space_base(culv_vk_space *space);
+
+/** Fills *out with what the space is and has.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: the copy is yours.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
+
+/** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
+ * contents are undefined.
+ *
+ * ready NULL: waits until Vulkan has bound it. Otherwise the call does not wait, and *ready is the
+ * value of culv_vk_space_timeline() that Vulkan's work with the memory must wait for. CUDA may use
+ * it at once in both cases.
+ *
+ * Where memory there was given up by a deferred decommit, the call waits for that on the host.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
+ * space), BUSY (MAPPED: there is memory already, or a vector has these addresses), OUT_OF_MEMORY,
+ * DRIVER, ASYNC. After an error nothing has changed, on either side.
+ * Ownership: the space owns the memory.
+ * Threads: any, ordered with other uses of the queue.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemMap; vkQueueBindSparse. */
+CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                             uint64_t *ready);
+
+/** Does the same with an allocation of yours, as a whole. It must be exportable by this system's
+ * opaque handle, and lie on the same GPU.
+ * Errors: as culv_vk_space_commit(); INVALID (NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH).
+ * Ownership: the allocation stays yours; the space keeps its memory alive.
+ * Threads: any, ordered with other uses of the queue.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offset,
+                                                        culv_vmm_allocation *allocation,
+                                                        uint64_t *ready);
+
+/** Takes the memory out of `size` bytes from `offset` on, on both sides. Only whole chunks. Waits
+ * on the host for what has been submitted to `last_use` so far, then until Vulkan has unbound it.
+ * Where Vulkan uses the memory, let the stream wait for Vulkan's timeline first.
+ * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a chunk, or nothing is
+ * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
+ * DRIVER, ASYNC. After an error nothing has changed. Where a driver refuses what was asked of it
+ * last, the memory goes in a later call.
+ * Ownership: none.
+ * Threads: any, ordered with other uses of the queue.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
+CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                               CUstream last_use);
+
+/** Does the same, but DEFERS and never waits: the memory goes in a later call for this space, such
+ * as culv_vk_space_collect(), once `last_use` has done what has been submitted to it so far.
+ * Errors: as culv_vk_space_decommit().
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset,
+                                                     uint64_t size, CUstream last_use);
+
+/** Takes out what deferred decommits, shrinks and destroys gave up, as far as the streams have got
+ * there. Does not wait for streams.
+ * Errors: INVALID (NULL_ARGUMENT), OUT_OF_MEMORY, DRIVER, ASYNC; a later call tries again.
+ * Ownership: none.
+ * Threads: any, ordered with other uses of the queue.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_space_collect(culv_vk_space *space);
+
+/** culv_vk_space_buffer_desc::offset: the first place that is free and aligned. */
+#define CULV_VK_SPACE_ANYWHERE UINT64_MAX
+
+/** A part of a space to take. Zero in every field but struct_size and offset means the default. */
+typedef struct culv_vk_space_buffer_desc {
+    size_t struct_size; /**< Set by culv_vk_space_buffer_desc_init(). */
+    uint64_t size;      /**< Required: bytes. */
+    /** Bytes into the space, or CULV_VK_SPACE_ANYWHERE, which culv_vk_space_buffer_desc_init()
+     * sets. */
+    uint64_t offset;
+    /** What Vulkan does with it, which decides about its alignment: the device's limits for
+     * storage, uniform and texel buffers, and 256 bytes at least, which suits vertices, indices,
+     * inputs and storage of acceleration structures, and CUDA. Unless `own_handle` is set, the
+     * space's VkBuffer must have these usages (culv_vk_space_desc::buffer_usage). */
+    VkBufferUsageFlags usage;
+    uint64_t alignment; /**< A power of two, in bytes, where more is needed than `usage` does. */
+    /** Nonzero: a VkBuffer of its own, for what takes no offset. It is a sparse buffer on the same
+     * memory without a device address, and its offset and size are multiples of Vulkan's sparse
+     * block (64 KiB on an H200). 0: the space's VkBuffer, at an offset. */
+    culv_bool own_handle;
+    const char *label; /**< Copied (up to 63 bytes). Default: the space's. */
+} culv_vk_space_buffer_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
+{
+    culv_vk_space_buffer_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    d.offset = CULV_VK_SPACE_ANYWHERE;
+    return d;
+}
+
+/** Takes a part of the space and commits what is not committed there yet. Both sides may use it
+ * when the call returns. No other buffer and no vector gets these bytes.
+ * Errors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's
+ * VkBuffer lacks a usage; RANGE), BUSY (MAPPED: another buffer or a vector has some of it),
+ * OUT_OF_MEMORY (ADDRESS: no place is free).
+ * Ownership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.
+ * Threads: any, ordered with other uses of the queue.
+ * Since: 0.1.
+ * Source: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR. */
+CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
+                                                    const culv_vk_space_buffer_desc *desc,
+                                                    culv_vk_space_buffer **out);
+
+/** Gives the part back and sets *buffer to NULL. Vulkan's work with a VkBuffer of its own must be
+ * done. The memory stays committed: see culv_vk_space_decommit(). NULL, or a pointer to NULL, is a
+ * no-op.
+ * Errors: none.
+ * Ownership: *buffer is Culvert's again.
+ * Threads: any, ordered with other calls on this object; the last one of a space that was given up
+ * is ordered with uses of the queue.
+ * Since: 0.1 */
+CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
+
+/** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
+ * Errors: none.
+ * Ownership: Culvert's.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
+
+/** Returns the number of bytes that were asked for. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer);
+
+/** Returns the VkBuffer, and sets *offset (which may be NULL) to where the part begins in it: 0 for
+ * a VkBuffer of its own. VK_NULL_HANDLE for NULL.
+ * Errors: none.
+ * Ownership: Culvert's: never destroy it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer,
+                                                 VkDeviceSize *offset);
+
+CULV_EXTERN_C_END
+
+#endif

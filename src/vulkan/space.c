@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* One address: what a device needs for it, the search for an address that both sides give, and the
+ * end. A capture address is meant for replays, and the specification lets a driver refuse any
+ * (VkBufferOpaqueCaptureAddressCreateInfo); so both answers are checked, and another address is
+ * tried. */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
+#include "vmm/property.h"
+#include "vulkan/vk_resource.h"
+#include "vulkan/vk_space.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const culvi_space_api space_api = {.claim = culvi_vk_space_claim,
+                                          .unclaim = culvi_vk_space_unclaim,
+                                          .show = culvi_vk_space_show,
+                                          .hide = culvi_vk_space_hide};
+
+static VkExternalMemoryHandleTypeFlagBits handle_bit(void)
+{
+    return culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE);
+}
+
+VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
+                                              bool replays, const void *next)
+{
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .pNext = next,
+        /* Residency: parts of it are not bound. */
+        .flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT |
+                 (replays ? VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT : 0),
+        .size = size,
+        .usage = usage,
+        .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+}
+
+void *culvi_vk_space_grow(void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity) return array;
+    const size_t more = *capacity == 0 ? 8 : *capacity * 2;
+    if (more > SIZE_MAX / size) return NULL;
+    void *grown = culvi_alloc(more * size);
+    if (grown == NULL) return NULL;
+    if (count > 0) memcpy(grown, array, count * size);
+    culvi_free(array);
+    *capacity = more;
+    return grown;
+}
+
+/* What a device needs -------------------------------------------------------------------------- */
+
+static culv_result lacks(const culv_vk_device *vk, const char *label, const char *what)
+{
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "'%s' %s, so CUDA and Vulkan cannot have one address; a culv_vector with a "
+                      "view of culv_vk_vector_create() has two",
+                      vk->base.name, what);
+}
+
+static culv_result check_version(const culv_vk_device *vk, const char *label, uint32_t version)
+{
+    if (version >= VK_API_VERSION_1_2 && vk->how.api_version >= VK_API_VERSION_1_2 &&
+        vk->table.vkGetBufferDeviceAddress != NULL)
+        return CULV_OK;
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+        "one address needs Vulkan 1.2 (vkGetBufferDeviceAddress): '%s' has %u.%u, "
+        "and culv_vk_device_desc.api_version is %u.%u",
+        vk->base.name, VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+        VK_API_VERSION_MAJOR(vk->how.api_version), VK_API_VERSION_MINOR(vk->how.api_version));
+}
+
+static culv_result check_features(culv_vk_device *vk, const char *label,
+                                  const VkPhysicalDeviceProperties *properties)
+{
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &address};
+    VkExternalMemoryProperties external;
+    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(
+        65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, true,
+        NULL);
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
+    const char *feature = !features.features.sparseBinding ? "lacks the feature sparseBinding"
+                          : !features.features.sparseResidencyBuffer
+                              ? "lacks the feature sparseResidencyBuffer"
+                          : !address.bufferDeviceAddress ? "lacks the feature bufferDeviceAddress"
+                          : !address.bufferDeviceAddressCaptureReplay
+                              ? "lacks the feature bufferDeviceAddressCaptureReplay"
+                          : vk->table.vkQueueBindSparse == NULL ? "lacks vkQueueBindSparse"
+                          : properties->limits.sparseAddressSpaceSize == 0
+                              ? "has no addresses for sparse buffers (sparseAddressSpaceSize)"
+                              : NULL;
+    if (feature != NULL) return lacks(vk, label, feature);
+    culvi_vk_ask_buffer_sharing(vk, &info, handle_bit(), &external);
+    if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
+        return lacks(vk, label,
+                     "imports no memory for sparse buffers "
+                     "(vkGetPhysicalDeviceExternalBufferProperties)");
+    return CULV_OK;
+}
+
+static culv_result check_device(culv_vk_device *vk, const char *label, const char *call,
+                                culv_vk_space_info *info)
+{
+    VkPhysicalDeviceProperties properties;
+    culv_device *device = vk->base.device;
+    culv_vmm_allocation_desc like = culv_vmm_allocation_desc_init();
+    like.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
+    culv_result result = culvi_graphics_check_shares(&vk->base, label, false);
+    if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
+    if (result == CULV_OK) result = check_version(vk, label, properties.apiVersion);
+    if (result == CULV_OK) result = culvi_vk_check_host_timelines(vk, label);
+    if (result == CULV_OK) result = check_features(vk, label, &properties);
+    if (result == CULV_OK) result = culv_vmm_get_granularity(device, &like, &info->granularity);
+    info->max_size = properties.limits.sparseAddressSpaceSize < vk->max_buffer_size
+                         ? properties.limits.sparseAddressSpaceSize
+                         : vk->max_buffer_size;
+    return result;
+}
+
+static culv_result refuse_value(const culv_vk_device *vk, const culv_vk_space_desc *d,
+                                const char *what)
+{
+    return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_vk_space_desc.%s", what);
+}
+
+static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc *d,
+                              const culv_vk_space_info *info)
+{
+    const uint64_t g = info->granularity;
+    if (d->queue == NULL)
+        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_space_desc.queue is NULL; give it a queue with "
+                          "VK_QUEUE_SPARSE_BINDING_BIT");
+    if (d->size == 0 || d->size > info->max_size / g * g)
+        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vk_space_desc.size is %" PRIu64 "; '%s' has sparse buffers of 1 to "
+                          "%" PRIu64 " bytes (sparseAddressSpaceSize, maxBufferSize)",
+                          d->size, vk->base.name, info->max_size / g * g);
+    if (d->address % g != 0)
+        return refuse_value(vk, d, "address is not a multiple of the granularity");
+    if ((d->candidates == NULL) != (d->num_candidates == 0))
+        return refuse_value(vk, d, "candidates and num_candidates contradict each other");
+    if (d->address != 0 && d->candidates != NULL)
+        return refuse_value(vk, d, "address and candidates are both given; give one of them");
+    for (size_t i = 0; i < d->num_candidates; i++)
+        if (d->candidates[i] == 0 || d->candidates[i] % g != 0)
+            return refuse_value(vk, d,
+                                "candidates has one that is 0 or no multiple of the granularity");
+    if ((d->lock_queue == NULL) != (d->unlock_queue == NULL))
+        return refuse_value(vk, d, "lock_queue and unlock_queue are given both, or neither");
+    if (d->access == NULL && d->access_count != 0)
+        return refuse_value(vk, d, "access is NULL, but access_count is not 0");
+    if (d->memory_usage & CULV_VMM_USAGE_TILE_POOL)
+        return refuse_value(vk, d, "memory_usage has TILE_POOL, and tile pools are not mapped");
+    return CULV_OK;
+}
+
+culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
+                                culv_vk_space_info *out)
+{
+    culv_vk_space_desc d = culv_vk_space_desc_init();
+    culv_vk_space_info info = culv_vk_space_info_init();
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    culv_result result =
+        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_desc") : CULV_OK;
+    if (result == CULV_OK && out != NULL)
+        result = culvi_struct_check(voice, out, "culv_vk_space_info");
+    if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
+    if (result == CULV_OK && desc != NULL) result = check_desc(vk, &d, &info);
+    if (result != CULV_OK) return result;
+    if (desc != NULL)
+        info.size = (d.size + info.granularity - 1) / info.granularity * info.granularity;
+    if (out != NULL) culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+/* The search for an address -------------------------------------------------------------------- */
+
+/* Where an H200 gave both the same address, in steps so that several spaces find room (measured,
+ * docs/space.md). 0: CUDA's own choice, which comes last. */
+static CUdeviceptr candidate(const culv_vk_space_desc *d, uint64_t size, uint32_t i, bool *last)
+{
+    static const CUdeviceptr first[] = {0x400000000, 0x1000000000, 0x10000000000};
+    enum { PLACES = 3, STEPS = 8 };
+    const uint64_t step = (size + UINT32_MAX) >> 32 << 32; /* multiples of 4 GiB */
+    *last = d->address != 0 || i + 1 == d->num_candidates ||
+            (d->candidates == NULL && i == PLACES * STEPS);
+    if (d->address != 0) return d->address;
+    if (d->candidates != NULL) return d->candidates[i];
+    return i < PLACES * STEPS ? first[i % PLACES] + i / PLACES * step : 0;
+}
+
+/* Vulkan's half at `address`; an address that it does not give is in *refused. */
+static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr address,
+                                 bool *refused)
+{
+    const culv_vk_device *vk = s->vk;
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
+    const VkBufferOpaqueCaptureAddressCreateInfo place = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
+        .pNext = &external,
+        .opaqueCaptureAddress = address};
+    const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, s->usage, true, &place);
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    *refused = r == VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(
+            &vk->base.device->voice, s->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
+            "a sparse buffer of %" PRIu64 " bytes at %#" PRIx64 " could not be made", size,
+            (uint64_t)address);
+    const VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                             .buffer = buffer};
+    const VkDeviceAddress got = vk->table.vkGetBufferDeviceAddress(vk->vk_device, &which);
+    if (got == address) {
+        s->buffer = buffer;
+        return CULV_OK;
+    }
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, NULL));
+    *refused = true;
+    return culvi_fail(&vk->base.device->voice, s->label, CULV_ERROR_OUT_OF_MEMORY,
+                      CULV_REASON_ADDRESS,
+                      "Vulkan made the buffer at %#" PRIx64 " instead of %#" PRIx64, (uint64_t)got,
+                      (uint64_t)address);
+}
+
+/* Both halves at one address. *next: an address was refused, and another may be tried. */
+static culv_result try_address(culv_vk_space *s, uint64_t size, CUdeviceptr address, bool *next)
+{
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+    d.size = size;
+    d.address = address;
+    d.fixed_address = address != 0;
+    d.label = s->label;
+    s->attempts++;
+    culv_result result = culv_vmm_range_create(s->base.device, &d, &s->base.range);
+    if (result != CULV_OK) {
+        *next = culvi_thread_state()->error.reason == CULV_REASON_ADDRESS;
+        s->refused_by_cuda += *next;
+        return result;
+    }
+    result = create_buffer(s, size, culv_vmm_range_pointer(s->base.range), next);
+    if (result == CULV_OK) return CULV_OK;
+    s->refused_by_vulkan += *next;
+    culvi_vmm_range_release_or_defer(&s->base.range);
+    return result;
+}
+
+static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, uint64_t size)
+{
+    const culvi_voice *voice = &s->base.device->voice;
+    culv_result result = CULV_OK;
+    bool last = false, next = true;
+    culvi_attempt_begin();
+    for (uint32_t i = 0; next && !last; i++) {
+        const CUdeviceptr address = candidate(d, size, i, &last);
+        next = false;
+        result = try_address(s, size, address, &next);
+    }
+    if (result != CULV_OK && next) {
+        char why[512];
+        culvi_text text = {why, sizeof why, 0};
+        culvi_text_add(&text, "%s", culvi_thread_state()->error.message);
+        result = culvi_fail(voice, s->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+                            "no address is free in CUDA and in Vulkan for %" PRIu64 " bytes: of "
+                            "%" PRIu32 " that were tried CUDA did not give %" PRIu32
+                            " and Vulkan did not give %" PRIu32 "; the last one: %s",
+                            size, s->attempts, s->refused_by_cuda, s->refused_by_vulkan, why);
+    }
+    return culvi_attempt_end(voice, result);
+}
+
+/* Making and ending ---------------------------------------------------------------------------- */
+
+static culv_result create_timeline(culv_vk_space *s)
+{
+    const culv_vk_device *vk = s->vk;
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &type};
+    VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, NULL, &s->timeline));
+    if (r == VK_SUCCESS) return CULV_OK;
+    s->timeline = VK_NULL_HANDLE;
+    return culvi_fail_vk(&vk->base.device->voice, s->label, r, "vkCreateSemaphore",
+                         CULV_REASON_DRIVER_REFUSED, "the timeline of a space could not be made");
+}
+
+static culv_result check_alignment(culv_vk_space *s)
+{
+    culvi_vk_needs needs;
+    culvi_vk_buffer_needs(s->vk, s->buffer, &needs);
+    s->alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
+    s->type_bits = needs.memory.memoryTypeBits;
+    if (s->granularity % s->alignment == 0) return CULV_OK;
+    return lacks(s->vk, s->label, "binds sparse buffers in blocks that are no part of CUDA's");
+}
+
+static culv_result resolve_access(culv_vk_space *s, const culv_vk_space_desc *d)
+{
+    s->access_count = d->access_count != 0 ? d->access_count : 1;
+    if (s->access_count <= SIZE_MAX / sizeof *s->access)
+        s->access = culvi_alloc(s->access_count * sizeof *s->access);
+    if (s->access == NULL) return culvi_fail_host_memory(&s->base.device->voice, d->label);
+    return culvi_vmm_access_resolve(s->base.device, d->access, d->access_count, s->access);
+}
+
+/* Nothing uses it any more. A bind operation that failed to be waited for may still be on its way,
+ * so the last one is waited for. */
+static void free_space(culv_vk_space *s)
+{
+    const culv_vk_device *vk = s->vk;
+    if (s->value > 0) (void)culvi_vk_timeline_wait(vk, s->timeline, s->value, UINT64_MAX);
+    culvi_vk_space_free_unbound(s, true);
+    if (s->buffer != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, s->buffer, NULL));
+    for (size_t i = 0; i < s->num_chunks; i++)
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, s->chunks[i].memory, NULL));
+    if (s->timeline != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, s->timeline, NULL));
+    if (s->base.range != NULL) {
+        culvi_vmm_unmap_or_defer(s->base.range, 0, culv_vmm_range_size(s->base.range));
+        culvi_vmm_range_release_or_defer(&s->base.range);
+    }
+    culvi_free(s->chunks);
+    culvi_free(s->unbound);
+    culvi_free(s->claims);
+    culvi_free(s->access);
+    culvi_mutex_destroy(&s->lock);
+    culvi_free(s);
+}
+
+culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
+                                 culv_vk_space **out)
+{
+    culv_vk_space_desc d;
+    culv_vk_space_info info = culv_vk_space_info_init();
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_space_desc");
+    if (result == CULV_OK) result = check_device(vk, d.label, __func__, &info);
+    if (result == CULV_OK) result = check_desc(vk, &d, &info);
+    if (result != CULV_OK) return result;
+    culv_vk_space *s = culvi_alloc(sizeof *s);
+    if (s == NULL || !culvi_mutex_init(&s->lock)) {
+        culvi_free(s);
+        return culvi_fail_host_memory(voice, d.label);
+    }
+    s->base.api = &space_api;
+    s->base.device = vk->base.device;
+    s->vk = vk;
+    atomic_init(&s->refs, 1);
+    s->queue = d.queue;
+    s->lock_queue = d.lock_queue;
+    s->unlock_queue = d.unlock_queue;
+    s->queue_context = d.queue_context;
+    s->usage = d.buffer_usage | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+               VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    s->granularity = info.granularity;
+    s->memory_usage = d.memory_usage;
+    culvi_label_set(s->label, d.label);
+    result = resolve_access(s, &d);
+    if (result == CULV_OK)
+        result = find_address(
+            s, &d, (d.size + info.granularity - 1) / info.granularity * info.granularity);
+    if (result == CULV_OK) result = check_alignment(s);
+    if (result == CULV_OK) result = create_timeline(s);
+    if (result != CULV_OK) {
+        free_space(s);
+        return result;
+    }
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
+    culvi_log_object(voice, "made", "space", s->label, culv_vmm_range_size(s->base.range));
+    *out = s;
+    return CULV_OK;
+}
+
+void culvi_vk_space_ref(culv_vk_space *space)
+{
+    atomic_fetch_add(&space->refs, 1);
+}
+
+void culvi_vk_space_unref(culv_vk_space *space)
+{
+    if (atomic_fetch_sub(&space->refs, 1) != 1) return;
+    culv_vk_device *vk = space->vk;
+    culvi_log_object(&vk->base.device->voice, "destroyed", "space", space->label,
+                     culv_vmm_range_size(space->base.range));
+    free_space(space);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
+}
+
+void culv_vk_space_destroy(culv_vk_space **space)
+{
+    if (space == NULL || *space == NULL) return;
+    culv_vk_space *mine = *space;
+    *space = NULL;
+    culvi_vk_space_unref(mine);
+}
+
+/* What it tells -------------------------------------------------------------------------------- */
+
+CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space)
+{
+    return space != NULL ? culv_vmm_range_pointer(space->base.range) : 0;
+}
+
+uint64_t culv_vk_space_size(const culv_vk_space *space)
+{
+    return space != NULL ? culv_vmm_range_size(space->base.range) : 0;
+}
+
+VkBuffer culv_vk_space_handle(const culv_vk_space *space)
+{
+    return space != NULL ? space->buffer : VK_NULL_HANDLE;
+}
+
+VkSemaphore culv_vk_space_timeline(const culv_vk_space *space)
+{
+    return space != NULL ? space->timeline : VK_NULL_HANDLE;
+}
+
+culv_space *culv_vk_space_base(culv_vk_space *space)
+{
+    return space != NULL ? &space->base : NULL;
+}
+
+culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out)
+{
+    VkPhysicalDeviceProperties properties;
+    culv_vk_space_info info = culv_vk_space_info_init();
+    CULVI_REQUIRE(NULL, space);
+    const culv_vk_device *vk = space->vk;
+    CULVI_REQUIRE(&vk->base.device->voice, out);
+    culv_result result = culvi_struct_check(&vk->base.device->voice, out, "culv_vk_space_info");
+    if (result != CULV_OK) return result;
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
+    info.granularity = space->granularity;
+    info.max_size = properties.limits.sparseAddressSpaceSize < vk->max_buffer_size
+                        ? properties.limits.sparseAddressSpaceSize
+                        : vk->max_buffer_size;
+    info.address = culv_vk_space_pointer(space);
+    info.size = culv_vk_space_size(space);
+    info.attempts = space->attempts;
+    info.refused_by_cuda = space->refused_by_cuda;
+    info.refused_by_vulkan = space->refused_by_vulkan;
+    culvi_mutex_lock(&space->lock);
+    for (size_t i = 0; i < space->num_chunks; i++) {
+        const culvi_vk_chunk *chunk = &space->chunks[i];
+        info.decommitting += chunk->going;
+        info.chunks += !chunk->going;
+        if (!chunk->going) info.committed += chunk->size;
+    }
+    info.decommitting += space->num_unbound;
+    culvi_mutex_unlock(&space->lock);
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}

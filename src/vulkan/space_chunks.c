@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory into a space and out of it. CUDA maps at once; Vulkan binds by a queue operation, each
+ * behind the one before it, which signals the space's timeline. Memory is given up in two steps:
+ * CUDA's mapping waits for the caller's stream (culv_vmm_unmap_after()); once it has gone, so has
+ * all work with the memory, and Vulkan's binding is taken out. A bind operation therefore never
+ * waits for work that is still running. */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "vulkan/vk_resource.h"
+#include "vulkan/vk_space.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset)
+{
+    size_t low = 0, high = space->num_chunks;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (space->chunks[middle].offset + space->chunks[middle].size > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Queue operations ----------------------------------------------------------------------------- */
+
+culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
+                                const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value)
+{
+    const culv_vk_device *vk = space->vk;
+    const uint64_t before = space->value, after = space->value + 1;
+    const VkTimelineSemaphoreSubmitInfo values = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .waitSemaphoreValueCount = before > 0,
+        .pWaitSemaphoreValues = &before,
+        .signalSemaphoreValueCount = 1,
+        .pSignalSemaphoreValues = &after};
+    const VkSparseBufferMemoryBindInfo bind = {
+        .buffer = buffer, .bindCount = count, .pBinds = binds};
+    const VkBindSparseInfo info = {.sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO,
+                                   .pNext = &values,
+                                   .waitSemaphoreCount = before > 0,
+                                   .pWaitSemaphores = &space->timeline,
+                                   .bufferBindCount = 1,
+                                   .pBufferBinds = &bind,
+                                   .signalSemaphoreCount = 1,
+                                   .pSignalSemaphores = &space->timeline};
+    if (space->lock_queue != NULL) space->lock_queue(space->queue_context);
+    const VkResult r =
+        CULVI_VK(vk, vkQueueBindSparse, (space->queue, 1, &info, (VkFence)VK_NULL_HANDLE));
+    if (space->unlock_queue != NULL) space->unlock_queue(space->queue_context);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkQueueBindSparse",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "%" PRIu32 " parts of the space could not be bound", count);
+    space->value = after;
+    *value = after;
+    return CULV_OK;
+}
+
+culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value)
+{
+    const culv_vk_device *vk = space->vk;
+    VkResult r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
+    /* What an error takes back may still be on its way, unless the device is lost. */
+    if (r != VK_SUCCESS && r != VK_ERROR_DEVICE_LOST)
+        r = culvi_vk_timeline_wait(vk, space->timeline, value, UINT64_MAX);
+    if (r == VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(&vk->base.device->voice, space->label, r, "vkWaitSemaphores",
+                         CULV_REASON_DRIVER_REFUSED,
+                         "the bind operations of the space could not be waited for");
+}
+
+void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
+{
+    const culv_vk_device *vk = space->vk;
+    uint64_t reached = 0;
+    size_t kept = 0;
+    if (space->num_unbound == 0) return;
+    if (wait)
+        reached = UINT64_MAX;
+    else if (culvi_vk_timeline_read(vk, space->timeline, &reached) != VK_SUCCESS)
+        return;
+    for (size_t i = 0; i < space->num_unbound; i++) {
+        if (space->unbound[i].value > reached)
+            space->unbound[kept++] = space->unbound[i];
+        else
+            CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, space->unbound[i].memory, NULL));
+    }
+    space->num_unbound = kept;
+}
+
+/* Taking out ----------------------------------------------------------------------------------- */
+
+/* Whether CUDA has taken its mapping out. */
+static bool has_gone(const culv_vk_space *s, const culvi_vk_chunk *chunk)
+{
+    return chunk->going && !culvi_vmm_is_unmapping(s->base.range, chunk->offset, chunk->size);
+}
+
+/* Unbinds what CUDA has taken out. `wait`: until Vulkan has, too. */
+static culv_result collect(culv_vk_space *s, bool wait)
+{
+    culv_device *device = s->base.device;
+    uint32_t count = 0;
+    size_t kept = 0;
+    uint64_t value = 0;
+    culvi_vk_space_free_unbound(s, false);
+    culvi_mutex_lock(&device->lock);
+    culvi_vmm_collect(s->base.range);
+    for (size_t i = 0; i < s->num_chunks; i++)
+        count += has_gone(s, &s->chunks[i]);
+    culvi_mutex_unlock(&device->lock);
+    if (count == 0) return CULV_OK;
+    VkSparseMemoryBind *binds = culvi_alloc(count * sizeof *binds);
+    while (binds != NULL && s->num_unbound + count > s->unbound_capacity) {
+        culvi_vk_unbound *grown = culvi_alloc((s->num_unbound + count) * sizeof *grown);
+        if (grown == NULL) break;
+        if (s->num_unbound > 0) memcpy(grown, s->unbound, s->num_unbound * sizeof *grown);
+        culvi_free(s->unbound);
+        s->unbound = grown;
+        s->unbound_capacity = s->num_unbound + count;
+    }
+    if (binds == NULL || s->num_unbound + count > s->unbound_capacity) {
+        culvi_free(binds);
+        return culvi_fail_host_memory(&device->voice, s->label);
+    }
+    /* Another thread may collect for the device meanwhile: only the first `count` are taken. */
+    uint32_t n = 0;
+    culvi_mutex_lock(&device->lock);
+    for (size_t i = 0; i < s->num_chunks && n < count; i++)
+        if (has_gone(s, &s->chunks[i]))
+            binds[n++] = (VkSparseMemoryBind){.resourceOffset = s->chunks[i].offset,
+                                              .size = s->chunks[i].size};
+    culvi_mutex_unlock(&device->lock);
+    culv_result result = culvi_vk_space_bind(s, s->buffer, binds, n, &value);
+    for (size_t i = 0, taken = 0; result == CULV_OK && i < s->num_chunks; i++) {
+        if (taken < n && s->chunks[i].offset == binds[taken].resourceOffset) {
+            s->unbound[s->num_unbound++] = (culvi_vk_unbound){s->chunks[i].memory, value};
+            taken++;
+        } else {
+            s->chunks[kept++] = s->chunks[i];
+        }
+    }
+    if (result == CULV_OK) s->num_chunks = kept;
+    culvi_free(binds);
+    if (result != CULV_OK || !wait) return result;
+    result = culvi_vk_space_wait(s, value);
+    if (result == CULV_OK) culvi_vk_space_free_unbound(s, false);
+    return result;
+}
+
+static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
+{
+    for (size_t i = culvi_vk_space_find(s, offset);
+         i < s->num_chunks && s->chunks[i].offset < offset + size; i++)
+        s->chunks[i].going = true;
+}
+
+/* For calls that report no error: a later one tries again. */
+static void collect_quietly(culv_vk_space *s)
+{
+    const culv_error error = culvi_thread_state()->error;
+    culvi_attempt_begin();
+    if (collect(s, true) != CULV_OK)
+        culvi_log(&s->base.device->voice, CULV_LOG_WARNING,
+                  "'%s': memory that was given up stays bound in Vulkan until a later call: %s",
+                  s->label, culvi_thread_state()->error.message);
+    (void)culvi_attempt_end(&s->base.device->voice, CULV_OK);
+    culvi_thread_state()->error = error;
+}
+
+void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool now)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    culvi_mutex_lock(&s->lock);
+    mark_going(s, offset, size);
+    if (now) collect_quietly(s);
+    culvi_mutex_unlock(&s->lock);
+}
+
+void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size)
+{
+    culvi_vmm_unmap_or_defer(space->base.range, offset, size);
+    mark_going(space, offset, size);
+    collect_quietly(space);
+}
+
+/* Putting in ----------------------------------------------------------------------------------- */
+
+static culv_result refuse_chunk(const culv_vk_space *s, const culvi_vk_chunk *chunk,
+                                uint64_t offset, uint64_t size)
+{
+    return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+                      "%" PRIu64 " bytes at offset %" PRIu64 " of the space are not free: %s"
+                      "%" PRIu64 " bytes are committed at offset %" PRIu64,
+                      size, offset,
+                      chunk->going ? "Vulkan or CUDA still has what was given up: " : "",
+                      chunk->size, chunk->offset);
+}
+
+/* Waits for what was given up there, and refuses what is there. */
+static culv_result make_room(culv_vk_space *s, uint64_t offset, uint64_t size)
+{
+    bool going = false;
+    for (size_t i = culvi_vk_space_find(s, offset);
+         i < s->num_chunks && s->chunks[i].offset < offset + size; i++) {
+        if (!s->chunks[i].going) return refuse_chunk(s, &s->chunks[i], offset, size);
+        going = true;
+    }
+    if (!going) return CULV_OK;
+    culv_result result = culvi_vmm_wait_and_collect(s->base.range, offset, size);
+    if (result == CULV_OK) result = collect(s, false);
+    const size_t first = culvi_vk_space_find(s, offset);
+    if (result != CULV_OK || first == s->num_chunks || s->chunks[first].offset >= offset + size)
+        return result;
+    return refuse_chunk(s, &s->chunks[first], offset, size);
+}
+
+/* Vulkan's half of what CUDA has mapped. An error leaves nothing behind. */
+static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready)
+{
+    culv_vk_device *vk = s->vk;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    uint64_t value = 0;
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.memory_type_bits = s->type_bits;
+    d.allocate_flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
+    d.label = s->label;
+    culv_result result = make_room(s, offset, a->size);
+    if (result != CULV_OK) return result;
+    culvi_vk_chunk *chunks =
+        culvi_vk_space_grow(s->chunks, s->num_chunks, &s->chunk_capacity, sizeof *chunks);
+    if (chunks == NULL) return culvi_fail_host_memory(&vk->base.device->voice, s->label);
+    s->chunks = chunks;
+    result = culvi_vk_vmm_import(vk, a, &d, &memory);
+    if (result != CULV_OK) return result;
+    VkSparseMemoryBind bind = {.resourceOffset = offset, .size = a->size, .memory = memory};
+    result = culvi_vk_space_bind(s, s->buffer, &bind, 1, &value);
+    if (result == CULV_OK && ready == NULL) {
+        result = culvi_vk_space_wait(s, value);
+        bind.memory = VK_NULL_HANDLE;
+        if (result != CULV_OK) {
+            const culv_error error = culvi_thread_state()->error;
+            if (culvi_vk_space_bind(s, s->buffer, &bind, 1, &value) == CULV_OK)
+                (void)culvi_vk_space_wait(s, value);
+            culvi_thread_state()->error = error;
+        }
+    }
+    if (result != CULV_OK) {
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
+        return result;
+    }
+    const size_t place = culvi_vk_space_find(s, offset);
+    memmove(chunks + place + 1, chunks + place, (s->num_chunks - place) * sizeof *chunks);
+    chunks[place] = (culvi_vk_chunk){.offset = offset, .size = a->size, .memory = memory};
+    s->num_chunks++;
+    if (ready != NULL) *ready = value;
+    return CULV_OK;
+}
+
+culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a)
+{
+    culv_vk_space *s = culvi_vk_space_of(space);
+    culvi_mutex_lock(&s->lock);
+    culv_result result = show(s, offset, a, NULL);
+    culvi_mutex_unlock(&s->lock);
+    return result;
+}
+
+/* Both halves. */
+static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready)
+{
+    culv_result result = make_room(s, offset, a->size);
+    if (result == CULV_OK)
+        result = culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count);
+    if (result != CULV_OK) return result;
+    result = show(s, offset, a, ready);
+    if (result != CULV_OK) culvi_vmm_unmap_or_defer(s->base.range, offset, a->size);
+    return result;
+}
+
+culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                uint64_t *ready)
+{
+    culv_vmm_allocation *a = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = size;
+    d.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
+    d.usage = space->memory_usage;
+    d.label = space->label;
+    culv_result result = make_room(space, offset, size);
+    if (result == CULV_OK) result = culv_vmm_allocation_create(space->base.device, &d, &a);
+    if (result != CULV_OK) return result;
+    result = put(space, offset, a, ready);
+    culv_vmm_allocation_destroy(&a); /* the mapping and Vulkan's import have the memory */
+    return result;
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+static culv_result check_place(const culv_vk_space *s, uint64_t offset, uint64_t size,
+                               const char *call)
+{
+    const uint64_t all = culv_vmm_range_size(s->base.range);
+    if (offset % s->granularity != 0 || size % s->granularity != 0)
+        return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: %" PRIu64 " bytes at offset %" PRIu64
+                          " are not multiples of the granularity of %" PRIu64 " bytes",
+                          call, size, offset, s->granularity);
+    if (size != 0 && offset < all && size <= all - offset) return CULV_OK;
+    return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "%s: %" PRIu64 " bytes at offset %" PRIu64 " %s, which has %" PRIu64 " bytes",
+                      call, size, offset,
+                      size == 0 ? "name no part of the space" : "leave the space", all);
+}
+
+culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                 uint64_t *ready)
+{
+    CULVI_REQUIRE(NULL, space);
+    culv_result result = check_place(space, offset, size, __func__);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&space->lock);
+    result = culvi_vk_space_check_claims(space, offset, size, true, __func__);
+    if (result == CULV_OK) result = culvi_vk_space_fill(space, offset, size, ready);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}
+
+culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offset,
+                                            culv_vmm_allocation *allocation, uint64_t *ready)
+{
+    CULVI_REQUIRE(NULL, space);
+    CULVI_REQUIRE(&space->base.device->voice, allocation);
+    culv_result result = check_place(space, offset, allocation->size, __func__);
+    if (result == CULV_OK) result = culvi_vk_vmm_check(space->vk, space->label, allocation);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&space->lock);
+    result = culvi_vk_space_check_claims(space, offset, allocation->size, true, __func__);
+    if (result == CULV_OK) result = put(space, offset, allocation, ready);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}
+
+/* Gives CUDA's half up once the stream has got there. */
+static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUstream last_use,
+                           const char *call)
+{
+    culv_result result = check_place(s, offset, size, call);
+    if (result != CULV_OK) return result;
+    result = culvi_vk_space_check_claims(s, offset, size, false, call);
+    if (result == CULV_OK) result = culv_vmm_unmap_after(s->base.range, offset, size, last_use);
+    if (result == CULV_OK) mark_going(s, offset, size);
+    return result;
+}
+
+culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                   CUstream last_use)
+{
+    CULVI_REQUIRE(NULL, space);
+    culvi_mutex_lock(&space->lock);
+    culv_result result = give_up(space, offset, size, last_use, __func__);
+    if (result == CULV_OK) result = culvi_vmm_wait_and_collect(space->base.range, offset, size);
+    if (result == CULV_OK) result = collect(space, true);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}
+
+culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                         CUstream last_use)
+{
+    CULVI_REQUIRE(NULL, space);
+    culvi_mutex_lock(&space->lock);
+    culv_result result = give_up(space, offset, size, last_use, __func__);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}
+
+culv_result culv_vk_space_collect(culv_vk_space *space)
+{
+    CULVI_REQUIRE(NULL, space);
+    culvi_mutex_lock(&space->lock);
+    culv_result result = collect(space, false);
+    culvi_vk_space_free_unbound(space, false);
+    culvi_mutex_unlock(&space->lock);
+    return result;
+}

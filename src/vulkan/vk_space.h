@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* One address: a CUDA range and a sparse buffer at the same place, inside. space.c makes and ends
+ * it, space_chunks.c puts memory into it and takes it out, space_claims.c says whose part is whose,
+ * space_buffer.c has the parts that are buffers. */
+#ifndef CULVI_VK_SPACE_H_
+#define CULVI_VK_SPACE_H_
+
+#include "culvert/vulkan_space.h"
+#include "vmm/access.h"
+#include "vmm/mapping.h"
+#include "vmm/space.h"
+#include "vulkan/vk_trace.h"
+#include "vulkan/vk_vmm.h"
+
+/* One allocation, at one place. */
+typedef struct culvi_vk_chunk {
+    uint64_t offset, size;
+    VkDeviceMemory memory;
+    bool going; /* CUDA's mapping is given up; Vulkan's binding goes once it has gone */
+} culvi_vk_chunk;
+
+/* Memory that was unbound by the bind operation that signals `value`. */
+typedef struct culvi_vk_unbound {
+    VkDeviceMemory memory;
+    uint64_t value;
+} culvi_vk_unbound;
+
+/* Addresses that a buffer or a vector has. */
+typedef struct culvi_vk_claim {
+    uint64_t offset, size;
+    bool vector;
+} culvi_vk_claim;
+
+struct culv_vk_space {
+    culv_space base;
+    culv_vk_device *vk; /* a reference */
+    atomic_uint refs;   /* the caller's handle, vectors and buffers */
+    VkQueue queue;
+    void (*lock_queue)(void *context);
+    void (*unlock_queue)(void *context);
+    void *queue_context;
+    VkBuffer buffer;
+    VkBufferUsageFlags usage;
+    VkDeviceSize alignment; /* of what is bound */
+    uint32_t type_bits;
+    VkSemaphore timeline;
+    uint64_t granularity;
+    uint32_t memory_usage; /* culv_vmm_usage */
+    CUmemAccessDesc *access;
+    size_t access_count;
+    uint32_t attempts, refused_by_cuda, refused_by_vulkan;
+    char label[64];
+
+    /* Guards the fields below and the queue; held across driver calls. The device's lock may be
+     * taken under it. */
+    culvi_mutex lock;
+    uint64_t value;         /* that the last bind operation signals */
+    culvi_vk_chunk *chunks; /* sorted by offset */
+    size_t num_chunks, chunk_capacity;
+    culvi_vk_unbound *unbound;
+    size_t num_unbound, unbound_capacity;
+    culvi_vk_claim *claims; /* sorted by offset */
+    size_t num_claims, claim_capacity;
+};
+
+static inline culv_vk_space *culvi_vk_space_of(culv_space *space)
+{
+    return (culv_vk_space *)space; /* its first member */
+}
+
+/* space.c */
+void culvi_vk_space_ref(culv_vk_space *space);
+void culvi_vk_space_unref(culv_vk_space *space);
+/* The create info of a sparse buffer. `next` is its chain. */
+VkBufferCreateInfo culvi_vk_space_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage,
+                                              bool replays, const void *next);
+/* A longer copy of an array that is full, or the array itself. NULL: no memory. */
+void *culvi_vk_space_grow(void *array, size_t count, size_t *capacity, size_t size);
+
+/* space_chunks.c. The caller holds the space's lock for all of these. */
+
+/* The first chunk that ends beyond an offset. */
+size_t culvi_vk_space_find(const culv_vk_space *space, uint64_t offset);
+/* Binds, as one queue operation behind the earlier ones. *value: what it signals. */
+culv_result culvi_vk_space_bind(culv_vk_space *space, VkBuffer buffer,
+                                const VkSparseMemoryBind *binds, uint32_t count, uint64_t *value);
+culv_result culvi_vk_space_wait(culv_vk_space *space, uint64_t value);
+/* New memory of the space's, shown on both sides. */
+culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t size,
+                                uint64_t *ready);
+/* Takes out at once what culvi_vk_space_fill() put in. */
+void culvi_vk_space_empty(culv_vk_space *space, uint64_t offset, uint64_t size);
+/* Frees what has been unbound. `wait`: waits for it. */
+void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait);
+/* What a vector does. */
+culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a);
+void culvi_vk_space_hide(culv_space *space, uint64_t offset, uint64_t size, bool now);
+
+/* space_claims.c */
+
+culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t least,
+                                 uint64_t wish, uint64_t *offset, uint64_t *size);
+void culvi_vk_space_unclaim(culv_space *space, uint64_t offset);
+/* Takes [offset, offset + size) for a buffer; CULV_VK_SPACE_ANYWHERE: the first place that is free.
+ * The caller holds the lock. */
+culv_result culvi_vk_space_take(culv_vk_space *space, const char *label, uint64_t size,
+                                uint64_t alignment, uint64_t *offset);
+void culvi_vk_space_untake(culv_vk_space *space, uint64_t offset);
+/* Refuses a place where there are claims: all, or those of vectors. The caller holds the lock. */
+culv_result culvi_vk_space_check_claims(const culv_vk_space *space, uint64_t offset, uint64_t size,
+                                        bool vectors_only, const char *call);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* One address: what is refused, with which words, and that nothing is made. */
+#include "space_stage.h"
+
+#include <string.h>
+
+#define REFUSED(change, class, why, words)                                                         \
+    do {                                                                                           \
+        culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);                                       \
+        change;                                                                                    \
+        LIB_ERROR(culv_vk_check_space(t.s.w.attachment, &d, NULL), class, why);                    \
+        LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t.s.w.attachment, &d, &space),      \
+                    class, why);                                                                   \
+        LIB_SAYS(words);                                                                           \
+    } while (0)
+
+static void descriptors(void)
+{
+    static const CUdeviceptr odd[] = {SPACE_CHUNK + 4096};
+    space_stage t;
+    culv_vk_space *space = NULL;
+    space_open(&t);
+    REFUSED(d.queue = NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "SPARSE_BINDING");
+    REFUSED(d.size = 0, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
+    REFUSED(d.size = UINT64_MAX, CULV_ERROR_INVALID, CULV_REASON_SIZE, "sparseAddressSpaceSize");
+    REFUSED(d.address = 4096, CULV_ERROR_INVALID, CULV_REASON_VALUE, "multiple of the granularity");
+    REFUSED((d.candidates = odd, d.num_candidates = 1), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "candidates has one");
+    REFUSED(d.candidates = odd, CULV_ERROR_INVALID, CULV_REASON_VALUE, "contradict");
+    REFUSED((d.candidates = odd, d.num_candidates = 1, d.address = SPACE_CHUNK), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE, "both given");
+    REFUSED(d.access_count = 1, CULV_ERROR_INVALID, CULV_REASON_VALUE, "access is NULL");
+    REFUSED(d.memory_usage = CULV_VMM_USAGE_TILE_POOL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "TILE_POOL");
+    REFUSED(d.struct_size = 3, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "struct_size");
+    culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);
+    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(NULL, &d, &space), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t.s.w.attachment, NULL, &space),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_space_create(t.s.w.attachment, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_space(NULL, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    culv_vk_space_destroy(NULL);
+    culv_vk_space_destroy(&space);
+    REQUIRE(culv_vk_space_pointer(NULL) == 0 && culv_vk_space_size(NULL) == 0 &&
+            culv_vk_space_handle(NULL) == VK_NULL_HANDLE &&
+            culv_vk_space_timeline(NULL) == VK_NULL_HANDLE && culv_vk_space_base(NULL) == NULL);
+    space_close(&t);
+}
+
+static void places(void)
+{
+    space_stage t;
+    space_open(&t);
+    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
+    const CUstream s = t.s.stream;
+    uint64_t ready = 77;
+#define BAD(call, class, why) LIB_ERROR(call, class, why)
+    BAD(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL), CULV_ERROR_INVALID,
+        CULV_REASON_NULL_ARGUMENT);
+    BAD(culv_vk_space_commit(space, 4096, SPACE_CHUNK, &ready), CULV_ERROR_INVALID,
+        CULV_REASON_VALUE);
+    BAD(culv_vk_space_commit(space, 0, 4096, &ready), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    BAD(culv_vk_space_commit(space, 0, 0, &ready), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    BAD(culv_vk_space_commit(space, 64 * VMM_MIB, SPACE_CHUNK, &ready), CULV_ERROR_INVALID,
+        CULV_REASON_RANGE);
+    BAD(culv_vk_space_commit(space, 62 * VMM_MIB, 2 * SPACE_CHUNK, &ready), CULV_ERROR_INVALID,
+        CULV_REASON_RANGE);
+    BAD(culv_vk_space_commit(space, UINT64_MAX - SPACE_CHUNK + 1, SPACE_CHUNK, &ready),
+        CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    BAD(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
+        CULV_REASON_NOT_MAPPED);
+    BAD(culv_vk_space_decommit(NULL, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
+        CULV_REASON_NULL_ARGUMENT);
+    BAD(culv_vk_space_decommit_after(NULL, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
+        CULV_REASON_NULL_ARGUMENT);
+    BAD(culv_vk_space_collect(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    BAD(culv_vk_space_get_info(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_vk_space_commit(space, 0, 2 * SPACE_CHUNK, NULL));
+    BAD(culv_vk_space_commit(space, SPACE_CHUNK, SPACE_CHUNK, &ready), CULV_ERROR_BUSY,
+        CULV_REASON_MAPPED);
+    LIB_SAYS("are committed at offset 0");
+    BAD(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
+        CULV_REASON_NOT_MAPPED);
+    REQUIRE_EQ(ready, 77);
+    culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *kept = NULL;
+    ad.size = SPACE_CHUNK;
+    LIB_OK(culv_vmm_allocation_create(t.s.w.device, &ad, &kept));
+    BAD(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, kept, NULL), CULV_ERROR_INVALID,
+        CULV_REASON_NOT_EXPORTABLE);
+    BAD(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, NULL, NULL), CULV_ERROR_INVALID,
+        CULV_REASON_NULL_ARGUMENT);
+    culv_vmm_allocation_destroy(&kept);
+    REQUIRE_EQ(space_info(space).chunks, 1);
+    culv_vk_space_destroy(&space);
+    space_close(&t);
+}
+
+static void buffers(void)
+{
+    space_stage t;
+    space_open(&t);
+    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
+    culv_vk_space_buffer *buffer = NULL, *first = NULL;
+#define WRONG(change, class, why, words)                                                           \
+    do {                                                                                           \
+        culv_vk_space_buffer_desc d = culv_vk_space_buffer_desc_init();                            \
+        d.size = 4096;                                                                             \
+        change;                                                                                    \
+        LIB_REFUSES(culv_vk_space_buffer, buffer, culv_vk_space_buffer_create(space, &d, &buffer), \
+                    class, why);                                                                   \
+        LIB_SAYS(words);                                                                           \
+    } while (0)
+    WRONG(d.size = 0, CULV_ERROR_INVALID, CULV_REASON_RANGE, "no part of the space");
+    WRONG(d.size = 65 * VMM_MIB, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
+    WRONG(d.offset = 64 * VMM_MIB, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
+    WRONG(d.size = UINT64_MAX, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
+    WRONG(d.offset = 100, CULV_ERROR_INVALID, CULV_REASON_VALUE, "its use needs a multiple of");
+    WRONG(d.alignment = 3, CULV_ERROR_INVALID, CULV_REASON_VALUE, "power of two");
+    WRONG(d.alignment = 64 * VMM_MIB, CULV_ERROR_INVALID, CULV_REASON_VALUE, "granularity");
+    WRONG(d.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+          "buffer_usage");
+    WRONG(d.own_handle = 1, CULV_ERROR_INVALID, CULV_REASON_VALUE, "usage is 0");
+    WRONG((d.own_handle = 1, d.usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT),
+          CULV_ERROR_INVALID, CULV_REASON_USAGE, "a second address");
+    culv_vk_space_buffer_desc most = culv_vk_space_buffer_desc_init();
+    most.size = 63 * VMM_MIB;
+    most.offset = 0;
+    LIB_OK(culv_vk_space_buffer_create(space, &most, &first));
+    WRONG(d.offset = 4096, CULV_ERROR_BUSY, CULV_REASON_MAPPED, "a buffer has");
+    WRONG(d.size = 2 * VMM_MIB, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "no free place");
+    culv_vector_desc vd = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    vd.space = culv_vk_space_base(space);
+    vd.reserve = 2 * SPACE_CHUNK;
+    LIB_REFUSES(culv_vector, vector, culv_vector_create(t.s.w.device, &vd, &vector),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    culv_vk_space_buffer_destroy(&first);
+    culv_vk_space_buffer_destroy(&first);
+    culv_vk_space_buffer_destroy(NULL);
+    REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 && culv_vk_space_buffer_size(NULL) == 0 &&
+            culv_vk_space_buffer_handle(NULL, NULL) == VK_NULL_HANDLE);
+    culv_vk_space_destroy(&space);
+    space_close(&t);
+}
+
+/* A Vulkan that is too old for it, as far as Culvert was told. */
+static void versions(void)
+{
+    space_stage t;
+    space_open(&t);
+    culv_vk_device_desc vd = lib_vk_desc(&t.s.w);
+    culv_vk_device *old = NULL;
+    vd.api_version = VK_API_VERSION_1_1;
+    LIB_OK(culv_vk_attach(t.s.w.device, &vd, &old));
+    LIB_ERROR(culv_vk_check_space(old, NULL, NULL), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_VULKAN_VERSION);
+    LIB_SAYS("needs Vulkan 1.2");
+    culv_vk_detach(&old);
+    space_close(&t);
+}
+
+/* The device features, for a device that is still to be made. */
+static void features(void)
+{
+    space_stage t;
+    space_open(&t);
+    culv_vk_device_desc vd = lib_vk_desc(&t.s.w);
+    culv_vk_device_features storage = culv_vk_device_features_init();
+    const void *chain = NULL;
+    storage.one_address = 1;
+    LIB_OK(culv_vk_merge_device_features(&vd, NULL, &storage, &chain));
+    REQUIRE(storage.features2.features.sparseBinding &&
+            storage.features2.features.sparseResidencyBuffer);
+    REQUIRE(storage.buffer_device_address.bufferDeviceAddress &&
+            storage.buffer_device_address.bufferDeviceAddressCaptureReplay);
+    REQUIRE(chain == &storage.features2);
+    VkPhysicalDeviceVulkan12Features mine = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    VkPhysicalDeviceFeatures2 features2 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                           .pNext = &mine};
+    LIB_OK(culv_vk_merge_device_features(&vd, &features2, &storage, &chain));
+    REQUIRE(features2.features.sparseBinding && features2.features.sparseResidencyBuffer);
+    REQUIRE(mine.bufferDeviceAddress && mine.bufferDeviceAddressCaptureReplay &&
+            mine.timelineSemaphore);
+    storage = culv_vk_device_features_init();
+    memset(&mine.samplerMirrorClampToEdge, 0,
+           sizeof mine - offsetof(VkPhysicalDeviceVulkan12Features, samplerMirrorClampToEdge));
+    LIB_OK(culv_vk_merge_device_features(&vd, &mine, &storage, &chain));
+    REQUIRE(!mine.bufferDeviceAddressCaptureReplay);
+    vd.api_version = VK_API_VERSION_1_1;
+    storage.one_address = 1;
+    LIB_ERROR(culv_vk_merge_device_features(&vd, NULL, &storage, &chain), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_VULKAN_VERSION);
+    space_close(&t);
+}
+
+const test_case space_refused_cases[] = {{.name = "space_refused.descriptors", .run = descriptors},
+                                         {.name = "space_refused.places", .run = places},
+                                         {.name = "space_refused.buffers", .run = buffers},
+                                         {.name = "space_refused.versions", .run = versions},
+                                         {.name = "space_refused.features", .run = features},
+                                         {.name = NULL}};
