@@ -1,7 +1,7 @@
 # culvert_add_shaders(<target> <prefix> <shader>...): compiles GLSL to <build>/share/culvert/<prefix><name>.spv, the
 # name with its stage: water.frag becomes <prefix>water.frag.spv. Shaders may include files of their own directory.
 # culvert_add_gl_shaders(<target> <prefix> <shader>...): OpenGL compiles them when the program runs, so they go to
-# <build>/share/culvert/<prefix><name> as they are, checked here.
+# <build>/share/culvert/<prefix><name> as they are, checked here. A file that others include (.glsl) keeps its name.
 # SPDX-License-Identifier: MIT
 include_guard(GLOBAL)
 
@@ -37,9 +37,16 @@ function(culvert_add_gl_shaders target prefix)
   foreach(shader IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH shader BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     cmake_path(GET shader FILENAME name)
+    cmake_path(GET shader PARENT_PATH parent)
+    cmake_path(GET shader EXTENSION LAST_ONLY stage)
     set(output ${directory}/${prefix}${name})
+    set(check COMMAND ${CULVERT_GLSLANG} --quiet --target-env opengl -I${parent} ${shader} -o /dev/null)
+    if(stage STREQUAL .glsl)
+      set(output ${directory}/${name})
+      set(check)
+    endif()
     add_custom_command(OUTPUT ${output}
-      COMMAND ${CULVERT_GLSLANG} --quiet ${shader}
+      ${check}
       COMMAND ${CMAKE_COMMAND} -E copy ${shader} ${output}
       DEPENDS ${shader}
       COMMENT "Checking ${prefix}${name}" VERBATIM)

@@ -7,8 +7,7 @@
 #include "files.h"
 #include "report.h"
 
-bool interop_enter_device(culv_device *device, const culv_cuda_api **cu,
-                          CUcontext *callers_context)
+bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)
 {
     *cu = CULV_CUDA(device);
     /* A sample works in Culvert's context from one thread: current once is current for good. */

@@ -145,8 +145,7 @@ static bool open_context(gl_headless *h, EGLenum platform, void *native, bool de
     if (!egl.ChooseConfig(h->display, wanted, &config, 1, &count) || count == 0)
         return egl_failed("eglChooseConfig", why_not);
     h->context = egl.CreateContext(h->display, config, EGL_NO_CONTEXT, version);
-    if (h->context == EGL_NO_CONTEXT)
-        return egl_failed("eglCreateContext for OpenGL 4.5", why_not);
+    if (h->context == EGL_NO_CONTEXT) return egl_failed("eglCreateContext for OpenGL 4.5", why_not);
     if (!egl.MakeCurrent(h->display, EGL_NO_SURFACE, EGL_NO_SURFACE, h->context))
         return egl_failed("eglMakeCurrent without a surface", why_not);
     return true;

@@ -15,6 +15,7 @@ static const char library_name[] = "libSDL2-2.0.so.0";
     X(int, InitSubSystem, (Uint32))                                                                \
     X(void, QuitSubSystem, (Uint32))                                                               \
     X(const char *, GetError, (void))                                                              \
+    X(const char *, GetCurrentVideoDriver, (void))                                                 \
     X(SDL_bool, SetHint, (const char *, const char *))                                             \
     X(int, GL_SetAttribute, (SDL_GLattr, int))                                                     \
     X(SDL_Window *, CreateWindow, (const char *, int, int, int, int, Uint32))                      \
@@ -80,8 +81,10 @@ static bool open_context(gl_window *w, const char *title, int width, int height,
     (void)sdl.SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     (void)sdl.SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
     w->initialized = sdl.InitSubSystem(SDL_INIT_VIDEO) == 0;
-    if (!w->initialized) {
-        report("--window: no screen: %s", sdl.GetError());
+    /* SDL has drivers that show nothing, for where there is nothing else. */
+    const char *driver = w->initialized ? sdl.GetCurrentVideoDriver() : NULL;
+    if (!driver || strcmp(driver, "offscreen") == 0 || strcmp(driver, "dummy") == 0) {
+        report("--window: no screen: %s", driver ? "SDL has none but memory" : sdl.GetError());
         return false;
     }
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)

@@ -7,8 +7,8 @@
 
 #include "star.h"
 
-/* glGetNamedBufferSubData() may answer with old bytes of a shared buffer (culvert/gl_memory.h): they
- * are copied to a buffer of GL's own, which is read. */
+/* glGetNamedBufferSubData() may answer with old bytes of a shared buffer (culvert/gl_memory.h).
+ * They are copied to a buffer of GL's own, which is read. */
 static bool read_gl(const exchange *e, void *out)
 {
     GLuint copy = 0;

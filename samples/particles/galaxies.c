@@ -100,7 +100,8 @@ void galaxies_make(quad *positions, quad *velocities, uint32_t count, uint32_t h
         bool second = i < 2 ? i == 1 : i % 3 == 2;
         const galaxy *g = &galaxies[second];
         float sign = second ? -1.0f : 1.0f;
-        float share = g->disc / (float)(heavy > 2 ? (heavy - 2) / 3 + 1 : 1) / (second ? 1.0f : 2.0f);
+        float share =
+            g->disc / (float)(heavy > 2 ? (heavy - 2) / 3 + 1 : 1) / (second ? 1.0f : 2.0f);
         if (i < 2 && i < heavy) {
             positions[i] = (quad){g->place.x, g->place.y, g->place.z, g->core};
             velocities[i] = (quad){g->velocity.x, g->velocity.y, g->velocity.z, sign};

@@ -10,8 +10,8 @@ typedef struct quad {
     float x, y, z, w;
 } quad;
 
-/* The first `heavy` stars have all the mass, which is their w; a velocity's w is 1 or, in the second
- * galaxy, -1. The same seed gives the same bits everywhere. */
+/* The first `heavy` stars have all the mass, which is their w; a velocity's w is 1 or, in the
+ * second galaxy, -1. The same seed gives the same bits everywhere. */
 void galaxies_make(quad *positions, quad *velocities, uint32_t count, uint32_t heavy,
                    uint64_t seed);
 

@@ -139,8 +139,8 @@ static bool run_offscreen(program *p)
         fine = frame(p, true) && count_times(p);
         p->frames++;
         if (fine && options_wants_picture(o, i))
-            fine = files_numbered_picture(path, o->output, o->every != 0, i) &&
-                   write_picture(p, path);
+            fine =
+                files_numbered_picture(path, o->output, o->every != 0, i) && write_picture(p, path);
         progress_update(&bar, i + 1);
     }
     p->whole = 1e3 * (clock_seconds() - started);

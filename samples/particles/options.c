@@ -90,8 +90,8 @@ static bool parse_value(options *o, const char *name, const char *value)
     return argument_png(name, value);
 }
 
-static const char *const valued[] = {"--way",    "--particles", "--heavy",  "--frames",
-                                     "--steps",  "--size",      "--device", "--seed",
+static const char *const valued[] = {"--way",    "--particles", "--heavy",     "--frames",
+                                     "--steps",  "--size",      "--device",    "--seed",
                                      "--output", "--every",     "--screenshot"};
 
 /* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */

@@ -55,8 +55,10 @@ void renderer_destroy(renderer *r)
 static void look(float m[16], const renderer_view *view, float aspect)
 {
     const float half_fov = 0.36f, near = 0.05f, far = 40.0f;
-    float distance = 5.3f * exp2f(-view->closer), turn = 0.5f + view->turn, lift = 0.85f + view->lift;
-    float cos_turn = cosf(turn), sin_turn = sinf(turn), cos_lift = cosf(lift), sin_lift = sinf(lift);
+    float distance = 5.3f * exp2f(-view->closer), turn = 0.5f + view->turn,
+          lift = 0.85f + view->lift;
+    float cos_turn = cosf(turn), sin_turn = sinf(turn), cos_lift = cosf(lift),
+          sin_lift = sinf(lift);
     /* The discs lie near the plane of x and y. */
     float right[3] = {cos_turn, sin_turn, 0.0f};
     float forward[3] = {-sin_turn * cos_lift, cos_turn * cos_lift, -sin_lift};

@@ -54,17 +54,16 @@ static void destroy(exchange *e)
 static bool acquire(exchange *e, CUstream stream)
 {
     const memory *m = e->own;
-    return e->frame == 0 || culv_ok(culv_semaphore_wait(culv_gl_semaphore_cuda(m->drawn), stream,
-                                                        e->frame),
-                                    "culv_semaphore_wait");
+    return e->frame == 0 ||
+           culv_ok(culv_semaphore_wait(culv_gl_semaphore_cuda(m->drawn), stream, e->frame),
+                   "culv_semaphore_wait");
 }
 
 static bool release(exchange *e, CUstream stream)
 {
     const memory *m = e->own;
-    return culv_ok(
-        culv_semaphore_signal(culv_gl_semaphore_cuda(m->ready), stream, e->frame + 1),
-        "culv_semaphore_signal");
+    return culv_ok(culv_semaphore_signal(culv_gl_semaphore_cuda(m->ready), stream, e->frame + 1),
+                   "culv_semaphore_signal");
 }
 
 static bool begin_drawing(exchange *e)
