@@ -528,6 +528,18 @@ typedef enum CUjitInputType_enum {
     CU_JIT_NUM_INPUT_TYPES = 6,
 } CUjitInputType;
 typedef struct CUlinkState_st *CUlinkState;
+typedef enum CUgraphicsRegisterFlags_enum {
+    CU_GRAPHICS_REGISTER_FLAGS_NONE = 0,
+    CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY = 1,
+    CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD = 2,
+    CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST = 4,
+    CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER = 8,
+} CUgraphicsRegisterFlags;
+typedef enum CUgraphicsMapResourceFlags_enum {
+    CU_GRAPHICS_MAP_RESOURCE_FLAGS_NONE = 0,
+    CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY = 1,
+    CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD = 2,
+} CUgraphicsMapResourceFlags;
 typedef enum CUlimit_enum {
     CU_LIMIT_STACK_SIZE = 0,
     CU_LIMIT_PRINTF_FIFO_SIZE = 1,
@@ -2672,6 +2684,19 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext);
 CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                          CUdevice srcDevice, CUdevice dstDevice);
+CUresult CUDAAPI cuGraphicsUnregisterResource(CUgraphicsResource resource);
+CUresult CUDAAPI cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource,
+                                                     unsigned int arrayIndex,
+                                                     unsigned int mipLevel);
+CUresult CUDAAPI cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
+                                                           CUgraphicsResource resource);
+CUresult CUDAAPI cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pDevPtr, size_t *pSize,
+                                                       CUgraphicsResource resource);
+CUresult CUDAAPI cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned int flags);
+CUresult CUDAAPI cuGraphicsMapResources_ptsz(unsigned int count, CUgraphicsResource *resources,
+                                             CUstream hStream);
+CUresult CUDAAPI cuGraphicsUnmapResources_ptsz(unsigned int count, CUgraphicsResource *resources,
+                                               CUstream hStream);
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
                                      cuuint64_t flags,
                                      CUdriverProcAddressQueryResult *symbolStatus);
@@ -2732,6 +2757,10 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
                                   void **extra);
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData);
+CUresult CUDAAPI cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources,
+                                        CUstream hStream);
+CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
+                                          CUstream hStream);
 CUresult CUDAAPI
 cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                 const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
@@ -2797,59 +2826,61 @@ CUresult CUDAAPI cuGetProcAddress(const char *symbol, void **pfn, int cudaVersio
                                   cuuint64_t flags);
 
 #ifndef __CUDA_API_VERSION_INTERNAL
-#    define cuArray3DCreate                   cuArray3DCreate_v2
-#    define cuArray3DGetDescriptor            cuArray3DGetDescriptor_v2
-#    define cuArrayCreate                     cuArrayCreate_v2
-#    define cuArrayGetDescriptor              cuArrayGetDescriptor_v2
-#    define cuCtxCreate                       cuCtxCreate_v4
-#    define cuCtxDestroy                      cuCtxDestroy_v2
-#    define cuCtxPopCurrent                   cuCtxPopCurrent_v2
-#    define cuCtxPushCurrent                  cuCtxPushCurrent_v2
-#    define cuDeviceGetUuid                   cuDeviceGetUuid_v2
-#    define cuDevicePrimaryCtxRelease         cuDevicePrimaryCtxRelease_v2
-#    define cuDevicePrimaryCtxReset           cuDevicePrimaryCtxReset_v2
-#    define cuDevicePrimaryCtxSetFlags        cuDevicePrimaryCtxSetFlags_v2
-#    define cuDeviceTotalMem                  cuDeviceTotalMem_v2
-#    define cuEventDestroy                    cuEventDestroy_v2
-#    define cuEventElapsedTime                cuEventElapsedTime_v2
-#    define cuGetProcAddress                  cuGetProcAddress_v2
-#    define cuGraphAddDependencies            cuGraphAddDependencies_v2
-#    define cuGraphAddKernelNode              cuGraphAddKernelNode_v2
-#    define cuGraphExecKernelNodeSetParams    cuGraphExecKernelNodeSetParams_v2
-#    define cuGraphExecUpdate                 cuGraphExecUpdate_v2
-#    define cuGraphGetEdges                   cuGraphGetEdges_v2
-#    define cuGraphInstantiate                cuGraphInstantiateWithFlags
-#    define cuGraphKernelNodeGetParams        cuGraphKernelNodeGetParams_v2
-#    define cuGraphKernelNodeSetParams        cuGraphKernelNodeSetParams_v2
-#    define cuGraphNodeGetDependencies        cuGraphNodeGetDependencies_v2
-#    define cuGraphNodeGetDependentNodes      cuGraphNodeGetDependentNodes_v2
-#    define cuGraphRemoveDependencies         cuGraphRemoveDependencies_v2
-#    define cuMemAlloc                        cuMemAlloc_v2
-#    define cuMemAllocHost                    cuMemAllocHost_v2
-#    define cuMemAllocPitch                   cuMemAllocPitch_v2
-#    define cuMemFree                         cuMemFree_v2
-#    define cuMemGetAddressRange              cuMemGetAddressRange_v2
-#    define cuMemGetInfo                      cuMemGetInfo_v2
-#    define cuMemHostGetDevicePointer         cuMemHostGetDevicePointer_v2
-#    define cuMemHostRegister                 cuMemHostRegister_v2
-#    define cuMemcpy2D                        cuMemcpy2D_v2
-#    define cuMemcpy2DAsync                   cuMemcpy2DAsync_v2
-#    define cuMemcpy2DUnaligned               cuMemcpy2DUnaligned_v2
-#    define cuMemcpy3D                        cuMemcpy3D_v2
-#    define cuMemcpy3DAsync                   cuMemcpy3DAsync_v2
-#    define cuMemcpyDtoD                      cuMemcpyDtoD_v2
-#    define cuMemcpyDtoDAsync                 cuMemcpyDtoDAsync_v2
-#    define cuMemcpyDtoH                      cuMemcpyDtoH_v2
-#    define cuMemcpyDtoHAsync                 cuMemcpyDtoHAsync_v2
-#    define cuMemcpyHtoD                      cuMemcpyHtoD_v2
-#    define cuMemcpyHtoDAsync                 cuMemcpyHtoDAsync_v2
-#    define cuMemsetD16                       cuMemsetD16_v2
-#    define cuMemsetD32                       cuMemsetD32_v2
-#    define cuMemsetD8                        cuMemsetD8_v2
-#    define cuStreamBeginCapture              cuStreamBeginCapture_v2
-#    define cuStreamDestroy                   cuStreamDestroy_v2
-#    define cuStreamGetCaptureInfo            cuStreamGetCaptureInfo_v3
-#    define cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_v2
+#    define cuArray3DCreate                    cuArray3DCreate_v2
+#    define cuArray3DGetDescriptor             cuArray3DGetDescriptor_v2
+#    define cuArrayCreate                      cuArrayCreate_v2
+#    define cuArrayGetDescriptor               cuArrayGetDescriptor_v2
+#    define cuCtxCreate                        cuCtxCreate_v4
+#    define cuCtxDestroy                       cuCtxDestroy_v2
+#    define cuCtxPopCurrent                    cuCtxPopCurrent_v2
+#    define cuCtxPushCurrent                   cuCtxPushCurrent_v2
+#    define cuDeviceGetUuid                    cuDeviceGetUuid_v2
+#    define cuDevicePrimaryCtxRelease          cuDevicePrimaryCtxRelease_v2
+#    define cuDevicePrimaryCtxReset            cuDevicePrimaryCtxReset_v2
+#    define cuDevicePrimaryCtxSetFlags         cuDevicePrimaryCtxSetFlags_v2
+#    define cuDeviceTotalMem                   cuDeviceTotalMem_v2
+#    define cuEventDestroy                     cuEventDestroy_v2
+#    define cuEventElapsedTime                 cuEventElapsedTime_v2
+#    define cuGetProcAddress                   cuGetProcAddress_v2
+#    define cuGraphAddDependencies             cuGraphAddDependencies_v2
+#    define cuGraphAddKernelNode               cuGraphAddKernelNode_v2
+#    define cuGraphExecKernelNodeSetParams     cuGraphExecKernelNodeSetParams_v2
+#    define cuGraphExecUpdate                  cuGraphExecUpdate_v2
+#    define cuGraphGetEdges                    cuGraphGetEdges_v2
+#    define cuGraphInstantiate                 cuGraphInstantiateWithFlags
+#    define cuGraphKernelNodeGetParams         cuGraphKernelNodeGetParams_v2
+#    define cuGraphKernelNodeSetParams         cuGraphKernelNodeSetParams_v2
+#    define cuGraphNodeGetDependencies         cuGraphNodeGetDependencies_v2
+#    define cuGraphNodeGetDependentNodes       cuGraphNodeGetDependentNodes_v2
+#    define cuGraphRemoveDependencies          cuGraphRemoveDependencies_v2
+#    define cuGraphicsResourceGetMappedPointer cuGraphicsResourceGetMappedPointer_v2
+#    define cuGraphicsResourceSetMapFlags      cuGraphicsResourceSetMapFlags_v2
+#    define cuMemAlloc                         cuMemAlloc_v2
+#    define cuMemAllocHost                     cuMemAllocHost_v2
+#    define cuMemAllocPitch                    cuMemAllocPitch_v2
+#    define cuMemFree                          cuMemFree_v2
+#    define cuMemGetAddressRange               cuMemGetAddressRange_v2
+#    define cuMemGetInfo                       cuMemGetInfo_v2
+#    define cuMemHostGetDevicePointer          cuMemHostGetDevicePointer_v2
+#    define cuMemHostRegister                  cuMemHostRegister_v2
+#    define cuMemcpy2D                         cuMemcpy2D_v2
+#    define cuMemcpy2DAsync                    cuMemcpy2DAsync_v2
+#    define cuMemcpy2DUnaligned                cuMemcpy2DUnaligned_v2
+#    define cuMemcpy3D                         cuMemcpy3D_v2
+#    define cuMemcpy3DAsync                    cuMemcpy3DAsync_v2
+#    define cuMemcpyDtoD                       cuMemcpyDtoD_v2
+#    define cuMemcpyDtoDAsync                  cuMemcpyDtoDAsync_v2
+#    define cuMemcpyDtoH                       cuMemcpyDtoH_v2
+#    define cuMemcpyDtoHAsync                  cuMemcpyDtoHAsync_v2
+#    define cuMemcpyHtoD                       cuMemcpyHtoD_v2
+#    define cuMemcpyHtoDAsync                  cuMemcpyHtoDAsync_v2
+#    define cuMemsetD16                        cuMemsetD16_v2
+#    define cuMemsetD32                        cuMemsetD32_v2
+#    define cuMemsetD8                         cuMemsetD8_v2
+#    define cuStreamBeginCapture               cuStreamBeginCapture_v2
+#    define cuStreamDestroy                    cuStreamDestroy_v2
+#    define cuStreamGetCaptureInfo             cuStreamGetCaptureInfo_v3
+#    define cuStreamUpdateCaptureDependencies  cuStreamUpdateCaptureDependencies_v2
 #endif
 #ifdef __cplusplus
 }

@@ -5,8 +5,8 @@
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
 packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
     libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev"
-# The software twin: lavapipe and llvmpipe, and the loaders of Vulkan and EGL.
-packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libgl1-mesa-dri"
+# The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
+packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
 packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers
     xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen"

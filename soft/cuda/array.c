@@ -206,12 +206,57 @@ static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *la
     return CUDA_SUCCESS;
 }
 
+CUresult soft_mipmap_new(struct soft_context *context, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+                         unsigned levels, struct soft_mipmap **out)
+{
+    struct soft_layout layout;
+    CUmipmappedArray handle;
+    CUresult result = soft_layout_of(desc, levels, &layout);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
+    if (mipmap == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    mipmap->start =
+        soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
+    if (mipmap->start == NULL) {
+        free(mipmap);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    result = publish(mipmap, &layout, context, &handle);
+    if (result != CUDA_SUCCESS) {
+        soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);
+        free(mipmap);
+        return result;
+    }
+    *out = mipmap;
+    return CUDA_SUCCESS;
+}
+
+struct soft_array *soft_array_slice(const struct soft_array *level, unsigned index)
+{
+    struct soft_array *slice = calloc(1, sizeof(*slice));
+    if (slice == NULL) return NULL;
+    slice->element = level->element;
+    slice->level = level->level;
+    slice->level.slices = 1;
+    slice->level.desc.Depth = 0;
+    slice->level.desc.Flags &= ~(unsigned)(CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
+    slice->start = level->start + index * level->level.slice;
+    publish_array(slice, SOFT_LEVEL, level->object.context);
+    return slice;
+}
+
+void soft_array_slice_free(struct soft_array *slice)
+{
+    withdraw_array(slice);
+    free(slice);
+}
+
 CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                         const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                         unsigned int numMipmapLevels)
 {
     struct soft_context *context;
-    struct soft_layout layout;
+    struct soft_mipmap *mipmap;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -219,21 +264,8 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     /* cuda.h: clamped to the range of 1 to the full chain. */
     unsigned levels = soft_full_chain(pMipmappedArrayDesc);
     if (numMipmapLevels < levels) levels = numMipmapLevels > 0 ? numMipmapLevels : 1;
-    result = soft_layout_of(pMipmappedArrayDesc, levels, &layout);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
-    if (mipmap == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    mipmap->start =
-        soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
-    if (mipmap->start == NULL) {
-        free(mipmap);
-        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    result = publish(mipmap, &layout, context, pHandle);
-    if (result != CUDA_SUCCESS) {
-        soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);
-        free(mipmap);
-    }
+    result = soft_mipmap_new(context, pMipmappedArrayDesc, levels, &mipmap);
+    if (result == CUDA_SUCCESS) *pHandle = (CUmipmappedArray)(void *)mipmap;
     return soft_end(result);
 }
 
@@ -352,7 +384,7 @@ CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
-    if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (mipmap == NULL || mipmap->of_graphics) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_context_wait(mipmap->object.context);
     mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);

@@ -96,7 +96,14 @@ struct soft_mipmap {
     unsigned num_levels;
     struct soft_array levels[SOFT_MAX_LEVELS];
     struct soft_sparse *sparse; /* NULL: not a sparse one */
+    bool of_graphics;           /* a mapped graphics resource's, which frees it */
 };
+/* The descriptor and the levels are valid. */
+CUresult soft_mipmap_new(struct soft_context *context, const CUDA_ARRAY3D_DESCRIPTOR *desc,
+                         unsigned levels, struct soft_mipmap **out);
+/* A layer of a level, or a face, as an array of two dimensions; NULL: no memory. */
+struct soft_array *soft_array_slice(const struct soft_array *level, unsigned index);
+void soft_array_slice_free(struct soft_array *slice);
 
 /* --- vmm_sparse.c */
 /* Of an array or mipmapped array that is set up; *out is NULL when it is none. */

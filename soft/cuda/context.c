@@ -62,6 +62,8 @@ static void close_context(struct soft_context *context)
         soft_exec_free(object);
     while ((object = soft_object_any(SOFT_EXTERNAL_SEMAPHORE, context)) != NULL)
         soft_external_semaphore_free(object);
+    while ((object = soft_object_any(SOFT_GRAPHICS, context)) != NULL)
+        soft_graphics_free(object);
     while ((object = soft_object_any(SOFT_SURFACE, context)) != NULL)
         soft_slot_free(object);
     while ((object = soft_object_any(SOFT_TEXTURE, context)) != NULL)

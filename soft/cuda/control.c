@@ -141,6 +141,7 @@ void culvSoftCounts(culv_soft_counts *out)
     now.physical_allocations = soft_physical_count();
     now.reservations = soft_reservation_count();
     now.virtual_mappings = soft_range_count(SOFT_RANGE_VIRTUAL);
+    now.graphics_resources = soft_object_count(SOFT_GRAPHICS);
     now.memory_pools = soft_pool_count();
     now.pool_allocations = soft_range_count(SOFT_RANGE_POOLED);
     now.fds = soft_external_memory_fds() + soft_physical_fds() + soft_pool_fds();

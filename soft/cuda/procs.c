@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: entry points by name and version. */
 #include "procs.h"
+#include "gl.h"
 #include "per_thread.h"
 
 #include <string.h>

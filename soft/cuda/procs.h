@@ -169,6 +169,16 @@
     X(cuDestroyExternalSemaphore, 10000, cuDestroyExternalSemaphore) \
     X(cuSignalExternalSemaphoresAsync, 10000, cuSignalExternalSemaphoresAsync) \
     X(cuWaitExternalSemaphoresAsync, 10000, cuWaitExternalSemaphoresAsync) \
+    X(cuGraphicsGLRegisterBuffer, 3000, cuGraphicsGLRegisterBuffer) \
+    X(cuGraphicsGLRegisterImage, 3000, cuGraphicsGLRegisterImage) \
+    X(cuGLGetDevices, 6050, cuGLGetDevices_v2) \
+    X(cuGraphicsUnregisterResource, 3000, cuGraphicsUnregisterResource) \
+    X(cuGraphicsResourceSetMapFlags, 6050, cuGraphicsResourceSetMapFlags_v2) \
+    X(cuGraphicsMapResources, 3000, cuGraphicsMapResources) \
+    X(cuGraphicsUnmapResources, 3000, cuGraphicsUnmapResources) \
+    X(cuGraphicsResourceGetMappedPointer, 3020, cuGraphicsResourceGetMappedPointer_v2) \
+    X(cuGraphicsResourceGetMappedMipmappedArray, 5000, cuGraphicsResourceGetMappedMipmappedArray) \
+    X(cuGraphicsSubResourceGetMappedArray, 3000, cuGraphicsSubResourceGetMappedArray) \
     X(cuModuleLoad, 2000, cuModuleLoad) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \

@@ -55,6 +55,7 @@ enum soft_kind {
     SOFT_USER_OBJECT,
     SOFT_PHYSICAL, /* an allocation of cuMemCreate, or a multicast object: vmm.h */
     SOFT_MEMORY_POOL,
+    SOFT_GRAPHICS, /* a registered buffer or image of a graphics API: graphics.c */
     SOFT_KINDS
 };
 
@@ -226,6 +227,8 @@ void soft_point_wait(const struct soft_point *point);
  * if asked). */
 CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
 CUresult soft_context_wait(struct soft_context *context);
+/* For what was submitted to the stream. */
+CUresult soft_stream_wait(struct soft_stream *stream);
 /* The same, and other threads' calls in the context wait meanwhile, as they do in NVIDIA's driver
  * (measured of cuMemFree). */
 CUresult soft_context_wait_holding(struct soft_context *context);
@@ -244,7 +247,8 @@ enum soft_range_kind {
     SOFT_RANGE_REGISTERED,
     SOFT_RANGE_MAPPED,
     SOFT_RANGE_VIRTUAL, /* one cuMemMap */
-    SOFT_RANGE_POOLED   /* of a memory pool */
+    SOFT_RANGE_POOLED,  /* of a memory pool */
+    SOFT_RANGE_GRAPHICS /* of a mapped graphics resource */
 };
 struct soft_external_memory;
 struct soft_range {
@@ -299,6 +303,7 @@ uint64_t soft_mipmaps_mapped(void); /* on external memory */
 void soft_array_free(void *array);
 void soft_mipmap_free(void *mipmap);
 void soft_slot_free(void *surface_or_texture);
+void soft_graphics_free(void *resource);
 uint64_t soft_external_memory_fds(void);
 uint64_t soft_external_memories_dedicated(void);
 void soft_external_semaphore_free(void *semaphore);

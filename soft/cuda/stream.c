@@ -426,6 +426,12 @@ static CUresult work_of(struct soft_op *bag, struct soft_stream *stream)
     return soft_op_add_point(bag, stream, stream->submitted);
 }
 
+CUresult soft_stream_wait(struct soft_stream *stream)
+{
+    struct soft_op bag = {0};
+    return wait_for(&bag, stream->object.context, work_of(&bag, stream));
+}
+
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
     struct soft_context *context;

@@ -42,6 +42,7 @@ typedef struct culv_soft_counts {
     uint64_t memory_pools;       /* created or imported; a device's default pool is not counted */
     uint64_t pool_allocations;   /* of cuMemAllocAsync and its like, and imported ones */
     uint64_t dedicated_memories; /* of external_memories, those imported as dedicated */
+    uint64_t graphics_resources; /* registered buffers and images of OpenGL */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);

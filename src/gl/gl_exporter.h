@@ -9,7 +9,28 @@
 
 /* Refuses a descriptor's `vk` that is not the device's. */
 culv_result culvi_gl_exporter_check(const culv_device *device, const culv_gl_desc *desc);
+/* The Vulkan attachment, by its own table (graphics/graphics.h). Makes it when there is none. */
+culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics **out);
 /* NULL is a no-op. Makes no OpenGL call. */
 void culvi_gl_exporter_free(culvi_gl_exporter *exporter);
+
+/* A buffer or a texture. */
+typedef struct culvi_gl_shape {
+    const char *label;
+    bool is_image;
+    uint64_t size; /* a buffer's */
+    uint32_t target, internal_format;
+    const culvi_format *row;
+    culv_image_type type;
+    uint32_t width, height, depth, layers, levels;
+    culv_texels texels;
+    bool no_surfaces;
+} culvi_gl_shape;
+
+/* Whether Vulkan exports memory for it, and how CUDA maps it: fills in what api->plan() fills in.
+ * */
+culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan);
+/* The memory, with Vulkan's own resource in it. */
+culv_result culvi_gl_exporter_make(culv_gl *gl, const culvi_gl_shape *shape, culvi_native *out);
 
 #endif

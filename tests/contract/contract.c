@@ -3,6 +3,7 @@
  * and on the twin. */
 #include "contract.h"
 #include "bad_arguments.h"
+#include "gl_rows.h"
 #include "graphs.h"
 #include "images.h"
 #include "vmm.h"
@@ -61,6 +62,8 @@ const test_case *const test_suite_tables[] = {devices_cases,
                                               bad_vmm_cases,
                                               bad_object_cases,
                                               bad_graph_cases,
+                                              gl_data_cases,
+                                              gl_state_cases,
                                               NULL};
 
 void pair_open(pair *p)

@@ -341,5 +341,6 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     REQUIRE_EQ(counts.virtual_mappings, 0);
     REQUIRE_EQ(counts.memory_pools, 0);
     REQUIRE_EQ(counts.pool_allocations, 0);
+    REQUIRE_EQ(counts.graphics_resources, 0);
     REQUIRE_EQ(counts.fds, 0);
 }

@@ -22,6 +22,15 @@ typedef void(CUDA_CB *raw_cuda_log_fn)(void *data, int level, char *message, siz
 typedef CUresult(CUDAAPI *raw_cuda_logs_register_fn)(raw_cuda_log_fn fn, void *data, void **out);
 typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
 
+/* cudaGLTypedefs.h has these, for whoever has OpenGL's headers: GLuint and GLenum are unsigned. */
+typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterBuffer_v3000)(CUgraphicsResource *resource,
+                                                                unsigned buffer, unsigned flags);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterImage_v3000)(CUgraphicsResource *resource,
+                                                               unsigned image, unsigned target,
+                                                               unsigned flags);
+typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *devices,
+                                                    unsigned capacity, int list);
+
 /* Name without cu, version for cuGetProcAddress. Required in every driver that the tests run on. */
 #define RAW_CUDA_REQUIRED(X)                                                                       \
     X(Init, 2000)                                                                                  \
@@ -169,7 +178,17 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(UserObjectCreate, 11030)                                                                     \
     X(UserObjectRelease, 11030)                                                                    \
     X(GraphRetainUserObject, 11030)                                                                \
-    X(GraphAddExternalSemaphoresWaitNode, 11020)
+    X(GraphAddExternalSemaphoresWaitNode, 11020)                                                   \
+    X(GLGetDevices, 6050)                                                                          \
+    X(GraphicsGLRegisterBuffer, 3000)                                                              \
+    X(GraphicsGLRegisterImage, 3000)                                                               \
+    X(GraphicsUnregisterResource, 3000)                                                            \
+    X(GraphicsResourceSetMapFlags, 6050)                                                           \
+    X(GraphicsMapResources, 3000)                                                                  \
+    X(GraphicsUnmapResources, 3000)                                                                \
+    X(GraphicsResourceGetMappedPointer, 3020)                                                      \
+    X(GraphicsResourceGetMappedMipmappedArray, 5000)                                               \
+    X(GraphicsSubResourceGetMappedArray, 3000)
 
 struct culv_soft_counts;
 

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers and textures that Culvert makes: the calls. */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "gl/gl_object.h"
+
+#include <inttypes.h>
+
+/* Buffers -------------------------------------------------------------------------------------- */
+
+culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
+                                  culv_gl_buffer **out)
+{
+    culv_gl_buffer_create_desc d;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    if (result != CULV_OK) return result;
+    if (d.size == 0 || d.size > PTRDIFF_MAX)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_gl_buffer_create_desc.size is %" PRIu64, d.size);
+    culv_gl_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
+    const culvi_gl_shape shape = {.label = d.label, .size = d.size};
+    culvi_plan plan = {.label = d.label,
+                       .desc = &shape,
+                       .desc_name = "culv_gl_buffer_create_desc",
+                       .fallback = d.fallback};
+    result = culvi_pair_make(&gl->base, &plan, &buffer->pair);
+    if (result != CULV_OK) {
+        culvi_free(buffer);
+        return result;
+    }
+    culvi_pair_made(&buffer->pair);
+    *out = buffer;
+    return CULV_OK;
+}
+
+static culv_result destroy_buffer(culv_gl_buffer **buffer, bool has_last_use, CUstream last_use,
+                                  const char *call)
+{
+    if (buffer == NULL || *buffer == NULL) return CULV_OK;
+    culv_gl_buffer *mine = *buffer;
+    culv_result result =
+        culvi_gl_enter_to_destroy(culvi_gl_of(mine->pair.graphics), mine->pair.buffer->label, call);
+    if (result != CULV_OK) return result;
+    *buffer = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    return CULV_OK;
+}
+
+culv_result culv_gl_buffer_destroy(culv_gl_buffer **buffer)
+{
+    return destroy_buffer(buffer, false, NULL, __func__);
+}
+
+culv_result culv_gl_buffer_destroy_after(culv_gl_buffer **buffer, CUstream last_use)
+{
+    return destroy_buffer(buffer, true, last_use, __func__);
+}
+
+uint32_t culv_gl_buffer_name(const culv_gl_buffer *buffer)
+{
+    return buffer != NULL ? culvi_gl_object_of(&buffer->pair.native)->name : 0;
+}
+
+culv_buffer *culv_gl_buffer_cuda(const culv_gl_buffer *buffer)
+{
+    return buffer != NULL ? buffer->pair.buffer : NULL;
+}
+
+CUdeviceptr culv_gl_buffer_pointer(const culv_gl_buffer *buffer)
+{
+    return culv_buffer_pointer(culv_gl_buffer_cuda(buffer));
+}
+
+/* Textures ------------------------------------------------------------------------------------- */
+
+culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
+                                 culv_gl_image **out)
+{
+    culv_gl_image_create_desc d;
+    culvi_gl_shape shape;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    if (result == CULV_OK) result = culvi_gl_read_shape(gl, &d, &shape);
+    if (result != CULV_OK) return result;
+    culv_gl_image *image = culvi_alloc(sizeof *image);
+    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_plan plan = {.label = d.label,
+                       .desc = &shape,
+                       .desc_name = "culv_gl_image_create_desc",
+                       .fallback = d.fallback,
+                       .is_image = true};
+    result = culvi_pair_make(&gl->base, &plan, &image->pair);
+    if (result != CULV_OK) {
+        culvi_free(image);
+        return result;
+    }
+    culvi_pair_made(&image->pair);
+    *out = image;
+    return CULV_OK;
+}
+
+static culv_result destroy_image(culv_gl_image **image, bool has_last_use, CUstream last_use,
+                                 const char *call)
+{
+    if (image == NULL || *image == NULL) return CULV_OK;
+    culv_gl_image *mine = *image;
+    culv_result result =
+        culvi_gl_enter_to_destroy(culvi_gl_of(mine->pair.graphics), mine->pair.image->label, call);
+    if (result != CULV_OK) return result;
+    *image = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    return CULV_OK;
+}
+
+culv_result culv_gl_image_destroy(culv_gl_image **image)
+{
+    return destroy_image(image, false, NULL, __func__);
+}
+
+culv_result culv_gl_image_destroy_after(culv_gl_image **image, CUstream last_use)
+{
+    return destroy_image(image, true, last_use, __func__);
+}
+
+uint32_t culv_gl_image_name(const culv_gl_image *image)
+{
+    return image != NULL ? culvi_gl_object_of(&image->pair.native)->name : 0;
+}
+
+uint32_t culv_gl_image_target(const culv_gl_image *image)
+{
+    return image != NULL ? culvi_gl_object_of(&image->pair.native)->target : 0;
+}
+
+culv_image *culv_gl_image_cuda(const culv_gl_image *image)
+{
+    return image != NULL ? image->pair.image : NULL;
+}

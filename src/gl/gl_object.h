@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* GL objects in memory objects. */
+#ifndef CULVI_GL_OBJECT_H_
+#define CULVI_GL_OBJECT_H_
+
+#include "gl/gl_exporter.h"
+
+struct culv_gl_buffer {
+    culvi_pair pair;
+};
+
+struct culv_gl_image {
+    culvi_pair pair;
+};
+
+struct culv_gl_semaphore {
+    culvi_semaphore_pair pair;
+};
+
+struct culv_gl_memory {
+    culv_gl *gl; /* a reference */
+    uint32_t name;
+    uint64_t size;
+    bool dedicated;
+    char label[64];
+};
+
+/* culvi_native::object of a buffer or a texture: a pointer to this. */
+typedef struct culvi_gl_object {
+    uint32_t name;
+    uint32_t target; /* 0: a buffer */
+    uint32_t internal_format;
+    uint32_t memory; /* GL memory object; 0: memory of OpenGL's own */
+    const culvi_format *row;
+    culvi_native vk;          /* what was exported; object 0: nothing */
+    culvi_graphics *exporter; /* that made it */
+} culvi_gl_object;
+
+static inline culvi_gl_object *culvi_gl_object_of(const culvi_native *native)
+{
+    return (culvi_gl_object *)(uintptr_t)native->object;
+}
+
+/* resource.c. Creates a name and gives it storage. `memory` 0: of OpenGL's own. Nothing is left
+ * after an error. */
+culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_t size,
+                                   uint32_t memory, uint64_t offset, uint32_t *out);
+culv_result culvi_gl_create_texture(const culv_gl *gl, const culvi_gl_shape *shape, uint32_t memory,
+                                    uint32_t *out);
+/* Gives a texture that has none its storage. */
+culv_result culvi_gl_texture_storage(const culv_gl *gl, const culvi_gl_shape *shape,
+                                     uint32_t texture, uint32_t tiling, uint32_t memory,
+                                     uint64_t offset);
+/* Reads a public description; every default is explicit afterwards. */
+culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_desc *d,
+                                culvi_gl_shape *out);
+/* OpenGL's format and type of the texels in client memory, as they are stored. False: it has
+ * none. */
+bool culvi_gl_texel_format(const culvi_format *row, uint32_t internal_format, uint32_t *format,
+                           uint32_t *type);
+
+/* memory.c. A GL memory object of a handle, which stays the caller's. */
+culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
+                                   uint64_t size, bool dedicated, uint32_t *out);
+/* probe.c. Refuses an offset that the driver ignores. */
+culv_result culvi_gl_check_offset(culv_gl *gl, const char *label, uint64_t offset);
+
+#endif

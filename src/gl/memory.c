@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* GL memory objects on memory that exists: handles and VMM allocations. */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "gl/gl_object.h"
+#include "vmm/allocation.h"
+
+#include <inttypes.h>
+
+culv_result culvi_gl_import_handle(const culv_gl *gl, const char *label, const culv_handle *handle,
+                                   uint64_t size, bool dedicated, uint32_t *out)
+{
+    const culvi_gl_table *t = &gl->table;
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    const uint32_t type = culvi_handle_number(handle->type, CULVI_USE_GL);
+    const int32_t yes = 1;
+    culvi_duplicate lent;
+    uint32_t memory = 0;
+    t->glCreateMemoryObjectsEXT(1, &memory);
+    culv_result result =
+        culvi_gl_check_error(gl, label, "glCreateMemoryObjectsEXT", CULV_REASON_DRIVER_REFUSED,
+                             "a memory object could not be made");
+    if (result != CULV_OK) return result;
+    if (dedicated) {
+        t->glMemoryObjectParameterivEXT(memory, CULVI_GL_DEDICATED_MEMORY_OBJECT_EXT, &yes);
+        result = culvi_gl_check_error(gl, label, "glMemoryObjectParameterivEXT",
+                                      CULV_REASON_DRIVER_REFUSED,
+                                      "the memory object could not be made a dedicated one");
+    }
+    if (result == CULV_OK) result = culvi_handle_lend_for(voice, label, handle, NULL, &lent);
+    if (result != CULV_OK) goto delete_memory;
+#ifdef _WIN32
+    t->glImportMemoryWin32HandleEXT(memory, size, type, lent.handle.value.win32);
+    const char *call = "glImportMemoryWin32HandleEXT";
+#else
+    t->glImportMemoryFdEXT(memory, size, type, lent.handle.value.fd);
+    const char *call = "glImportMemoryFdEXT";
+#endif
+    result = culvi_gl_check_error(gl, label, call, CULV_REASON_HANDLE_REFUSED,
+                                  "OpenGL did not import %" PRIu64 " bytes of memory", size);
+    culvi_handle_lent_done(&lent, handle, result == CULV_OK);
+    if (result == CULV_OK) {
+        *out = memory;
+        return CULV_OK;
+    }
+delete_memory:
+    t->glDeleteMemoryObjectsEXT(1, &memory);
+    return result;
+}
+
+static culv_result make_memory(culv_gl *gl, const culv_gl_memory_desc *d, culv_gl_memory **out)
+{
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    culv_gl_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) return culvi_fail_host_memory(voice, d->label);
+    memory->gl = gl;
+    memory->size = d->size;
+    memory->dedicated = d->dedicated != 0;
+    culvi_label_set(memory->label, d->label);
+    culv_result result =
+        culvi_gl_import_handle(gl, d->label, &d->handle, d->size, memory->dedicated, &memory->name);
+    if (result != CULV_OK) {
+        culvi_free(memory);
+        return result;
+    }
+    culvi_graphics_ref(&gl->base);
+    culvi_graphics_count_created(&gl->base, true);
+    culvi_log_object(voice, "made", "OpenGL memory object", memory->label, memory->size);
+    *out = memory;
+    return CULV_OK;
+}
+
+static culv_result check_exporter(const culv_gl *gl, const char *label, const culv_uuid *exporter,
+                                  const char *what)
+{
+    if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &gl->base.uuid)) return CULV_OK;
+    char buffer[256];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_text_add(&text, "UUID ");
+    culvi_text_add_uuid(&text, exporter);
+    culvi_text_add(&text, ", but the context is '%s' UUID ", gl->base.name);
+    culvi_text_add_uuid(&text, &gl->base.uuid);
+    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                      "%s lies on another GPU: %s", what, buffer);
+}
+
+static culv_result check_import(const culv_gl *gl, const char *label)
+{
+    return culvi_gl_need(gl, label, CULVI_GL_MEMORY_OBJECT, CULVI_GL_MEMORY_OBJECT_HANDLE,
+                         "it imports no memory");
+}
+
+culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
+                                  culv_gl_memory **out)
+{
+    static const char field[] = "culv_gl_memory_desc.handle";
+    culv_gl_memory_desc d;
+    culvi_handle_facts facts;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_memory_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    if (result == CULV_OK) result = check_import(gl, d.label);
+    if (result == CULV_OK && d.size == 0)
+        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
+    if (result == CULV_OK)
+        result = culvi_handle_use_check(voice, d.label, "culv_gl_memory_desc.handle.type",
+                                        d.handle.type, CULVI_USE_GL);
+    if (result == CULV_OK)
+        result = culvi_handle_check(voice, d.label, field, culvi_handle_memory_source, &d.handle,
+                                    &facts);
+    if (result == CULV_OK && d.size > facts.size_limit)
+        result = culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                            "culv_gl_memory_desc.size is %" PRIu64
+                            ", but the allocation behind the handle has at most %" PRIu64,
+                            d.size, facts.size_limit);
+    if (result == CULV_OK) result = check_exporter(gl, d.label, &d.exporter, "the memory");
+    return result == CULV_OK ? make_memory(gl, &d, out) : result;
+}
+
+culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation, const char *label,
+                                    culv_gl_memory **out)
+{
+    culv_gl_memory_desc d = culv_gl_memory_desc_init();
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, allocation, out);
+    culv_result result = culvi_gl_enter(gl, label, __func__);
+    if (result == CULV_OK) result = check_import(gl, label);
+    if (result == CULV_OK && allocation->usage & CULV_VMM_USAGE_TILE_POOL)
+        result = culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                            "the VMM allocation is a tile pool, which backs sparse arrays and "
+                            "nothing else");
+    if (result == CULV_OK)
+        result = check_exporter(gl, label,
+                                allocation->kind == CULV_VMM_LOCATION_DEVICE
+                                    ? &allocation->uuid
+                                    : &allocation->device->caps.uuid,
+                                "the VMM allocation");
+    if (result == CULV_OK)
+        result = culv_vmm_export_dup(allocation, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
+    if (result != CULV_OK) return result;
+    d.size = allocation->size;
+    d.label = label;
+    result = make_memory(gl, &d, out);
+    culv_handle_close(&d.handle);
+    return result;
+}
+
+uint32_t culv_gl_memory_name(const culv_gl_memory *memory)
+{
+    return memory != NULL ? memory->name : 0;
+}
+
+culv_result culv_gl_memory_destroy(culv_gl_memory **memory)
+{
+    if (memory == NULL || *memory == NULL) return CULV_OK;
+    culv_gl_memory *mine = *memory;
+    culv_gl *gl = mine->gl;
+    culv_result result = culvi_gl_enter_to_destroy(gl, mine->label, __func__);
+    if (result != CULV_OK) return result;
+    *memory = NULL;
+    culvi_log_object(culvi_gl_voice(gl), "destroyed", "OpenGL memory object", mine->label,
+                     mine->size);
+    if (culvi_gl_is_current(gl)) gl->table.glDeleteMemoryObjectsEXT(1, &mine->name);
+    culvi_free(mine);
+    culvi_graphics_count_created(&gl->base, false);
+    culvi_graphics_unref(&gl->base);
+    return CULV_OK;
+}
+
+/* Binding -------------------------------------------------------------------------------------- */
+
+static culv_result fail_range(const culv_gl_memory *m, uint64_t offset, uint64_t size,
+                              const char *what)
+{
+    return culvi_fail(culvi_gl_voice(m->gl), m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "%s of %" PRIu64 " bytes from offset %" PRIu64
+                      " on leaves the memory, which has %" PRIu64 " bytes",
+                      what, size, offset, m->size);
+}
+
+culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer, uint64_t offset,
+                                       uint64_t size)
+{
+    int32_t immutable = 0;
+    CULVI_REQUIRE(NULL, memory);
+    culv_gl *gl = memory->gl;
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    const culvi_gl_table *t = &gl->table;
+    culv_result result = culvi_gl_enter(gl, memory->label, __func__);
+    if (result != CULV_OK) return result;
+    if (size == 0 || size > PTRDIFF_MAX)
+        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_gl_memory_bind_buffer(): the size is %" PRIu64, size);
+    if (offset > memory->size || size > memory->size - offset)
+        return fail_range(memory, offset, size, "a buffer");
+    if (!t->glIsBuffer(buffer))
+        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_memory_bind_buffer(): %u is no buffer; make one by "
+                          "glCreateBuffers()",
+                          (unsigned)buffer);
+    t->glGetNamedBufferParameteriv(buffer, CULVI_GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
+    if (t->glGetError() != CULVI_GL_NO_ERROR || immutable)
+        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_memory_bind_buffer(): buffer %u has storage already",
+                          (unsigned)buffer);
+    result = culvi_gl_check_offset(gl, memory->label, offset);
+    if (result != CULV_OK) return result;
+    t->glNamedBufferStorageMemEXT(buffer, (ptrdiff_t)size, memory->name, offset);
+    return culvi_gl_check_error(
+        gl, memory->label, "glNamedBufferStorageMemEXT", CULV_REASON_DRIVER_REFUSED,
+        "buffer %u could not have %" PRIu64 " bytes of the memory", (unsigned)buffer, size);
+}
+
+culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
+                                        const culv_gl_image_create_desc *desc, culv_bool linear,
+                                        uint64_t offset)
+{
+    culv_gl_image_create_desc d;
+    culvi_gl_shape shape;
+    int32_t immutable = 0;
+    CULVI_REQUIRE(NULL, memory);
+    culv_gl *gl = memory->gl;
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    const culvi_gl_table *t = &gl->table;
+    CULVI_REQUIRE(voice, desc);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, memory->label, __func__);
+    d.label = memory->label;
+    if (result == CULV_OK) result = culvi_gl_read_shape(gl, &d, &shape);
+    if (result != CULV_OK) return result;
+    /* Mesa 22 takes a texture that is larger than its memory (measured). */
+    if (offset > memory->size || shape.size > memory->size - offset)
+        return fail_range(memory, offset, shape.size, "a texture");
+    if (!t->glIsTexture(texture))
+        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_memory_bind_texture(): %u is no texture; make one by "
+                          "glCreateTextures()",
+                          (unsigned)texture);
+    t->glGetTextureParameteriv(texture, CULVI_GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
+    if (t->glGetError() != CULVI_GL_NO_ERROR || immutable)
+        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_memory_bind_texture(): texture %u has storage already",
+                          (unsigned)texture);
+    result = culvi_gl_check_offset(gl, memory->label, offset);
+    if (result != CULV_OK) return result;
+    return culvi_gl_texture_storage(
+        gl, &shape, texture, linear ? CULVI_GL_LINEAR_TILING_EXT : CULVI_GL_OPTIMAL_TILING_EXT,
+        memory->name, offset);
+}

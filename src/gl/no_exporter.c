@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A build without Vulkan: nothing can be exported for OpenGL. Imports and fallbacks work. */
+#include "gl/gl_exporter.h"
+
+static culv_result none(const culv_gl *gl, const char *label)
+{
+    return culvi_fail(
+        culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
+        "OpenGL exports no memory, and this build of Culvert leaves Vulkan out, which "
+        "could; allow a fallback, or import what others export "
+        "(culv_gl_memory_import())");
+}
+
+culv_result culvi_gl_exporter_check(const culv_device *device, const culv_gl_desc *desc)
+{
+    (void)device;
+    (void)desc;
+    return CULV_OK;
+}
+
+culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics **out)
+{
+    (void)out;
+    return none(gl, label);
+}
+
+void culvi_gl_exporter_free(culvi_gl_exporter *exporter)
+{
+    (void)exporter;
+}
+
+culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan)
+{
+    (void)plan;
+    return none(gl, shape->label);
+}
+
+culv_result culvi_gl_exporter_make(culv_gl *gl, const culvi_gl_shape *shape, culvi_native *out)
+{
+    (void)out;
+    return none(gl, shape->label);
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+/* Semaphores that Vulkan makes, and that OpenGL and CUDA import. Where OpenGL imports none, its
+ * half is played on the CPU: the host waits for the timeline, or signals it after glFinish(). */
+#include "core/semaphore.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "gl/gl_object.h"
+
+#include <inttypes.h>
+
+/* culvi_semaphore_pair::native: a pointer to this. */
+typedef struct gl_sync {
+    culvi_graphics *exporter;
+    uint64_t semaphore; /* the exporter's */
+    uint32_t name;      /* OpenGL's; 0: on the CPU */
+} gl_sync;
+
+static gl_sync *sync_of(uint64_t native)
+{
+    return (gl_sync *)(uintptr_t)native;
+}
+
+/* Making --------------------------------------------------------------------------------------- */
+
+static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *plan,
+                               const culv_handle *handle, uint32_t *out)
+{
+    const culvi_gl_table *t = &gl->table;
+    const uint32_t type = culvi_handle_number(handle->type, CULVI_USE_GL);
+    const int32_t timeline = CULVI_GL_SEMAPHORE_TYPE_TIMELINE_NV;
+    culvi_duplicate lent;
+    uint32_t name = 0;
+    t->glGenSemaphoresEXT(1, &name);
+    culv_result result =
+        culvi_gl_check_error(gl, plan->label, "glGenSemaphoresEXT", CULV_REASON_DRIVER_REFUSED,
+                             "a semaphore could not be made");
+    if (result != CULV_OK) return result;
+    if (plan->type == CULV_SEMAPHORE_TIMELINE) {
+        t->glSemaphoreParameterivNV(name, CULVI_GL_SEMAPHORE_TYPE_NV, &timeline);
+        result = culvi_gl_check_error(gl, plan->label, "glSemaphoreParameterivNV",
+                                      CULV_REASON_DRIVER_REFUSED,
+                                      "the semaphore could not be made a timeline");
+    }
+    if (result == CULV_OK)
+        result = culvi_handle_lend_for(culvi_gl_voice(gl), plan->label, handle, NULL, &lent);
+    if (result != CULV_OK) goto delete_semaphore;
+#ifdef _WIN32
+    t->glImportSemaphoreWin32HandleEXT(name, type, lent.handle.value.win32);
+    const char *call = "glImportSemaphoreWin32HandleEXT";
+#else
+    t->glImportSemaphoreFdEXT(name, type, lent.handle.value.fd);
+    const char *call = "glImportSemaphoreFdEXT";
+#endif
+    result = culvi_gl_check_error(gl, plan->label, call, CULV_REASON_HANDLE_REFUSED,
+                                  "OpenGL did not import the semaphore");
+    culvi_handle_lent_done(&lent, handle, result == CULV_OK);
+    if (result == CULV_OK) {
+        *out = name;
+        return CULV_OK;
+    }
+delete_semaphore:
+    t->glDeleteSemaphoresEXT(1, &name);
+    return result;
+}
+
+static bool imports(const culv_gl *gl, culv_semaphore_type type)
+{
+    const bool *has = gl->table.has;
+    return has[CULVI_GL_SEMAPHORE] && has[CULVI_GL_SEMAPHORE_HANDLE] &&
+           gl->table.glGenSemaphoresEXT != NULL &&
+           (type == CULV_SEMAPHORE_BINARY ||
+            (has[CULVI_GL_TIMELINE_SEMAPHORE] && gl->table.glSemaphoreParameterivNV != NULL &&
+             gl->table.glSemaphoreParameterui64vEXT != NULL));
+}
+
+culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                    bool exportable, uint64_t *out)
+{
+    culv_gl *gl = culvi_gl_of(graphics);
+    culvi_graphics *vk = NULL;
+    culv_handle handle;
+    culv_result result = CULV_OK;
+    const bool imported = exportable && imports(gl, plan->type);
+    if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
+        result = culvi_gl_need(gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
+                               "it has no binary semaphores; use a timeline, for which the CPU "
+                               "waits there");
+    if (result == CULV_OK) result = culvi_gl_exporter_get(gl, plan->label, &vk);
+    if (result == CULV_OK && exportable)
+        result = culvi_graphics_check_shares(vk, plan->label, true);
+    if (result == CULV_OK && !imported)
+        result = vk->api->check_timelines(vk, plan->label, true, CULV_ERROR_UNSUPPORTED);
+    if (result != CULV_OK) return result;
+    gl_sync *sync = culvi_alloc(sizeof *sync);
+    if (sync == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), plan->label);
+    sync->exporter = vk;
+    result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
+    if (result != CULV_OK) goto free_sync;
+    if (imported) {
+        result = vk->api->export_semaphore(vk, plan->label, sync->semaphore, &handle);
+        if (result == CULV_OK) {
+            result = import_sync(gl, plan, &handle, &sync->name);
+            culvi_handle_close(&handle);
+        }
+    }
+    if (result == CULV_OK) {
+        *out = (uint64_t)(uintptr_t)sync;
+        return CULV_OK;
+    }
+    vk->api->unmake_semaphore(vk, sync->semaphore);
+free_sync:
+    culvi_free(sync);
+    return result;
+}
+
+/* On the HOST path it may run on any thread, but there OpenGL has no part in it. */
+void culvi_gl_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
+{
+    const culv_gl *gl = culvi_gl_of(graphics);
+    gl_sync *sync = sync_of(semaphore);
+    if (sync->name != 0 && culvi_gl_is_current(gl)) gl->table.glDeleteSemaphoresEXT(1, &sync->name);
+    sync->exporter->api->unmake_semaphore(sync->exporter, sync->semaphore);
+    culvi_free(sync);
+}
+
+culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char *label,
+                                      uint64_t semaphore, culv_handle *out)
+{
+    const gl_sync *sync = sync_of(semaphore);
+    (void)graphics;
+    return sync->exporter->api->export_semaphore(sync->exporter, label, sync->semaphore, out);
+}
+
+culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
+                                     culv_result refusal)
+{
+    culvi_graphics *vk = NULL;
+    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
+    return result == CULV_OK ? vk->api->check_timelines(vk, label, waits, refusal) : result;
+}
+
+/* In host functions too: no lock is taken. */
+int culvi_gl_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    const gl_sync *sync = sync_of(semaphore);
+    (void)graphics;
+    return sync->exporter->api->timeline_value(sync->exporter, sync->semaphore, out);
+}
+
+int culvi_gl_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                           uint64_t timeout_ns)
+{
+    const gl_sync *sync = sync_of(semaphore);
+    (void)graphics;
+    return sync->exporter->api->timeline_wait(sync->exporter, sync->semaphore, value, timeout_ns);
+}
+
+int culvi_gl_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
+{
+    const gl_sync *sync = sync_of(semaphore);
+    (void)graphics;
+    return sync->exporter->api->timeline_signal(sync->exporter, sync->semaphore, value);
+}
+
+culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
+                                   const char *call, const char *what)
+{
+    culvi_graphics *vk = NULL;
+    culv_result result = culvi_gl_exporter_get(culvi_gl_of(graphics), label, &vk);
+    return result == CULV_OK ? vk->api->fail(vk, label, code, call, what) : result;
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create_desc *desc,
+                                     culv_gl_semaphore **out)
+{
+    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
+    culv_result result = CULV_OK;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE(voice, out);
+    if (desc != NULL)
+        result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    if (result != CULV_OK) return result;
+    culv_gl_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_semaphore_plan plan = {.label = d.label,
+                                 .desc_name = "culv_gl_semaphore_create_desc",
+                                 .fallback = d.fallback,
+                                 .type = d.type,
+                                 .initial_value = d.initial_value,
+                                 .untracked = d.untracked != 0};
+    result = culvi_semaphore_pair_make(&gl->base, &plan, &semaphore->pair);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    culvi_semaphore_pair_reads(&semaphore->pair);
+    *out = semaphore;
+    return CULV_OK;
+}
+
+static culv_result destroy(culv_gl_semaphore **semaphore, bool has_last_use, CUstream last_use,
+                           const char *call)
+{
+    if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
+    culv_gl_semaphore *mine = *semaphore;
+    culv_result result =
+        culvi_gl_enter_to_destroy(culvi_gl_of(mine->pair.graphics), mine->pair.cuda->label, call);
+    if (result != CULV_OK) return result;
+    *semaphore = NULL;
+    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
+    return CULV_OK;
+}
+
+culv_result culv_gl_semaphore_destroy(culv_gl_semaphore **semaphore)
+{
+    return destroy(semaphore, false, NULL, __func__);
+}
+
+culv_result culv_gl_semaphore_destroy_after(culv_gl_semaphore **semaphore, CUstream last_use)
+{
+    return destroy(semaphore, true, last_use, __func__);
+}
+
+uint32_t culv_gl_semaphore_name(const culv_gl_semaphore *semaphore)
+{
+    return semaphore != NULL ? sync_of(semaphore->pair.native)->name : 0;
+}
+
+culv_semaphore *culv_gl_semaphore_cuda(const culv_gl_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+}
+
+culv_bool culv_gl_semaphore_waits_on_cpu(const culv_gl_semaphore *semaphore)
+{
+    return semaphore != NULL && sync_of(semaphore->pair.native)->name == 0;
+}
+
+/* Signals and waits ---------------------------------------------------------------------------- */
+
+enum { GENERAL_LAYOUTS = 64 };
+
+/* CUDA leaves and expects any layout. */
+static const uint32_t general[GENERAL_LAYOUTS] = {
+#define FOUR                                                                                       \
+    CULVI_GL_LAYOUT_GENERAL_EXT, CULVI_GL_LAYOUT_GENERAL_EXT, CULVI_GL_LAYOUT_GENERAL_EXT,         \
+        CULVI_GL_LAYOUT_GENERAL_EXT
+#define SIXTEEN FOUR, FOUR, FOUR, FOUR
+    SIXTEEN, SIXTEEN, SIXTEEN, SIXTEEN
+#undef SIXTEEN
+#undef FOUR
+};
+
+static culv_result read_uses(const culv_gl_semaphore *s, const culv_gl_uses *uses,
+                             culv_gl_uses *out)
+{
+    const char *label = s->pair.cuda->label;
+    const culvi_voice *voice = &s->pair.graphics->device->voice;
+    *out = culv_gl_uses_init();
+    if (uses == NULL) return CULV_OK;
+    culv_result result = culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses");
+    if (result != CULV_OK) return result;
+    if ((out->num_buffers != 0 && out->buffers == NULL) ||
+        (out->num_textures != 0 && out->textures == NULL))
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_gl_uses.%s is NULL, but its number is not 0",
+                          out->num_buffers != 0 && out->buffers == NULL ? "buffers" : "textures");
+    if (out->layouts == NULL && out->num_textures > GENERAL_LAYOUTS)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_gl_uses.layouts is NULL for %" PRIu32
+            " textures; that is for %d at most, so say GL_LAYOUT_GENERAL_EXT for each",
+            out->num_textures, (int)GENERAL_LAYOUTS);
+    if (out->layouts == NULL) out->layouts = general;
+    return CULV_OK;
+}
+
+static culv_result check_value(const culv_gl_semaphore *s, uint64_t value, const char *call)
+{
+    if (culv_semaphore_get_type(s->pair.cuda) == CULV_SEMAPHORE_TIMELINE || value == 0)
+        return CULV_OK;
+    return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE, "%s(): the value is %" PRIu64 "; a binary semaphore has 0",
+                      call, value);
+}
+
+static culv_result set_value(const culv_gl_semaphore *s, uint32_t name, uint64_t value)
+{
+    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
+    if (culv_semaphore_get_type(s->pair.cuda) != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
+    gl->table.glSemaphoreParameterui64vEXT(name, CULVI_GL_TIMELINE_SEMAPHORE_VALUE_NV, &value);
+    return culvi_gl_check_error(gl, s->pair.cuda->label, "glSemaphoreParameterui64vEXT",
+                                CULV_REASON_DRIVER_REFUSED,
+                                "the timeline's value %" PRIu64 " was refused", value);
+}
+
+static culv_result signal_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint64_t value,
+                                 const culv_gl_uses *u)
+{
+    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
+    culv_result result = set_value(s, name, value);
+    if (result != CULV_OK) return result;
+    gl->table.glSignalSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
+                                   u->layouts);
+    result = culvi_gl_check_error(gl, s->pair.cuda->label, "glSignalSemaphoreEXT",
+                                  CULV_REASON_DRIVER_REFUSED, "OpenGL does not signal");
+    /* CUDA may wait for it from now on, and commands that stay in the client would never signal. */
+    gl->table.glFlush();
+    return result;
+}
+
+static culv_result signal_on_cpu(const culv_gl_semaphore *s, uint64_t value)
+{
+    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
+    const char *label = s->pair.cuda->label;
+    gl->table.glFinish();
+    culv_result result = culvi_gl_check_error(gl, label, "glFinish", CULV_REASON_DRIVER_REFUSED,
+                                              "OpenGL did not finish its work");
+    if (result != CULV_OK) return result;
+    int code = culvi_gl_timeline_signal(s->pair.graphics, s->pair.native, value);
+    return code == 0
+               ? CULV_OK
+               : culvi_gl_fail_timeline(s->pair.graphics, label, code, culvi_gl_words.signal_call,
+                                        "the host could not signal the timeline");
+}
+
+culv_result culv_gl_semaphore_signal(culv_gl_semaphore *semaphore, uint64_t value,
+                                     const culv_gl_uses *uses)
+{
+    culv_gl_uses u;
+    CULVI_REQUIRE(NULL, semaphore);
+    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
+    culv_semaphore *cuda = semaphore->pair.cuda;
+    const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
+    const uint32_t name = culv_gl_semaphore_name(semaphore);
+    culv_result result = culvi_gl_enter(gl, cuda->label, __func__);
+    if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
+    if (result == CULV_OK) result = check_value(semaphore, value, __func__);
+    if (result == CULV_OK)
+        result =
+            timeline ? culvi_semaphore_check_rise(cuda, value) : culv_semaphore_mark_signaled(cuda);
+    if (result != CULV_OK) return result;
+    result =
+        name != 0 ? signal_on_gpu(semaphore, name, value, &u) : signal_on_cpu(semaphore, value);
+    if (result == CULV_OK && timeline) culv_semaphore_mark_value(cuda, value);
+    if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_waited(cuda); /* as before */
+    return result;
+}
+
+static culv_result wait_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint64_t value,
+                               const culv_gl_uses *u)
+{
+    const culv_gl *gl = culvi_gl_of(s->pair.graphics);
+    culv_result result = set_value(s, name, value);
+    if (result != CULV_OK) return result;
+    gl->table.glWaitSemaphoreEXT(name, u->num_buffers, u->buffers, u->num_textures, u->textures,
+                                 u->layouts);
+    return culvi_gl_check_error(gl, s->pair.cuda->label, "glWaitSemaphoreEXT",
+                                CULV_REASON_DRIVER_REFUSED, "OpenGL does not wait");
+}
+
+static culv_result wait_on_cpu(const culv_gl_semaphore *s, uint64_t value)
+{
+    int code = culvi_gl_timeline_wait(s->pair.graphics, s->pair.native, value, UINT64_MAX);
+    return code == 0 ? CULV_OK
+                     : culvi_gl_fail_timeline(s->pair.graphics, s->pair.cuda->label, code,
+                                              culvi_gl_words.wait_call,
+                                              "the host could not wait for the timeline");
+}
+
+culv_result culv_gl_semaphore_wait(culv_gl_semaphore *semaphore, uint64_t value,
+                                   const culv_gl_uses *uses)
+{
+    culv_gl_uses u;
+    CULVI_REQUIRE(NULL, semaphore);
+    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
+    culv_semaphore *cuda = semaphore->pair.cuda;
+    const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
+    const uint32_t name = culv_gl_semaphore_name(semaphore);
+    culv_result result = culvi_gl_enter(gl, cuda->label, __func__);
+    if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
+    if (result == CULV_OK) result = check_value(semaphore, value, __func__);
+    if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
+    if (result != CULV_OK) return result;
+    result = name != 0 ? wait_on_gpu(semaphore, name, value, &u) : wait_on_cpu(semaphore, value);
+    if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */
+    return result;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies through the host: pages of Culvert's own, which CUDA pins and OpenGL reads and writes as
+ * client memory. */
+#include "base/alloc.h"
+#include "gl/gl_object.h"
+
+#include <inttypes.h>
+
+culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
+                           culvi_native *out)
+{
+    const culvi_voice *voice = culvi_gl_voice(culvi_gl_of(graphics));
+    const uint64_t page = culvi_page_size();
+    if (staging->size > UINT64_MAX - page || staging->size > PTRDIFF_MAX)
+        return culvi_fail_host_memory(voice, label);
+    const uint64_t size = (staging->size + page - 1) / page * page;
+    void *block = NULL;
+    void *pages = culvi_alloc_pages(size, page, &block);
+    if (pages == NULL) return culvi_fail_host_memory(voice, label);
+    staging->host = pages;
+    staging->block = block;
+    *out = (culvi_native){.object = 0}; /* OpenGL has no part in it */
+    return CULV_OK;
+}
+
+/* What the program has set for its own transfers. */
+typedef struct pixel_store {
+    int32_t values[8];
+    int32_t buffer;
+} pixel_store;
+
+static const uint32_t unpack_names[8] = {CULVI_GL_UNPACK_ALIGNMENT,    CULVI_GL_UNPACK_ROW_LENGTH,
+                                         CULVI_GL_UNPACK_SKIP_ROWS,    CULVI_GL_UNPACK_SKIP_PIXELS,
+                                         CULVI_GL_UNPACK_SWAP_BYTES,   CULVI_GL_UNPACK_LSB_FIRST,
+                                         CULVI_GL_UNPACK_IMAGE_HEIGHT, CULVI_GL_UNPACK_SKIP_IMAGES};
+static const uint32_t pack_names[8] = {CULVI_GL_PACK_ALIGNMENT,    CULVI_GL_PACK_ROW_LENGTH,
+                                       CULVI_GL_PACK_SKIP_ROWS,    CULVI_GL_PACK_SKIP_PIXELS,
+                                       CULVI_GL_PACK_SWAP_BYTES,   CULVI_GL_PACK_LSB_FIRST,
+                                       CULVI_GL_PACK_IMAGE_HEIGHT, CULVI_GL_PACK_SKIP_IMAGES};
+
+static pixel_store set_tight(const culvi_gl_table *t, bool pack)
+{
+    pixel_store was;
+    const uint32_t *names = pack ? pack_names : unpack_names;
+    t->glGetIntegerv(pack ? CULVI_GL_PIXEL_PACK_BUFFER_BINDING
+                          : CULVI_GL_PIXEL_UNPACK_BUFFER_BINDING,
+                     &was.buffer);
+    t->glBindBuffer(pack ? CULVI_GL_PIXEL_PACK_BUFFER : CULVI_GL_PIXEL_UNPACK_BUFFER, 0);
+    for (int i = 0; i < 8; i++) {
+        t->glGetIntegerv(names[i], &was.values[i]);
+        t->glPixelStorei(names[i], i == 0);
+    }
+    return was;
+}
+
+static void restore(const culvi_gl_table *t, bool pack, const pixel_store *was)
+{
+    const uint32_t *names = pack ? pack_names : unpack_names;
+    for (int i = 0; i < 8; i++)
+        t->glPixelStorei(names[i], was->values[i]);
+    t->glBindBuffer(pack ? CULVI_GL_PIXEL_PACK_BUFFER : CULVI_GL_PIXEL_UNPACK_BUFFER,
+                    (uint32_t)was->buffer);
+}
+
+static const char *upload_part(const culvi_gl_table *t, const culvi_gl_object *o,
+                               const culvi_part *part, const void *from, uint32_t format,
+                               uint32_t type)
+{
+    const int32_t level = (int32_t)part->level, width = (int32_t)part->width;
+    const int32_t height = (int32_t)part->height, slices = (int32_t)culvi_part_slices(part);
+    const bool blocks = type == 0;
+    switch (o->target) {
+    case CULVI_GL_TEXTURE_1D:
+        t->glTextureSubImage1D(o->name, level, 0, width, format, type, from);
+        return "glTextureSubImage1D";
+    case CULVI_GL_TEXTURE_1D_ARRAY:
+        t->glTextureSubImage2D(o->name, level, 0, 0, width, slices, format, type, from);
+        return "glTextureSubImage2D";
+    case CULVI_GL_TEXTURE_2D:
+        if (blocks) {
+            t->glCompressedTextureSubImage2D(o->name, level, 0, 0, width, height, format,
+                                             (int32_t)culvi_part_size(part), from);
+            return "glCompressedTextureSubImage2D";
+        }
+        t->glTextureSubImage2D(o->name, level, 0, 0, width, height, format, type, from);
+        return "glTextureSubImage2D";
+    default:
+        if (blocks) {
+            t->glCompressedTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format,
+                                             (int32_t)culvi_part_size(part), from);
+            return "glCompressedTextureSubImage3D";
+        }
+        t->glTextureSubImage3D(o->name, level, 0, 0, 0, width, height, slices, format, type, from);
+        return "glTextureSubImage3D";
+    }
+}
+
+static const char *download_part(const culvi_gl_table *t, const culvi_gl_object *o,
+                                 const culvi_part *part, void *to, uint32_t format, uint32_t type)
+{
+    const int32_t level = (int32_t)part->level, size = (int32_t)culvi_part_size(part);
+    if (type == 0) {
+        t->glGetCompressedTextureImage(o->name, level, size, to);
+        return "glGetCompressedTextureImage";
+    }
+    t->glGetTextureImage(o->name, level, format, type, size, to);
+    return "glGetTextureImage";
+}
+
+/* The whole texture, level by level. */
+static culv_result copy_image(const culv_gl_image *image, bool up)
+{
+    const culv_gl *gl = culvi_gl_of(image->pair.graphics);
+    const culvi_gl_object *o = culvi_gl_object_of(&image->pair.native);
+    const culvi_staging *staging = image->pair.image->staging;
+    const char *label = image->pair.image->label;
+    uint32_t format = 0, type = 0;
+    culv_result result = CULV_OK;
+    if (!culvi_gl_texel_format(o->row, o->internal_format, &format, &type))
+        return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INTERNAL, CULV_REASON_FORMAT,
+                          "%s has no client format", o->row->name);
+    pixel_store was = set_tight(&gl->table, !up);
+    for (uint32_t i = 0; i < staging->num_parts && result == CULV_OK; i++) {
+        const culvi_part *part = &staging->parts[i];
+        char *at = (char *)staging->host + part->offset;
+        const char *call = up ? upload_part(&gl->table, o, part, at, format, type)
+                              : download_part(&gl->table, o, part, at, format, type);
+        result = culvi_gl_check_error(gl, label, call, CULV_REASON_DRIVER_REFUSED,
+                                      "level %" PRIu32 " could not be copied %s host memory",
+                                      part->level, up ? "from" : "to");
+    }
+    restore(&gl->table, !up, &was);
+    return result;
+}
+
+static culv_result copy_buffer(const culv_gl_buffer *buffer, bool up)
+{
+    const culv_gl *gl = culvi_gl_of(buffer->pair.graphics);
+    const culvi_gl_object *o = culvi_gl_object_of(&buffer->pair.native);
+    const culv_buffer *cuda = buffer->pair.buffer;
+    const ptrdiff_t size = (ptrdiff_t)cuda->size;
+    if (up)
+        gl->table.glNamedBufferSubData(o->name, 0, size, cuda->staging->host);
+    else /* OpenGL's own memory, of which NVIDIA's driver keeps no old copy */
+        gl->table.glGetNamedBufferSubData(o->name, 0, size, cuda->staging->host);
+    return culvi_gl_check_error(
+        gl, cuda->label, up ? "glNamedBufferSubData" : "glGetNamedBufferSubData",
+        CULV_REASON_DRIVER_REFUSED, "the buffer could not be copied %s host memory",
+        up ? "from" : "to");
+}
+
+static culv_result run_buffer(culv_gl_buffer *buffer, bool up, const char *call)
+{
+    if (buffer == NULL) return culvi_fail_null(NULL, call, "buffer");
+    const culv_gl *gl = culvi_gl_of(buffer->pair.graphics);
+    culv_result result = culvi_gl_enter(gl, buffer->pair.buffer->label, call);
+    if (result != CULV_OK || culv_buffer_sharing(buffer->pair.buffer) != CULV_SHARING_HOST)
+        return result;
+    return copy_buffer(buffer, up);
+}
+
+static culv_result run_image(culv_gl_image *image, bool up, const char *call)
+{
+    if (image == NULL) return culvi_fail_null(NULL, call, "image");
+    const culv_gl *gl = culvi_gl_of(image->pair.graphics);
+    culv_result result = culvi_gl_enter(gl, image->pair.image->label, call);
+    if (result != CULV_OK || culv_image_sharing(image->pair.image) != CULV_SHARING_HOST)
+        return result;
+    return copy_image(image, up);
+}
+
+culv_result culv_gl_buffer_upload(culv_gl_buffer *buffer)
+{
+    return run_buffer(buffer, true, __func__);
+}
+
+culv_result culv_gl_buffer_download(culv_gl_buffer *buffer)
+{
+    return run_buffer(buffer, false, __func__);
+}
+
+culv_result culv_gl_image_upload(culv_gl_image *image)
+{
+    return run_image(image, true, __func__);
+}
+
+culv_result culv_gl_image_download(culv_gl_image *image)
+{
+    return run_image(image, false, __func__);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What the rows about OpenGL share: a CUDA device with a GL context of it. */
+#ifndef CULVERT_TESTS_GL_ROWS_H_
+#define CULVERT_TESTS_GL_ROWS_H_
+
+#include "contract.h"
+#include "raw_cuda_image.h"
+#include "raw_gl_image.h"
+
+typedef struct gl_pair {
+    const raw_cuda *cu;
+    CUdevice device;
+    CUcontext context; /* primary, current */
+    CUstream stream;   /* non-blocking */
+    raw_gl gl;         /* current */
+} gl_pair;
+
+void gl_pair_open(gl_pair *p, int profile);
+/* And requires that nothing is left on either side, as far as the drivers can be asked. */
+void gl_pair_close(gl_pair *p);
+
+/* A GL buffer with `size` bytes of a pattern, and its registration. */
+GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed);
+CUgraphicsResource gl_pair_register(const gl_pair *p, GLuint buffer, unsigned flags);
+/* Maps and unmaps one in the pair's stream. */
+CUresult gl_pair_map(const gl_pair *p, CUgraphicsResource resource);
+CUresult gl_pair_unmap(const gl_pair *p, CUgraphicsResource resource);
+CUdeviceptr gl_pair_pointer(const gl_pair *p, CUgraphicsResource resource, size_t size);
+
+extern const test_case gl_data_cases[], gl_state_cases[];
+
+#endif

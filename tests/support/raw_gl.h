@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenGL as the tests call it: a 4.5 context by EGL without any display, and plain gl* entry points
+ * opened at run time. On NVIDIA's driver the context is that of an EGL device, elsewhere Mesa's
+ * surfaceless one.
+ *
+ * raw_gl gl;
+ * raw_gl_open(&gl, software, ordinal, RAW_GL_CORE);   // current on this thread; may skip the case
+ * GL_OK(&gl, gl.CreateBuffers(1, &name));
+ * raw_gl_close(&gl); */
+#ifndef CULVERT_TESTS_RAW_GL_H_
+#define CULVERT_TESTS_RAW_GL_H_
+
+#include "harness.h"
+
+#include <GL/glcorearb.h>
+
+#define RAW_GL_PROCS(X)                                                                            \
+    X(GetError, GETERROR)                                                                          \
+    X(GetString, GETSTRING)                                                                        \
+    X(GetStringi, GETSTRINGI)                                                                      \
+    X(GetIntegerv, GETINTEGERV)                                                                    \
+    X(Finish, FINISH)                                                                              \
+    X(Flush, FLUSH)                                                                                \
+    X(CreateBuffers, CREATEBUFFERS)                                                                \
+    X(DeleteBuffers, DELETEBUFFERS)                                                                \
+    X(NamedBufferData, NAMEDBUFFERDATA)                                                            \
+    X(NamedBufferStorage, NAMEDBUFFERSTORAGE)                                                      \
+    X(NamedBufferSubData, NAMEDBUFFERSUBDATA)                                                      \
+    X(CopyNamedBufferSubData, COPYNAMEDBUFFERSUBDATA)                                              \
+    X(ClearNamedBufferData, CLEARNAMEDBUFFERDATA)                                                  \
+    X(MapNamedBufferRange, MAPNAMEDBUFFERRANGE)                                                    \
+    X(UnmapNamedBuffer, UNMAPNAMEDBUFFER)                                                          \
+    X(BindBuffer, BINDBUFFER)                                                                      \
+    X(PixelStorei, PIXELSTOREI)                                                                    \
+    X(GenTextures, GENTEXTURES)                                                                    \
+    X(CreateTextures, CREATETEXTURES)                                                              \
+    X(DeleteTextures, DELETETEXTURES)                                                              \
+    X(BindTexture, BINDTEXTURE)                                                                    \
+    X(TexImage2D, TEXIMAGE2D)                                                                      \
+    X(TextureStorage1D, TEXTURESTORAGE1D)                                                          \
+    X(TextureStorage2D, TEXTURESTORAGE2D)                                                          \
+    X(TextureStorage3D, TEXTURESTORAGE3D)                                                          \
+    X(TextureStorage2DMultisample, TEXTURESTORAGE2DMULTISAMPLE)                                    \
+    X(TextureSubImage2D, TEXTURESUBIMAGE2D)                                                        \
+    X(TextureSubImage3D, TEXTURESUBIMAGE3D)                                                        \
+    X(GetTextureImage, GETTEXTUREIMAGE)                                                            \
+    X(ClearTexImage, CLEARTEXIMAGE)                                                                \
+    X(CopyImageSubData, COPYIMAGESUBDATA)                                                          \
+    X(CreateRenderbuffers, CREATERENDERBUFFERS)                                                    \
+    X(DeleteRenderbuffers, DELETERENDERBUFFERS)                                                    \
+    X(NamedRenderbufferStorage, NAMEDRENDERBUFFERSTORAGE)                                          \
+    X(NamedRenderbufferStorageMultisample, NAMEDRENDERBUFFERSTORAGEMULTISAMPLE)                    \
+    X(CreateFramebuffers, CREATEFRAMEBUFFERS)                                                      \
+    X(DeleteFramebuffers, DELETEFRAMEBUFFERS)                                                      \
+    X(NamedFramebufferTexture, NAMEDFRAMEBUFFERTEXTURE)                                            \
+    X(NamedFramebufferRenderbuffer, NAMEDFRAMEBUFFERRENDERBUFFER)                                  \
+    X(ClearNamedFramebufferfv, CLEARNAMEDFRAMEBUFFERFV)                                            \
+    X(ClearNamedFramebufferfi, CLEARNAMEDFRAMEBUFFERFI)                                            \
+    X(BlitNamedFramebuffer, BLITNAMEDFRAMEBUFFER)                                                  \
+    X(BindFramebuffer, BINDFRAMEBUFFER)                                                            \
+    X(ReadPixels, READPIXELS)                                                                      \
+    X(Enable, ENABLE)                                                                              \
+    X(Disable, DISABLE)                                                                            \
+    X(Scissor, SCISSOR)
+
+enum { RAW_GL_CORE = 1, RAW_GL_COMPATIBILITY = 2 };
+
+typedef struct raw_gl {
+    void *display, *context;
+    bool software;
+    int profile;
+#define RAW_GL_MEMBER(name, NAME) PFNGL##NAME##PROC name;
+    RAW_GL_PROCS(RAW_GL_MEMBER)
+#undef RAW_GL_MEMBER
+} raw_gl;
+
+/* The context of a CUDA device: of NVIDIA's with this ordinal, or Mesa's software one. */
+void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile);
+/* A second context beside the first, which shares objects with it or does not. Not made current. */
+void *raw_gl_another(const raw_gl *gl, bool shares);
+/* Makes a context current on this thread; NULL: none. */
+void raw_gl_current(const raw_gl *gl, void *context);
+void raw_gl_destroy(const raw_gl *gl, void *context);
+/* Requires that no error of OpenGL is left. */
+void raw_gl_close(raw_gl *gl);
+void *raw_gl_get_proc(const char *name);
+
+/* `call`, which leaves no error of OpenGL. */
+#define GL_OK(gl, call)                                                                            \
+    do {                                                                                           \
+        call;                                                                                      \
+        raw_gl_require_ok((gl), #call, __FILE__, __LINE__);                                        \
+    } while (0)
+void raw_gl_require_ok(const raw_gl *gl, const char *what, const char *file, int line);
+
+/* The bytes of a buffer, by a copy into one that is mapped: never glGetNamedBufferSubData, which
+ * NVIDIA's driver answers from an old copy (measured). */
+void raw_gl_read_buffer(const raw_gl *gl, GLuint buffer, void *data, size_t size);
+
+#endif
