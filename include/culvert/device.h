@@ -138,6 +138,8 @@ typedef struct culv_device_counts {
     uint64_t vmm_ranges; /**< Address ranges that the driver has reserved. */
     /** Allocations that are mapped in those ranges, including those that wait for a stream. */
     uint64_t vmm_mappings;
+    /** Buffers and images of a graphics API that are registered (culvert/gl_register.h). */
+    uint64_t registrations;
 } culv_device_counts;
 
 /** An empty culv_device_counts with its struct_size set.

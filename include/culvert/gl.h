@@ -8,6 +8,7 @@
  *   3. Share memory. The new way (GL_EXT_memory_object): culv_gl_buffer_create(),
  *      culv_gl_image_create(), or culv_gl_memory_import() for memory that you
  *      have already.                                                                 gl_memory.h
+ *      The old way: register objects of your own, culv_gl_register_buffer() ...      gl_register.h
  *   4. Share semaphores, which order the two sides: culv_gl_semaphore_create().      gl_semaphore.h
  *   5. Use CUDA's memory in OpenGL: a culv_vector.                                   gl_vector.h
  *
@@ -24,6 +25,7 @@
 #include "gl_check.h"
 #include "gl_device.h"
 #include "gl_memory.h"
+#include "gl_register.h"
 #include "gl_semaphore.h"
 #include "gl_vector.h"
 

@@ -30,6 +30,8 @@ struct culv_image {
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     bool owned;
+    /* A registered image that is not mapped: it has no arrays now (core/registered.h) */
+    atomic_bool away;
     /* It has one array and no mipmapped array (core/staging_image.c) */
     bool packed;
     struct culvi_staging *staging; /* NULL: it is shared */

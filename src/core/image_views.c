@@ -103,7 +103,10 @@ static culv_result check_whole(const culv_image *image, const char *call)
 
 CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
 {
-    if (image == NULL || check_whole(image, "culv_image_mipmapped_array") != CULV_OK) return NULL;
+    if (image == NULL || check_whole(image, "culv_image_mipmapped_array") != CULV_OK ||
+        (atomic_load_explicit(&image->away, memory_order_relaxed) &&
+         culvi_image_check_arrays(image) != CULV_OK))
+        return NULL;
     return image->arrays[0];
 }
 

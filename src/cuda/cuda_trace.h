@@ -19,8 +19,8 @@ culvi_value culvi_value_location(const CUmemLocation *location);
     _Generic((argument), CULVI_VALUE_TYPES, CULVI_AS(CUcontext *, out_handle),                     \
              CULVI_AS(CUstream *, out_handle), CULVI_AS(CUevent *, out_handle),                    \
              CULVI_AS(CUarray *, out_handle), CULVI_AS(CUmipmappedArray *, out_handle),            \
-             CULVI_AS(CUexternalMemory *, out_handle), CULVI_AS(CUmemoryPool *, out_handle),       \
-             CULVI_AS(CUexternalSemaphore *, out_handle),                                          \
+             CULVI_AS(CUgraphicsResource *, out_handle), CULVI_AS(CUexternalMemory *, out_handle), \
+             CULVI_AS(CUmemoryPool *, out_handle), CULVI_AS(CUexternalSemaphore *, out_handle),    \
              CULVI_AS(CUDA_EXTERNAL_MEMORY_HANDLE_DESC *, import),                                 \
              CULVI_AS(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *, import_semaphore),                    \
              CULVI_AS(CUDA_EXTERNAL_MEMORY_BUFFER_DESC *, range),                                  \

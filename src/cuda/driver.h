@@ -10,6 +10,13 @@
 #include <cudaTypedefs.h>
 #include <stdbool.h>
 
+/* cudaGLTypedefs.h has these, for whoever has OpenGL's headers: GLuint and GLenum are unsigned. */
+typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterBuffer_v3000)(CUgraphicsResource *resource,
+                                                                unsigned buffer, unsigned flags);
+typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterImage_v3000)(CUgraphicsResource *resource,
+                                                               unsigned image, unsigned target,
+                                                               unsigned flags);
+
 /* The form of cuGetProcAddress that also reports a status of the symbol (CUDA 12.0). */
 typedef PFN_cuGetProcAddress_v12000 culvi_get_proc_fn;
 

@@ -41,6 +41,22 @@
     X(TEXTURE_2D_MULTISAMPLE_ARRAY, 0x9102)                                                        \
     X(RENDERBUFFER, 0x8D41)                                                                        \
     X(TEXTURE_IMMUTABLE_FORMAT, 0x912F)                                                            \
+    X(TEXTURE_IMMUTABLE_LEVELS, 0x82DF)                                                            \
+    X(TEXTURE_TARGET, 0x1006)                                                                      \
+    X(TEXTURE_MAX_LEVEL, 0x813D)                                                                   \
+    X(TEXTURE_WIDTH, 0x1000)                                                                       \
+    X(TEXTURE_HEIGHT, 0x1001)                                                                      \
+    X(TEXTURE_DEPTH, 0x8071)                                                                       \
+    X(TEXTURE_INTERNAL_FORMAT, 0x1003)                                                             \
+    X(RENDERBUFFER_WIDTH, 0x8D42)                                                                  \
+    X(RENDERBUFFER_HEIGHT, 0x8D43)                                                                 \
+    X(RENDERBUFFER_INTERNAL_FORMAT, 0x8D44)                                                        \
+    X(RENDERBUFFER_SAMPLES, 0x8CAB)                                                                \
+    X(SAMPLES, 0x80A9)                                                                             \
+    X(SCISSOR_TEST, 0x0C11)                                                                        \
+    X(NEAREST, 0x2600)                                                                             \
+    X(READ_FRAMEBUFFER, 0x8CA8)                                                                    \
+    X(READ_FRAMEBUFFER_BINDING, 0x8CAA)                                                            \
     X(BUFFER_SIZE, 0x8764)                                                                         \
     X(BUFFER_IMMUTABLE_STORAGE, 0x821F)                                                            \
     X(R32UI, 0x8236)                                                                               \

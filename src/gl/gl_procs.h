@@ -95,3 +95,30 @@ CULV_GL(glWaitSemaphoreEXT, OPTIONAL, void,
 CULV_GL(glSignalSemaphoreEXT, OPTIONAL, void,
         (uint32_t semaphore, uint32_t num_buffers, const uint32_t *buffers, uint32_t num_textures,
          const uint32_t *textures, const uint32_t *layouts))
+CULV_GL(glIsRenderbuffer, REQUIRED, unsigned char, (uint32_t renderbuffer))
+CULV_GL(glGetNamedBufferParameteri64v, OPTIONAL, void,
+        (uint32_t buffer, uint32_t name, int64_t *out))
+CULV_GL(glGetTextureLevelParameteriv, OPTIONAL, void,
+        (uint32_t texture, int32_t level, uint32_t name, int32_t *out))
+CULV_GL(glGetNamedRenderbufferParameteriv, OPTIONAL, void,
+        (uint32_t renderbuffer, uint32_t name, int32_t *out))
+CULV_GL(glCreateRenderbuffers, OPTIONAL, void, (int32_t count, uint32_t *renderbuffers))
+CULV_GL(glDeleteRenderbuffers, REQUIRED, void, (int32_t count, const uint32_t *renderbuffers))
+CULV_GL(glNamedRenderbufferStorage, OPTIONAL, void,
+        (uint32_t renderbuffer, uint32_t format, int32_t width, int32_t height))
+CULV_GL(glCreateFramebuffers, OPTIONAL, void, (int32_t count, uint32_t *framebuffers))
+CULV_GL(glDeleteFramebuffers, REQUIRED, void, (int32_t count, const uint32_t *framebuffers))
+CULV_GL(glBindFramebuffer, REQUIRED, void, (uint32_t target, uint32_t framebuffer))
+CULV_GL(glNamedFramebufferRenderbuffer, OPTIONAL, void,
+        (uint32_t framebuffer, uint32_t attachment, uint32_t target, uint32_t renderbuffer))
+CULV_GL(glGetNamedFramebufferParameteriv, OPTIONAL, void,
+        (uint32_t framebuffer, uint32_t name, int32_t *out))
+CULV_GL(glBlitNamedFramebuffer, OPTIONAL, void,
+        (uint32_t from, uint32_t to, int32_t x0, int32_t y0, int32_t x1, int32_t y1, int32_t to_x0,
+         int32_t to_y0, int32_t to_x1, int32_t to_y1, uint32_t mask, uint32_t filter))
+CULV_GL(glReadPixels, REQUIRED, void,
+        (int32_t x, int32_t y, int32_t width, int32_t height, uint32_t format, uint32_t type,
+         void *pixels))
+CULV_GL(glIsEnabled, REQUIRED, unsigned char, (uint32_t capability))
+CULV_GL(glEnable, REQUIRED, void, (uint32_t capability))
+CULV_GL(glDisable, REQUIRED, void, (uint32_t capability))

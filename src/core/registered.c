@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+/* Registered resources: the driver's calls, and what is given out between a map and an unmap. */
+#include "core/registered.h"
+
+#include "base/alloc.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+enum { FEW = 64 }; /* resources of one call without an allocation */
+
+static const culvi_voice *voice_of(const culvi_registered *r)
+{
+    return &r->device->voice;
+}
+
+static const char *label_of(const culvi_registered *r)
+{
+    return r->memory.label;
+}
+
+/* What is made on an image between a map and an unmap ------------------------------------------ */
+
+static bool has_views(const culv_image *image)
+{
+    if (atomic_load_explicit(&image->textures, memory_order_relaxed) != NULL) return true;
+    for (uint32_t i = 0; i < image->slots; i++)
+        if (atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed) != 0) return true;
+    return false;
+}
+
+/* After the unmap was submitted: when may surfaces and textures go? The driver does not wait for
+ * kernels when it destroys them (measured). */
+static void note_last_use(culvi_registered *r, CUstream stream)
+{
+    culv_device *device = r->device;
+    r->used = has_views(r->image);
+    if (!r->used) return;
+    if (r->last_use == NULL &&
+        CULVI_CU(device, cuEventCreate, (&r->last_use, CU_EVENT_DISABLE_TIMING)) != CUDA_SUCCESS)
+        r->last_use = NULL;
+    if (r->last_use == NULL ||
+        CULVI_CU(device, cuEventRecord, (r->last_use, stream)) != CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuStreamSynchronize, (stream));
+}
+
+/* Before the next map, and at the end. False: the driver refused for now. */
+static bool drop_views(culvi_registered *r, bool last_try)
+{
+    culv_image *image = r->image;
+    if (!r->used) return true;
+    if (r->last_use != NULL) (void)CULVI_RELEASE(r->device, cuEventSynchronize, (r->last_use));
+    if (!culvi_image_release_views(r->device, image, last_try)) return false;
+    r->used = false;
+    return true;
+}
+
+static void hide(culvi_registered *r)
+{
+    if (r->image == NULL) {
+        r->buffer.pointer = 0;
+        return;
+    }
+    r->image->arrays[0] = NULL;
+    atomic_store(&r->image->away, true);
+    for (uint32_t i = 0; i < r->image->slots; i++)
+        atomic_store_explicit(&r->image->levels[i].array, NULL, memory_order_relaxed);
+}
+
+/* The mapped pointer or arrays. */
+static culv_result show(culvi_registered *r)
+{
+    culv_device *device = r->device;
+    CUresult code;
+    if (r->image == NULL) {
+        CUdeviceptr pointer = 0;
+        size_t size = 0;
+        code = CULVI_CU(device, cuGraphicsResourceGetMappedPointer, (&pointer, &size, r->resource));
+        if (code != CUDA_SUCCESS)
+            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsResourceGetMappedPointer",
+                                   CULV_REASON_DRIVER_REFUSED, "the mapped buffer has no pointer");
+        if (size != r->size)
+            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                              "the buffer had %" PRIu64 " bytes when it was registered and has %zu "
+                              "now; unregister it, and register it anew after each change of its "
+                              "size",
+                              r->size, size);
+        r->buffer.pointer = pointer;
+        return CULV_OK;
+    }
+    CUmipmappedArray arrays = NULL;
+    CUarray first = NULL;
+    const char *call = "cuGraphicsResourceGetMappedMipmappedArray";
+    code = CULVI_CU(device, cuGraphicsResourceGetMappedMipmappedArray, (&arrays, r->resource));
+    if (code != CUDA_SUCCESS && r->image->desc.mip_levels == 1 &&
+        r->image->desc.array_layers == 1) { /* one array is all there is */
+        call = "cuGraphicsSubResourceGetMappedArray";
+        code = CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&first, r->resource, 0, 0));
+    }
+    if (code != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label_of(r), code, call, CULV_REASON_DRIVER_REFUSED,
+                               "the mapped %s image has no array", r->image->row->name);
+    r->image->arrays[0] = arrays;
+    atomic_store_explicit(&r->image->levels[0].array, first, memory_order_relaxed);
+    atomic_store(&r->image->away, false);
+    return CULV_OK;
+}
+
+/* One resource --------------------------------------------------------------------------------- */
+
+static culv_result make_image(culvi_registered *r, const culvi_register_plan *plan)
+{
+    const uint32_t slots = plan->image->mip_levels;
+    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
+    if (image == NULL) return culvi_fail_host_memory(voice_of(r), plan->label);
+    image->memory = &r->memory;
+    image->row = plan->row;
+    image->desc = *plan->image;
+    image->surfaces = !plan->image->no_surfaces;
+    image->owned = true;
+    image->slots = slots;
+    culvi_label_set(image->label, plan->label);
+    for (uint32_t i = 0; i < slots; i++) {
+        atomic_init(&image->levels[i].array, NULL);
+        atomic_init(&image->levels[i].surface, 0);
+    }
+    atomic_init(&image->away, true);
+    r->image = image;
+    return CULV_OK;
+}
+
+static void describe_memory(culvi_registered *r, const culvi_register_plan *plan)
+{
+    r->size = plan->size;
+    r->flags = plan->flags;
+    r->memory.device = r->device;
+    r->memory.words = plan->words;
+    r->memory.size = plan->size;
+    r->memory.refs = r->memory.holders = 1;
+    culvi_label_set(r->memory.label, plan->label);
+    r->buffer.memory = &r->memory;
+    r->buffer.size = plan->size;
+    r->buffer.owned = true;
+    culvi_label_set(r->buffer.label, plan->label);
+}
+
+culv_result culvi_registered_make(culv_device *device, const culvi_register_plan *plan,
+                                  culvi_registered *r)
+{
+    culvi_scope scope;
+    r->device = device;
+    describe_memory(r, plan);
+    culv_result result = plan->image != NULL ? make_image(r, plan) : CULV_OK;
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&device->lock);
+    result = culvi_enter(device, &scope, plan->label);
+    if (result == CULV_OK) {
+        CUresult code = plan->make(device, plan->what, plan->flags, &r->resource);
+        culvi_leave(device, &scope);
+        const char *more = plan->explain != NULL ? plan->explain(code) : NULL;
+        if (code == CUDA_SUCCESS)
+            device->counts.registrations++;
+        else
+            result = culvi_fail_cuda(device, plan->label, code, plan->call,
+                                     CULV_REASON_DRIVER_REFUSED, "it could not be registered%s%s",
+                                     more != NULL ? "; " : "", more != NULL ? more : "");
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (result != CULV_OK) {
+        culvi_free(r->image);
+        r->image = NULL;
+        return result;
+    }
+    culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", plan->image != NULL ? "image" : "buffer", plan->label,
+                     plan->size);
+    return CULV_OK;
+}
+
+/* In the device's context, with the lock. */
+static culv_result release(culvi_registered *r, bool forget)
+{
+    culv_device *device = r->device;
+    if (r->mapped && !forget) {
+        CUresult code =
+            CULVI_RELEASE(device, cuGraphicsUnmapResources, (1, &r->resource, r->stream));
+        if (code != CUDA_SUCCESS && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code))
+            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsUnmapResources",
+                                   CULV_REASON_DRIVER_REFUSED,
+                                   "it is mapped and could not be unmapped");
+        if (r->image != NULL) note_last_use(r, r->stream);
+    }
+    if (r->mapped) hide(r);
+    r->mapped = false;
+    if (r->image != NULL && !drop_views(r, false))
+        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+                          "its surfaces and textures could not be released; try again");
+    if (r->last_use != NULL) {
+        CUresult code = CULVI_RELEASE(device, cuEventDestroy, (r->last_use));
+        if (!culvi_release_done(device, "cuEventDestroy", code, false))
+            return culvi_fail_cuda(device, label_of(r), code, "cuEventDestroy",
+                                   CULV_REASON_DRIVER_REFUSED, "it could not be given up");
+        r->last_use = NULL;
+    }
+    if (!forget) {
+        CUresult code = CULVI_RELEASE(device, cuGraphicsUnregisterResource, (r->resource));
+        if (!culvi_release_done(device, "cuGraphicsUnregisterResource", code, false))
+            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsUnregisterResource",
+                                   CULV_REASON_DRIVER_REFUSED, "it could not be unregistered");
+    }
+    device->counts.registrations--;
+    return CULV_OK;
+}
+
+culv_result culvi_registered_release(culvi_registered *r, bool forget)
+{
+    culv_device *device = r->device;
+    culvi_scope scope;
+    culvi_mutex_lock(&device->lock);
+    const CUresult entered = culvi_enter_quietly(device, &scope);
+    culv_result result = CULV_OK;
+    if (entered == CUDA_SUCCESS || device->lost)
+        result = release(r, forget);
+    else
+        result = culvi_fail_cuda(device, label_of(r), entered, "cuCtxPushCurrent",
+                                 CULV_REASON_DRIVER_REFUSED,
+                                 "the device's context could not be made current");
+    if (entered == CUDA_SUCCESS) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+    if (result != CULV_OK) return result;
+    culvi_log_object(&device->voice, "destroyed", r->image != NULL ? "image" : "buffer",
+                     label_of(r), r->size);
+    culvi_free(r->image);
+    r->image = NULL;
+    culvi_device_unref(device);
+    return CULV_OK;
+}
+
+/* Many ----------------------------------------------------------------------------------------- */
+
+typedef struct batch {
+    const void *list;
+    uint32_t count;
+    culvi_registered_of of;
+    CUstream stream;
+    const char *call;
+    CUgraphicsResource few[FEW];
+    CUgraphicsResource *resources;
+} batch;
+
+static culv_result check_one(const batch *b, uint32_t i, bool map)
+{
+    const culvi_registered *first = b->of(b->list, 0);
+    culvi_registered *r = b->of(b->list, i);
+    if (r == NULL) return culvi_fail_null(voice_of(first), b->call, "an entry of the list");
+    if (r->device != first->device)
+        return culvi_fail(
+            voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s(): entry %" PRIu32 " belongs to another device than entry 0", b->call, i);
+    if (r->listed)
+        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
+    if (r->mapped != map) {
+        r->listed = true;
+        return CULV_OK;
+    }
+    return map ? culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+                            "%s(): entry %" PRIu32 " is mapped already; unmap it first", b->call, i)
+               : culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID,
+                            CULV_REASON_NOT_MAPPED, "%s(): entry %" PRIu32 " is not mapped",
+                            b->call, i);
+}
+
+static culv_result check(batch *b, bool map)
+{
+    const culvi_registered *first = b->of(b->list, 0);
+    culv_result result = CULV_OK;
+    uint32_t seen = 0;
+    b->resources = b->few;
+    if (b->count > FEW) {
+        b->resources = culvi_alloc((size_t)b->count * sizeof *b->resources);
+        if (b->resources == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
+    }
+    for (; result == CULV_OK && seen < b->count; seen++) {
+        result = check_one(b, seen, map);
+        if (result != CULV_OK) break;
+        b->resources[seen] = b->of(b->list, seen)->resource;
+    }
+    for (uint32_t i = 0; i < seen; i++)
+        b->of(b->list, i)->listed = false;
+    return result;
+}
+
+/* A capture would hold neither what the graphics API does, nor the wait for it. */
+static culv_result check_stream(const batch *b)
+{
+    const culvi_registered *first = b->of(b->list, 0);
+    culvi_capture capture = CULVI_NOT_CAPTURED;
+    CUresult code = culvi_stream_capture(first->device, b->stream, &capture);
+    if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
+        return culvi_fail(voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                          "%s(): the stream %p %s being captured, and a graph can hold no map; map "
+                          "before the capture",
+                          b->call, (void *)b->stream,
+                          capture == CULVI_CAPTURED ? "is" : "waits for one that is");
+    return CULV_OK;
+}
+
+static void finish(batch *b)
+{
+    if (b->resources != b->few) culvi_free(b->resources);
+}
+
+static culv_result map_all(const batch *b)
+{
+    const culvi_registered *first = b->of(b->list, 0);
+    culv_device *device = first->device;
+    for (uint32_t i = 0; i < b->count; i++) {
+        culvi_registered *r = b->of(b->list, i);
+        if (r->image != NULL && !drop_views(r, false))
+            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_DRIVER,
+                              CULV_REASON_DRIVER_REFUSED,
+                              "surfaces or textures of the last mapping could not be released");
+    }
+    CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
+    if (code != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, label_of(first), code, "cuGraphicsMapResources", CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu32
+            " resources could not be mapped; was one of them deleted or resized since it "
+            "was registered, does the program have it mapped itself, or is it mapped through "
+            "another registration?",
+            b->count);
+    culv_result result = CULV_OK;
+    uint32_t shown = 0;
+    for (; result == CULV_OK && shown < b->count; shown++)
+        result = show(b->of(b->list, shown));
+    if (result == CULV_OK) {
+        for (uint32_t i = 0; i < b->count; i++) {
+            b->of(b->list, i)->mapped = true;
+            b->of(b->list, i)->stream = b->stream;
+        }
+        return CULV_OK;
+    }
+    for (uint32_t i = 0; i < shown; i++)
+        hide(b->of(b->list, i));
+    /* Refused, it is tried once more: a resource that stays mapped could never be used again. */
+    if (CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream)) !=
+        CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
+    return result;
+}
+
+culv_result culvi_registered_map(const void *list, uint32_t count, culvi_registered_of of,
+                                 CUstream stream, const char *call)
+{
+    batch b = {.list = list, .count = count, .of = of, .stream = stream, .call = call};
+    culv_device *device = of(list, 0)->device;
+    bool pushed = false;
+    culv_result result = check(&b, true);
+    if (result == CULV_OK)
+        result = culvi_enter_stream(device, label_of(of(list, 0)), stream, &pushed);
+    if (result == CULV_OK) {
+        result = check_stream(&b);
+        if (result == CULV_OK) result = map_all(&b);
+        culvi_leave_frame(device, pushed);
+    }
+    finish(&b);
+    return result;
+}
+
+static culv_result unmap_all(const batch *b)
+{
+    const culvi_registered *first = b->of(b->list, 0);
+    culv_device *device = first->device;
+    CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
+    /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
+    if (code != CUDA_SUCCESS && code != CUDA_ERROR_UNMAP_FAILED)
+        return culvi_fail_cuda(device, label_of(first), code, "cuGraphicsUnmapResources",
+                               CULV_REASON_DRIVER_REFUSED,
+                               "%" PRIu32 " resources could not be unmapped", b->count);
+    for (uint32_t i = 0; i < b->count; i++) {
+        culvi_registered *r = b->of(b->list, i);
+        if (r->image != NULL) note_last_use(r, b->stream);
+        hide(r);
+        r->mapped = false;
+        r->stream = b->stream;
+    }
+    if (code == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, label_of(first), code, "cuGraphicsUnmapResources",
+                           CULV_REASON_DRIVER_REFUSED,
+                           "the resources are unmapped, but what CUDA wrote is lost: one of them "
+                           "was deleted or resized while it was mapped");
+}
+
+culv_result culvi_registered_unmap(const void *list, uint32_t count, culvi_registered_of of,
+                                   CUstream stream, const char *call)
+{
+    batch b = {.list = list, .count = count, .of = of, .stream = stream, .call = call};
+    culv_device *device = of(list, 0)->device;
+    bool pushed = false;
+    culv_result result = check(&b, false);
+    if (result == CULV_OK)
+        result = culvi_enter_stream(device, label_of(of(list, 0)), stream, &pushed);
+    if (result == CULV_OK) {
+        result = check_stream(&b);
+        if (result == CULV_OK) result = unmap_all(&b);
+        culvi_leave_frame(device, pushed);
+    }
+    finish(&b);
+    return result;
+}
+
+culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer, uint32_t level,
+                                       CUarray *out, const char *call)
+{
+    culv_device *device = r->device;
+    const culv_image *image = r->image;
+    culvi_scope scope;
+    CUarray array = NULL;
+    if (image == NULL)
+        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "%s(): it is a buffer, which has a pointer and no arrays", call);
+    culv_result result =
+        culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, call);
+    if (result == CULV_OK)
+        result = culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, call);
+    if (result == CULV_OK) result = culvi_image_check_arrays(image);
+    if (result == CULV_OK) result = culvi_enter(device, &scope, label_of(r));
+    if (result != CULV_OK) return result;
+    CUresult code =
+        CULVI_CU(device, cuGraphicsSubResourceGetMappedArray, (&array, r->resource, layer, level));
+    culvi_leave(device, &scope);
+    if (code != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsSubResourceGetMappedArray",
+                               CULV_REASON_DRIVER_REFUSED,
+                               "layer %" PRIu32 " of level %" PRIu32 " has no array", layer, level);
+    *out = array;
+    return CULV_OK;
+}
+
+culv_result culvi_registered_set_flags(culvi_registered *r, unsigned map_flags)
+{
+    culvi_scope scope;
+    if (r->mapped)
+        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+                          "it is mapped; the access can be changed between an unmap and a map");
+    culv_result result = culvi_enter(r->device, &scope, label_of(r));
+    if (result != CULV_OK) return result;
+    CUresult code = CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, map_flags));
+    culvi_leave(r->device, &scope);
+    if (code == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(r->device, label_of(r), code, "cuGraphicsResourceSetMapFlags",
+                           CULV_REASON_DRIVER_REFUSED, "its access could not be changed");
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_gl_readback: framebuffers of depth or of several samples, read into a registered pixel
+ * buffer object. Such images themselves CUDA does not register. */
+#include "gl/gl_register.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+
+#include <inttypes.h>
+
+enum { SCRATCH = 2 }; /* resolved; upside down */
+enum { MOST = 32768 };
+
+struct culv_gl_readback {
+    culv_gl *gl;
+    culv_gl_registration *registration;
+    uint32_t buffer;
+    uint32_t framebuffers[SCRATCH], renderbuffers[SCRATCH]; /* 0: not needed yet */
+    int32_t width, height;
+    uint32_t internal_format;
+    int format; /* the row below */
+    bool flip;
+    char label[64];
+};
+
+static const struct {
+    uint32_t internal_format, attachment, mask, pixels, type, bytes;
+} formats[] = {
+    {0x8cac, 0x8d00, 0x100, 0x1902, 0x1406, 4},         /* GL_DEPTH_COMPONENT32F */
+    {0x88f0, 0x821a, 0x100 | 0x400, 0x84f9, 0x84fa, 4}, /* GL_DEPTH24_STENCIL8 */
+    {0x8058, 0x8ce0, 0x4000, 0x1908, 0x1401, 4},        /* GL_RGBA8 */
+    {0x881a, 0x8ce0, 0x4000, 0x1908, 0x140b, 8},        /* GL_RGBA16F */
+    {0x8814, 0x8ce0, 0x4000, 0x1908, 0x1406, 16},       /* GL_RGBA32F */
+};
+
+static const uint32_t pack_names[] = {CULVI_GL_PACK_SWAP_BYTES,  CULVI_GL_PACK_LSB_FIRST,
+                                      CULVI_GL_PACK_ROW_LENGTH,  CULVI_GL_PACK_SKIP_ROWS,
+                                      CULVI_GL_PACK_SKIP_PIXELS, CULVI_GL_PACK_ALIGNMENT,
+                                      CULVI_GL_PACK_SKIP_IMAGES, CULVI_GL_PACK_IMAGE_HEIGHT};
+enum { NUM_PACK = sizeof pack_names / sizeof pack_names[0] };
+
+static void delete_objects(culv_gl_readback *r)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    for (int i = 0; i < SCRATCH; i++) {
+        if (r->framebuffers[i] != 0) t->glDeleteFramebuffers(1, &r->framebuffers[i]);
+        if (r->renderbuffers[i] != 0) t->glDeleteRenderbuffers(1, &r->renderbuffers[i]);
+    }
+    if (r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
+}
+
+static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_desc *d)
+{
+    if (d->width == 0 || d->height == 0 || d->width > MOST || d->height > MOST)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "culv_gl_readback_desc: %" PRIu32 " x %" PRIu32 " pixels; each is from 1 "
+                          "to %d",
+                          d->width, d->height, (int)MOST);
+    if ((uint32_t)d->format >= sizeof formats / sizeof formats[0])
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_readback_desc.format is %d, which is no culv_gl_readback_format",
+                          (int)d->format);
+    return CULV_OK;
+}
+
+culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
+                                    culv_gl_readback **out)
+{
+    culv_gl_readback_desc d;
+    culv_gl_register_desc how = culv_gl_register_desc_init();
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_readback_desc");
+    if (result == CULV_OK) result = check_desc(voice, &d);
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, "culv_gl_readback_create");
+    if (result != CULV_OK) return result;
+    culv_gl_readback *r = culvi_alloc(sizeof *r);
+    if (r == NULL) return culvi_fail_host_memory(voice, d.label);
+    r->gl = gl;
+    r->width = (int32_t)d.width;
+    r->height = (int32_t)d.height;
+    r->format = (int)d.format;
+    r->internal_format =
+        d.internal_format != 0 ? d.internal_format : formats[r->format].internal_format;
+    r->flip = d.flip != 0;
+    culvi_label_set(r->label, d.label);
+    const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
+    gl->table.glCreateBuffers(1, &r->buffer);
+    gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
+    result = culvi_gl_check_error(gl, r->label, "glNamedBufferStorage", CULV_REASON_DRIVER_REFUSED,
+                                  "a pixel buffer of %td bytes could not be made", size);
+    if (result != CULV_OK) goto delete_buffer;
+    how.access = CULV_GL_READ_ONLY;
+    how.label = r->label;
+    result = culv_gl_register_buffer(gl, r->buffer, &how, &r->registration);
+    if (result != CULV_OK) goto delete_buffer;
+    r->registration->owned = true;
+    culvi_graphics_ref(&gl->base);
+    *out = r;
+    return CULV_OK;
+
+delete_buffer:
+    delete_objects(r);
+    culvi_free(r);
+    return result;
+}
+
+/* A framebuffer of one sample, made when it is first needed. */
+static culv_result need_scratch(culv_gl_readback *r, int i)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    if (r->framebuffers[i] != 0) return CULV_OK;
+    uint32_t framebuffer = 0, renderbuffer = 0;
+    t->glCreateRenderbuffers(1, &renderbuffer);
+    t->glNamedRenderbufferStorage(renderbuffer, r->internal_format, r->width, r->height);
+    t->glCreateFramebuffers(1, &framebuffer);
+    t->glNamedFramebufferRenderbuffer(framebuffer, formats[r->format].attachment,
+                                      CULVI_GL_RENDERBUFFER, renderbuffer);
+    culv_result result = culvi_gl_check_error(
+        r->gl, r->label, "glNamedFramebufferRenderbuffer", CULV_REASON_DRIVER_REFUSED,
+        "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
+    if (result != CULV_OK) {
+        t->glDeleteFramebuffers(1, &framebuffer);
+        t->glDeleteRenderbuffers(1, &renderbuffer);
+        return result;
+    }
+    r->framebuffers[i] = framebuffer;
+    r->renderbuffers[i] = renderbuffer;
+    return CULV_OK;
+}
+
+/* Into the i-th scratch framebuffer; *from and the place in it are those of the copy then. */
+static culv_result blit(culv_gl_readback *r, int i, bool flip, uint32_t *from, int32_t *x,
+                        int32_t *y)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    culv_result result = need_scratch(r, i);
+    if (result != CULV_OK) return result;
+    const unsigned char scissor = t->glIsEnabled(CULVI_GL_SCISSOR_TEST);
+    if (scissor) t->glDisable(CULVI_GL_SCISSOR_TEST);
+    t->glBlitNamedFramebuffer(*from, r->framebuffers[i], *x, *y, *x + r->width, *y + r->height, 0,
+                              flip ? r->height : 0, r->width, flip ? 0 : r->height,
+                              formats[r->format].mask, CULVI_GL_NEAREST);
+    if (scissor) t->glEnable(CULVI_GL_SCISSOR_TEST);
+    *from = r->framebuffers[i];
+    *x = *y = 0;
+    return culvi_gl_check_error(
+        r->gl, r->label, "glBlitNamedFramebuffer", CULV_REASON_FORMAT,
+        "the framebuffer could not be copied; is its attachment of the internal format %#" PRIx32
+        " (culv_gl_readback_desc.internal_format)?",
+        r->internal_format);
+}
+
+static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t x, int32_t y)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    int32_t pack[NUM_PACK], bound = 0, framebuffer = 0;
+    for (int i = 0; i < NUM_PACK; i++) {
+        t->glGetIntegerv(pack_names[i], &pack[i]);
+        t->glPixelStorei(pack_names[i], pack_names[i] == CULVI_GL_PACK_ALIGNMENT ? 1 : 0);
+    }
+    t->glGetIntegerv(CULVI_GL_PIXEL_PACK_BUFFER_BINDING, &bound);
+    t->glGetIntegerv(CULVI_GL_READ_FRAMEBUFFER_BINDING, &framebuffer);
+    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, r->buffer);
+    t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, from);
+    t->glReadPixels(x, y, r->width, r->height, formats[r->format].pixels, formats[r->format].type,
+                    NULL);
+    culv_result result = culvi_gl_check_error(
+        r->gl, r->label, "glReadPixels", CULV_REASON_FORMAT,
+        "the framebuffer %" PRIu32 " could not be read; has it an attachment of this kind?", from);
+    t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, (uint32_t)framebuffer);
+    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, (uint32_t)bound);
+    for (int i = 0; i < NUM_PACK; i++)
+        t->glPixelStorei(pack_names[i], pack[i]);
+    return result;
+}
+
+culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer, int32_t x,
+                                  int32_t y)
+{
+    CULVI_REQUIRE(NULL, readback);
+    culv_gl *gl = readback->gl;
+    int32_t samples = 0;
+    culv_result result = culvi_gl_enter(gl, readback->label, "culv_gl_readback_read");
+    if (result != CULV_OK) return result;
+    if (readback->registration->base.mapped)
+        return culvi_fail(culvi_gl_voice(gl), readback->label, CULV_ERROR_INVALID,
+                          CULV_REASON_MAPPED,
+                          "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
+    gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
+    result = culvi_gl_check_error(gl, readback->label, "glGetNamedFramebufferParameteriv",
+                                  CULV_REASON_VALUE,
+                                  "%" PRIu32 " is no framebuffer of this context", framebuffer);
+    /* A resolve cannot turn the image upside down at the same time. */
+    if (result == CULV_OK && samples > 0) result = blit(readback, 0, false, &framebuffer, &x, &y);
+    if (result == CULV_OK && readback->flip) result = blit(readback, 1, true, &framebuffer, &x, &y);
+    return result == CULV_OK ? read_pixels(readback, framebuffer, x, y) : result;
+}
+
+culv_gl_registration *culv_gl_readback_registration(const culv_gl_readback *readback)
+{
+    return readback != NULL ? readback->registration : NULL;
+}
+
+culv_result culv_gl_readback_destroy(culv_gl_readback **readback)
+{
+    if (readback == NULL || *readback == NULL) return CULV_OK;
+    culv_gl_readback *mine = *readback;
+    culv_gl *gl = mine->gl;
+    culv_result result = culvi_gl_unregister(&mine->registration, "culv_gl_readback_destroy");
+    if (result != CULV_OK) return result;
+    if (!atomic_load(&gl->lost)) delete_objects(mine);
+    *readback = NULL;
+    culvi_free(mine);
+    culvi_graphics_unref(&gl->base);
+    return CULV_OK;
+}
