@@ -112,6 +112,21 @@ set_up_vulkan_driver() {
     export VK_ADD_DRIVER_FILES
 }
 
+# NVIDIA's EGL, for the same reason: libglvnd's libEGL finds drivers by files of its own.
+set_up_egl_driver() {
+    [ -z "${__EGL_VENDOR_LIBRARY_FILENAMES:-}${__EGL_VENDOR_LIBRARY_DIRS:-}" ] || return 0
+    nvidia_manifest_in /etc/glvnd/egl_vendor.d /usr/share/glvnd/egl_vendor.d >/dev/null && return 0
+    [ -n "$cuda" ] || return 0
+    library=$(dirname "$cuda")/libEGL_nvidia.so.0
+    [ -e "$library" ] || library=$(find_library libEGL_nvidia.so.0) || return 0
+    mkdir "$scratch/egl_vendor.d"
+    printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s"}}\n' \
+        "$library" >"$scratch/egl_vendor.d/10_nvidia.json"
+    # Beside Mesa's, which the twin's partner needs.
+    __EGL_VENDOR_LIBRARY_DIRS=$scratch/egl_vendor.d:/etc/glvnd/egl_vendor.d:/usr/share/glvnd/egl_vendor.d
+    export __EGL_VENDOR_LIBRARY_DIRS
+}
+
 # Tests -------------------------------------------------------------------------------------------------------------
 
 tab=$(printf '\t')
@@ -427,6 +442,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 set_up_libraries
 set_up_vulkan_driver
+set_up_egl_driver
 case $verb in
 info) "$here/bin/culvert-info" "$@" ;;
 test) run_tests "$@" ;;

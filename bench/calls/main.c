@@ -34,6 +34,8 @@ static const struct {
     {"frames", "allocations by Culvert in a loop of frames", NULL},
     {"round trip", "CUDA to Vulkan to CUDA on each queue family", measure_round_trip},
     {"binary", "CUDA to Vulkan to CUDA by binary semaphores", measure_binary},
+    {"gl register", "map and unmap 1, 8 and 64 registered buffers of OpenGL; read depth",
+     measure_gl_register},
 };
 
 enum { NUM_MEASUREMENTS = sizeof measurements / sizeof measurements[0] };

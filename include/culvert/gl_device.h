@@ -28,7 +28,8 @@ typedef struct culv_gl_desc {
      * wglGetProcAddress in the libraries that your program has loaded. */
     culv_gl_get_proc get_proc_address;
     /** Your VkDevice on the same GPU, attached to the same culv_device: shared memory and
-     * semaphores come from it. It must live as long as the attachment. NULL: Culvert makes a small
+     * semaphores come from it. Culvert keeps that attachment; the VkDevice must outlive what you
+     * make with this one. NULL: Culvert makes a small
      * VkDevice of its own when something is first shared, and frees it with the attachment. */
     struct culv_vk_device *vk;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */

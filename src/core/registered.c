@@ -3,6 +3,7 @@
 #include "core/registered.h"
 
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
 
@@ -45,15 +46,14 @@ static void note_last_use(culvi_registered *r, CUstream stream)
         (void)CULVI_CU(device, cuStreamSynchronize, (stream));
 }
 
-/* Before the next map, and at the end. False: the driver refused for now. */
-static bool drop_views(culvi_registered *r, bool last_try)
+/* Before the next map, and at the end. A refused release is tried once more. */
+static void drop_views(culvi_registered *r)
 {
-    culv_image *image = r->image;
-    if (!r->used) return true;
+    if (!r->used) return;
     if (r->last_use != NULL) (void)CULVI_RELEASE(r->device, cuEventSynchronize, (r->last_use));
-    if (!culvi_image_release_views(r->device, image, last_try)) return false;
+    if (!culvi_image_release_views(r->device, r->image, false))
+        (void)culvi_image_release_views(r->device, r->image, true);
     r->used = false;
-    return true;
 }
 
 static void hide(culvi_registered *r)
@@ -179,23 +179,46 @@ culv_result culvi_registered_make(culv_device *device, const culvi_register_plan
 }
 
 /* In the device's context, with the lock. */
+static culv_result unregister(culvi_registered *r)
+{
+    CUresult code = CULVI_RELEASE(r->device, cuGraphicsUnregisterResource, (r->resource));
+    if (culvi_release_done(r->device, "cuGraphicsUnregisterResource", code, false)) {
+        r->resource = NULL;
+        return CULV_OK;
+    }
+    return culvi_fail_cuda(r->device, label_of(r), code, "cuGraphicsUnregisterResource",
+                           CULV_REASON_DRIVER_REFUSED, "it could not be unregistered");
+}
+
+/* Under a sticky error nothing can be unmapped: then it goes as it is. */
+static culv_result unmap_to_release(culvi_registered *r)
+{
+    CUresult code =
+        CULVI_RELEASE(r->device, cuGraphicsUnmapResources, (1, &r->resource, r->stream));
+    if (code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED || culvi_cuda_gone(code))
+        return CULV_OK;
+    culv_result result = CULV_ERROR_DRIVER;
+    if (culvi_cuda_sticky(code)) {
+        culvi_attempt_begin();
+        result = unregister(r);
+        (void)culvi_attempt_end(voice_of(r), CULV_OK);
+    }
+    if (result == CULV_OK) return CULV_OK;
+    return culvi_fail_cuda(r->device, label_of(r), code, "cuGraphicsUnmapResources",
+                           CULV_REASON_DRIVER_REFUSED, "it is mapped and could not be unmapped");
+}
+
 static culv_result release(culvi_registered *r, bool forget)
 {
     culv_device *device = r->device;
-    if (r->mapped && !forget) {
-        CUresult code =
-            CULVI_RELEASE(device, cuGraphicsUnmapResources, (1, &r->resource, r->stream));
-        if (code != CUDA_SUCCESS && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code))
-            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsUnmapResources",
-                                   CULV_REASON_DRIVER_REFUSED,
-                                   "it is mapped and could not be unmapped");
+    if (r->mapped) {
+        culv_result result = forget ? CULV_OK : unmap_to_release(r);
+        if (result != CULV_OK) return result;
         if (r->image != NULL) note_last_use(r, r->stream);
+        hide(r);
+        r->mapped = false;
     }
-    if (r->mapped) hide(r);
-    r->mapped = false;
-    if (r->image != NULL && !drop_views(r, false))
-        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-                          "its surfaces and textures could not be released; try again");
+    if (r->image != NULL) drop_views(r);
     if (r->last_use != NULL) {
         CUresult code = CULVI_RELEASE(device, cuEventDestroy, (r->last_use));
         if (!culvi_release_done(device, "cuEventDestroy", code, false))
@@ -203,14 +226,9 @@ static culv_result release(culvi_registered *r, bool forget)
                                    CULV_REASON_DRIVER_REFUSED, "it could not be given up");
         r->last_use = NULL;
     }
-    if (!forget) {
-        CUresult code = CULVI_RELEASE(device, cuGraphicsUnregisterResource, (r->resource));
-        if (!culvi_release_done(device, "cuGraphicsUnregisterResource", code, false))
-            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsUnregisterResource",
-                                   CULV_REASON_DRIVER_REFUSED, "it could not be unregistered");
-    }
-    device->counts.registrations--;
-    return CULV_OK;
+    culv_result result = forget || r->resource == NULL ? CULV_OK : unregister(r);
+    if (result == CULV_OK) device->counts.registrations--;
+    return result;
 }
 
 culv_result culvi_registered_release(culvi_registered *r, bool forget)
@@ -218,15 +236,12 @@ culv_result culvi_registered_release(culvi_registered *r, bool forget)
     culv_device *device = r->device;
     culvi_scope scope;
     culvi_mutex_lock(&device->lock);
-    const CUresult entered = culvi_enter_quietly(device, &scope);
-    culv_result result = CULV_OK;
-    if (entered == CUDA_SUCCESS || device->lost)
+    const bool lost = culvi_lost(device);
+    culv_result result = lost ? CULV_OK : culvi_enter(device, &scope, label_of(r));
+    if (result == CULV_OK) {
         result = release(r, forget);
-    else
-        result = culvi_fail_cuda(device, label_of(r), entered, "cuCtxPushCurrent",
-                                 CULV_REASON_DRIVER_REFUSED,
-                                 "the device's context could not be made current");
-    if (entered == CUDA_SUCCESS) culvi_leave(device, &scope);
+        if (!lost) culvi_leave(device, &scope);
+    }
     culvi_mutex_unlock(&device->lock);
     if (result != CULV_OK) return result;
     culvi_log_object(&device->voice, "destroyed", r->image != NULL ? "image" : "buffer",
@@ -318,10 +333,7 @@ static culv_result map_all(const batch *b)
     culv_device *device = first->device;
     for (uint32_t i = 0; i < b->count; i++) {
         culvi_registered *r = b->of(b->list, i);
-        if (r->image != NULL && !drop_views(r, false))
-            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_DRIVER,
-                              CULV_REASON_DRIVER_REFUSED,
-                              "surfaces or textures of the last mapping could not be released");
+        if (r->image != NULL) drop_views(r);
     }
     CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
     if (code != CUDA_SUCCESS)

@@ -297,6 +297,7 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
     if (result != CULV_OK) goto destroy_lock;
     gl->contexts[0] = now;
     atomic_init(&gl->num_contexts, 1);
+    culvi_gl_exporter_hold(gl);
     culvi_graphics_attached(&gl->base);
     *out = gl;
     return CULV_OK;
@@ -315,7 +316,7 @@ static void free_attachment(culvi_graphics *graphics)
 {
     culv_gl *gl = culvi_gl_of(graphics);
     if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
-    culvi_gl_exporter_free(gl->exporter);
+    culvi_gl_exporter_free(gl);
     culvi_mutex_destroy(&gl->lock);
     culvi_gl_windows_close(&gl->windows);
     culvi_free(gl);

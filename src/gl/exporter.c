@@ -178,7 +178,7 @@ static culv_result make_own(culv_gl *gl, const char *label, culvi_gl_exporter *e
     return result;
 }
 
-void culvi_gl_exporter_free(culvi_gl_exporter *e)
+static void free_own(culvi_gl_exporter *e)
 {
     if (e == NULL) return;
     if (e->module != NULL) {
@@ -188,6 +188,17 @@ void culvi_gl_exporter_free(culvi_gl_exporter *e)
         culvi_module_close(e->module);
     }
     culvi_free(e);
+}
+
+void culvi_gl_exporter_hold(culv_gl *gl)
+{
+    if (gl->how.vk != NULL) culvi_graphics_ref(graphics_of(gl->how.vk));
+}
+
+void culvi_gl_exporter_free(culv_gl *gl)
+{
+    if (gl->how.vk != NULL) culvi_graphics_unref(graphics_of(gl->how.vk));
+    free_own(gl->exporter);
 }
 
 culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics **out)
@@ -205,7 +216,7 @@ culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics
         if (result == CULV_OK)
             gl->exporter = e;
         else
-            culvi_gl_exporter_free(e);
+            free_own(e);
     }
     if (result == CULV_OK) *out = graphics_of(gl->exporter->vk);
     culvi_mutex_unlock(&gl->lock);

@@ -11,8 +11,9 @@
 culv_result culvi_gl_exporter_check(const culv_device *device, const culv_gl_desc *desc);
 /* The Vulkan attachment, by its own table (graphics/graphics.h). Makes it when there is none. */
 culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics **out);
-/* NULL is a no-op. Makes no OpenGL call. */
-void culvi_gl_exporter_free(culvi_gl_exporter *exporter);
+/* Holds the caller's attachment; lets that go, and frees what was made. Makes no OpenGL call. */
+void culvi_gl_exporter_hold(culv_gl *gl);
+void culvi_gl_exporter_free(culv_gl *gl);
 
 /* A buffer or a texture. */
 typedef struct culvi_gl_shape {

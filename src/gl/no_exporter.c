@@ -24,9 +24,14 @@ culv_result culvi_gl_exporter_get(culv_gl *gl, const char *label, culvi_graphics
     return none(gl, label);
 }
 
-void culvi_gl_exporter_free(culvi_gl_exporter *exporter)
+void culvi_gl_exporter_hold(culv_gl *gl)
 {
-    (void)exporter;
+    (void)gl;
+}
+
+void culvi_gl_exporter_free(culv_gl *gl)
+{
+    (void)gl;
 }
 
 culv_result culvi_gl_exporter_plan(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *plan)

@@ -38,8 +38,8 @@ static const char *why_not(uint32_t target)
 {
     switch (target) {
     case CULVI_GL_TEXTURE_RECTANGLE:
-        return "GL_TEXTURE_RECTANGLE has no memory objects; use GL_TEXTURE_2D, whose texels "
-               "texelFetch() reads by the same coordinates";
+        return "GL_TEXTURE_RECTANGLE has no memory objects; register it (culvert/gl_register.h), "
+               "or use GL_TEXTURE_2D, whose texels texelFetch() reads by the same coordinates";
     case CULVI_GL_TEXTURE_BUFFER:
         return "GL_TEXTURE_BUFFER is a view of a buffer: make a culv_gl_buffer and call "
                "glTextureBuffer() with its name";
@@ -48,8 +48,8 @@ static const char *why_not(uint32_t target)
         return "CUDA maps no multisampled images; resolve into a GL_TEXTURE_2D by "
                "glBlitNamedFramebuffer(), and share that";
     case CULVI_GL_RENDERBUFFER:
-        return "a renderbuffer has no memory objects; draw into a GL_TEXTURE_2D, which a "
-               "framebuffer takes as well";
+        return "a renderbuffer has no memory objects; register it (culvert/gl_register.h), or draw "
+               "into a GL_TEXTURE_2D, which a framebuffer takes as well";
     default: return NULL;
     }
 }

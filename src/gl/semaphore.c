@@ -14,6 +14,7 @@ typedef struct gl_sync {
     culvi_graphics *exporter;
     uint64_t semaphore; /* the exporter's */
     uint32_t name;      /* OpenGL's; 0: on the CPU */
+    uint64_t last;      /* a timeline's value that OpenGL signaled last */
 } gl_sync;
 
 static gl_sync *sync_of(uint64_t native)
@@ -95,6 +96,7 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     gl_sync *sync = culvi_alloc(sizeof *sync);
     if (sync == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), plan->label);
     sync->exporter = vk;
+    sync->last = plan->initial_value;
     result = vk->api->make_semaphore(vk, plan, exportable, &sync->semaphore);
     if (result != CULV_OK) goto free_sync;
     if (imported) {
@@ -289,6 +291,28 @@ static culv_result check_value(const culv_gl_semaphore *s, uint64_t value, const
                       call, value);
 }
 
+/* Against OpenGL's own signals and the counter. CUDA may have promised higher values already, which
+ * it signals after a wait for this one. */
+static culv_result check_rise(const culv_gl_semaphore *s, uint64_t value)
+{
+    const gl_sync *sync = sync_of(s->pair.native);
+    uint64_t now = 0;
+    int code = sync->name == 0
+                   ? culvi_gl_timeline_value(s->pair.graphics, s->pair.native, &now)
+                   : 0; /* the driver's own, and a frame should not wait for the answer */
+    if (code != 0)
+        return culvi_gl_fail_timeline(s->pair.graphics, s->pair.cuda->label, code,
+                                      culvi_gl_words.read_call,
+                                      "the timeline's counter could not be read");
+    if (sync->last > now) now = sync->last;
+    if (value > now) return CULV_OK;
+    return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_INVALID,
+                      CULV_REASON_TIMELINE_BACKWARDS,
+                      "culv_gl_semaphore_signal(): the value %" PRIu64 " does not exceed %" PRIu64
+                      ", which was signaled before",
+                      value, now);
+}
+
 static culv_result set_value(const culv_gl_semaphore *s, uint32_t name, uint64_t value)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
@@ -342,12 +366,14 @@ culv_result culv_gl_semaphore_signal(culv_gl_semaphore *semaphore, uint64_t valu
     if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
     if (result == CULV_OK) result = check_value(semaphore, value, __func__);
     if (result == CULV_OK)
-        result =
-            timeline ? culvi_semaphore_check_rise(cuda, value) : culv_semaphore_mark_signaled(cuda);
+        result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
     if (result != CULV_OK) return result;
     result =
         name != 0 ? signal_on_gpu(semaphore, name, value, &u) : signal_on_cpu(semaphore, value);
-    if (result == CULV_OK && timeline) culv_semaphore_mark_value(cuda, value);
+    if (result == CULV_OK && timeline) {
+        sync_of(semaphore->pair.native)->last = value;
+        culv_semaphore_mark_value(cuda, value);
+    }
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_waited(cuda); /* as before */
     return result;
 }

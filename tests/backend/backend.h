@@ -22,6 +22,7 @@ typedef enum backend_lie {
 typedef struct backend {
     const char *name;
     const char *memory_word; /* what messages call its memory */
+    bool imports_anew;       /* memory_import() shares no import */
     /* The driver under test, with Culvert allowed to use the same one; the native device. */
     const raw_cuda *(*open)(void);
     void (*close)(void); /* fails the case when a native object is left */

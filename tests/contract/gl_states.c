@@ -239,8 +239,10 @@ static void contexts(void)
     raw_gl_current(&p.gl, shared);
     row("a map in a context that shares", gl_pair_map(&p, r));
     row("an unmap in a context that shares", gl_pair_unmap(&p, r));
-    CU_OK(cu->GraphicsGLRegisterBuffer(&other, buffer, NONE));
+    const GLuint second_buffer = gl_pair_buffer(&p, 4096, 2);
+    CU_OK(cu->GraphicsGLRegisterBuffer(&other, second_buffer, NONE));
     CU_OK(cu->GraphicsUnregisterResource(other));
+    p.gl.DeleteBuffers(1, &second_buffer);
     if (!cu->software) { /* what follows it is not known to survive */
         raw_gl_current(&p.gl, p.gl.context);
         CU_OK(cu->GraphicsUnregisterResource(r));

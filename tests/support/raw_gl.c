@@ -53,17 +53,18 @@ static bool load(const char *name, void *function, size_t size)
 }
 #define LOAD(name) load(#name, &egl.name, sizeof egl.name)
 
-static void open_egl(void)
+static const char *open_egl(void)
 {
-    if (egl.library != NULL) return;
+    if (egl.library != NULL) return NULL;
     void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed */
-    if (library == NULL) SKIP("no libEGL.so.1");
+    if (library == NULL) return "no libEGL.so.1";
     egl.library = library;
     if (!LOAD(GetProcAddress) || !LOAD(GetPlatformDisplay) || !LOAD(Initialize) || !LOAD(BindAPI) ||
         !LOAD(CreateContext) || !LOAD(MakeCurrent) || !LOAD(DestroyContext))
         FAIL("libEGL.so.1 lacks a function of EGL 1.5");
     LOAD(QueryDevicesEXT);
     LOAD(QueryDeviceAttribEXT);
+    return NULL;
 }
 
 /* The display of the EGL device that is this CUDA device; NULL: there is none. */
@@ -94,19 +95,20 @@ static void *make_context(const raw_gl *gl, void *share)
     return egl.CreateContext(gl->display, NULL, share, wanted); /* EGL_KHR_no_config_context */
 }
 
-void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile)
+const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile)
 {
     memset(gl, 0, sizeof *gl);
-    open_egl();
+    const char *why = open_egl();
+    if (why != NULL) return why;
     gl->software = software;
     gl->profile = profile;
     gl->display = software ? egl.GetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, NULL, NULL)
                            : device_display(ordinal);
     if (gl->display == NULL || !egl.Initialize(gl->display, NULL, NULL))
-        SKIP("EGL has no display of %s", software ? "Mesa's software driver" : "the CUDA device");
+        return "EGL has no display of the CUDA device, or of Mesa's software driver";
     egl.BindAPI(EGL_OPENGL_API);
     gl->context = make_context(gl, NULL);
-    if (gl->context == NULL) SKIP("EGL has no context of OpenGL 4.5");
+    if (gl->context == NULL) return "EGL has no context of OpenGL 4.5";
     raw_gl_current(gl, gl->context);
 #define RAW_GL_LOAD(name, NAME)                                                                    \
     {                                                                                              \
@@ -116,6 +118,13 @@ void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile)
     }
     RAW_GL_PROCS(RAW_GL_LOAD)
 #undef RAW_GL_LOAD
+    return NULL;
+}
+
+void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile)
+{
+    const char *why = raw_gl_try(gl, software, ordinal, profile);
+    if (why != NULL) SKIP("%s", why);
 }
 
 void *raw_gl_another(const raw_gl *gl, bool shares)
@@ -162,5 +171,14 @@ void raw_gl_read_buffer(const raw_gl *gl, GLuint buffer, void *data, size_t size
     if (mapped == NULL) FAIL("a buffer cannot be read: OpenGL error 0x%x", gl->GetError());
     memcpy(data, mapped, size);
     gl->UnmapNamedBuffer(other);
+    gl->DeleteBuffers(1, &other);
+}
+
+void raw_gl_write_buffer(const raw_gl *gl, GLuint buffer, const void *data, size_t size)
+{
+    GLuint other = 0;
+    gl->CreateBuffers(1, &other);
+    gl->NamedBufferStorage(other, (GLsizeiptr)size, data, 0);
+    gl->CopyNamedBufferSubData(other, buffer, 0, 0, (GLsizeiptr)size);
     gl->DeleteBuffers(1, &other);
 }

@@ -76,6 +76,8 @@ typedef struct raw_gl {
 
 /* The context of a CUDA device: of NVIDIA's with this ordinal, or Mesa's software one. */
 void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile);
+/* The same; NULL, or why there is none. */
+const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile);
 /* A second context beside the first, which shares objects with it or does not. Not made current. */
 void *raw_gl_another(const raw_gl *gl, bool shares);
 /* Makes a context current on this thread; NULL: none. */
@@ -96,5 +98,8 @@ void raw_gl_require_ok(const raw_gl *gl, const char *what, const char *file, int
 /* The bytes of a buffer, by a copy into one that is mapped: never glGetNamedBufferSubData, which
  * NVIDIA's driver answers from an old copy (measured). */
 void raw_gl_read_buffer(const raw_gl *gl, GLuint buffer, void *data, size_t size);
+
+/* Writes them by a copy from another buffer: what lies in a memory object takes nothing else. */
+void raw_gl_write_buffer(const raw_gl *gl, GLuint buffer, const void *data, size_t size);
 
 #endif

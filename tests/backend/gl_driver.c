@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenGL back-end under the back-end suite: memory objects, in memory that a VkDevice of
+ * Culvert's own exports. */
+#include "backend.h"
+#include "library.h"
+#include "lying_gl.h"
+
+#include "gl/gl_object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static lib_world world; /* the caller's own memory and timelines are Vulkan's */
+static lib_layer layer;
+static bool has_layer, closed;
+static bool borrows; /* the test's VkDevice: 300 of its own would take long */
+static raw_gl gl;
+
+static const raw_cuda *open_native(void)
+{
+    /* The layer takes its own failures for the program's, and it waits ten seconds when a counter
+     * is read while another thread waits for it (1.3.239). */
+    if (strstr(test_case_name(), "torture") != NULL ||
+        strcmp(test_case_name(), "fallback.semaphore") == 0)
+        lib_with_option("--validation=off");
+    borrows = strstr(test_case_name(), "every_order") != NULL ||
+              strstr(test_case_name(), "torture") != NULL;
+    lib_open_vulkan(&world);
+    has_layer = lib_layer_find(&layer);
+    raw_gl_open(&gl, world.cu->software, 0, RAW_GL_CORE);
+    return world.cu;
+}
+
+static void close_native(void)
+{
+    lying_gl_counts left = lying_gl_count();
+    REQUIRE_EQ(left.buffers, 0);
+    REQUIRE_EQ(left.textures, 0);
+    REQUIRE_EQ(left.memories, 0);
+    REQUIRE_EQ(left.semaphores, 0);
+    raw_gl_close(&gl);
+    raw_vk_idle(&world.vk);
+    raw_vk_close(&world.vk);
+    if (!has_layer) return;
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    layer.counts(&counts);
+    REQUIRE_EQ(counts.all_semaphores, 0);
+    REQUIRE_EQ(counts.buffers, 0);
+    REQUIRE_EQ(counts.images, 0);
+    REQUIRE_EQ(counts.memories, 0);
+    REQUIRE_EQ(counts.fds, 0);
+    REQUIRE_EQ(counts.threads, 0);
+}
+
+static void lie(backend_lie what)
+{
+    closed = what == BACKEND_CLOSED;
+    lying_gl = (lying_gl_lies){.uuid_xor = what == BACKEND_STRANGER};
+    if (closed) {
+        lying_gl.hides[0] = "GL_EXT_memory_object_fd";
+        lying_gl.hides[1] = "GL_EXT_semaphore_fd";
+    }
+    lib_lying = (lib_lies){.exports_nothing = closed, .exports_no_semaphores = closed};
+}
+
+static culv_gl_desc gl_desc(uint32_t fallback)
+{
+    culv_gl_desc d = culv_gl_desc_init();
+    d.get_proc_address = lying_gl_get_proc;
+    d.fallback = fallback;
+    return d;
+}
+
+static culv_result device_open(culv_device **out)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    culv_gl_desc d = gl_desc(0);
+    desc.driver = world.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    return culv_device_open_for_gl(&d, &desc, out);
+}
+
+/* What exports nothing has a VkDevice that exports nothing; else Culvert makes one. */
+static culv_result attach(culv_device *device, uint32_t fallback, void **out)
+{
+    culv_gl *made = NULL;
+    culv_vk_device *vk = NULL;
+    culv_gl_desc d = gl_desc(fallback);
+    culv_result result = CULV_OK;
+    if (closed || borrows) {
+        culv_vk_device_desc v = lib_vk_desc(&world);
+        v.get_instance_proc_addr = lib_lying_loader;
+        v.fallback = fallback;
+        result = culv_vk_attach(device, &v, &vk);
+        d.vk = vk;
+    }
+    if (result == CULV_OK) result = culv_gl_attach(device, &d, &made);
+    culv_vk_detach(&vk);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void detach(void **attachment)
+{
+    culv_gl *mine = *attachment;
+    *attachment = NULL;
+    culv_gl_detach(&mine);
+}
+
+static void *memory_create(uint64_t size)
+{
+    raw_vk_buffer *memory = calloc(1, sizeof *memory);
+    REQUIRE(memory != NULL);
+    raw_vk_buffer_create(&world.vk, size, RAW_VK_EXPORT, memory);
+    return memory;
+}
+
+static void memory_destroy(void *memory)
+{
+    raw_vk_buffer_destroy(&world.vk, memory);
+    free(memory);
+}
+
+static uint64_t memory_size(const void *memory)
+{
+    return ((const raw_vk_buffer *)memory)->allocation_size;
+}
+
+static void memory_write(const void *memory, const void *data, size_t size)
+{
+    raw_vk_write(&world.vk, memory, 0, data, size);
+}
+
+static void memory_read(const void *memory, void *data, size_t size)
+{
+    raw_vk_read(&world.vk, memory, 0, data, size);
+}
+
+static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out)
+{
+    const culv_gl *mine = attachment;
+    culv_memory_desc d = culv_memory_desc_init();
+    (void)shared;
+    d.handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&world.vk, memory));
+    d.size = size;
+    d.exporter = mine->base.uuid;
+    culv_result result = culv_memory_import_borrow(mine->base.device, &d, out);
+    culv_handle_close(&d.handle);
+    return result;
+}
+
+/* The caller's own, or one of Culvert's. */
+typedef struct timeline {
+    VkSemaphore semaphore;
+    culv_gl_semaphore *made;
+} timeline;
+
+static timeline made_timeline; /* of semaphore_timeline(): one at a time */
+
+static void *timeline_create(uint64_t value)
+{
+    timeline *t = calloc(1, sizeof *t);
+    REQUIRE(t != NULL);
+    t->semaphore = raw_vk_timeline(&world.vk, value, true);
+    return t;
+}
+
+static void timeline_destroy(void *t)
+{
+    raw_vk_timeline_destroy(&world.vk, ((timeline *)t)->semaphore);
+    free(t);
+}
+
+static uint64_t timeline_value(void *timeline_)
+{
+    const timeline *t = timeline_;
+    uint64_t value = 0;
+    if (t->made == NULL) return raw_vk_timeline_value(&world.vk, t->semaphore);
+    REQUIRE_EQ(culvi_gl_timeline_value(t->made->pair.graphics, t->made->pair.native, &value), 0);
+    return value;
+}
+
+static culv_result timeline_import(void *attachment, void *t, culv_semaphore **out)
+{
+    const culv_gl *mine = attachment;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.handle = culv_handle_opaque_fd(raw_vk_semaphore_fd(&world.vk, ((timeline *)t)->semaphore));
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.value = timeline_value(t);
+    culv_result result = culv_semaphore_import_borrow(mine->base.device, &d, out);
+    culv_handle_close(&d.handle);
+    return result;
+}
+
+static void timeline_signal(void *timeline_, uint64_t value)
+{
+    const timeline *t = timeline_;
+    if (t->made != NULL)
+        LIB_OK(culv_gl_semaphore_signal(t->made, value, NULL));
+    else
+        raw_vk_timeline_signal(&world.vk, t->semaphore, value);
+}
+
+static bool timeline_wait(void *timeline_, uint64_t value, unsigned timeout_ms)
+{
+    const timeline *t = timeline_;
+    if (t->made == NULL) return raw_vk_timeline_wait(&world.vk, t->semaphore, value, timeout_ms);
+    int code = culvi_gl_timeline_wait(t->made->pair.graphics, t->made->pair.native, value,
+                                      timeout_ms * UINT64_C(1000000));
+    REQUIRE(code >= 0);
+    if (code == 0) LIB_OK(culv_gl_semaphore_wait(t->made, value, NULL));
+    return code == 0;
+}
+
+static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
+{
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    culv_gl_buffer *made = NULL;
+    d.size = size;
+    d.fallback = fallback;
+    culv_result result = culv_gl_buffer_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
+{
+    culv_gl_buffer *mine = *buffer;
+    *buffer = NULL;
+    LIB_OK(has_last_use ? culv_gl_buffer_destroy_after(&mine, last_use)
+                        : culv_gl_buffer_destroy(&mine));
+    REQUIRE(mine == NULL);
+}
+
+static culv_buffer *buffer_cuda(const void *buffer)
+{
+    return culv_gl_buffer_cuda(buffer);
+}
+
+static void buffer_write(void *buffer, const void *data, size_t size)
+{
+    raw_gl_write_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
+    LIB_OK(culv_gl_buffer_download(buffer));
+    gl.Finish();
+}
+
+static void buffer_read(void *buffer, void *data, size_t size)
+{
+    LIB_OK(culv_gl_buffer_upload(buffer));
+    raw_gl_read_buffer(&gl, culv_gl_buffer_name(buffer), data, size);
+}
+
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    culv_gl_image *made = NULL;
+    d.internal_format = GL_R32UI;
+    d.width = width;
+    d.height = height;
+    d.fallback = fallback;
+    culv_result result = culv_gl_image_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void image_destroy(void **image, bool has_last_use, CUstream last_use)
+{
+    culv_gl_image *mine = *image;
+    *image = NULL;
+    LIB_OK(has_last_use ? culv_gl_image_destroy_after(&mine, last_use)
+                        : culv_gl_image_destroy(&mine));
+    REQUIRE(mine == NULL);
+}
+
+static culv_image *image_cuda(const void *image)
+{
+    return culv_gl_image_cuda(image);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
+    culv_gl_semaphore *made = NULL;
+    d.initial_value = value;
+    d.fallback = fallback;
+    culv_result result = culv_gl_semaphore_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
+{
+    culv_gl_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    LIB_OK(has_last_use ? culv_gl_semaphore_destroy_after(&mine, last_use)
+                        : culv_gl_semaphore_destroy(&mine));
+    REQUIRE(mine == NULL);
+}
+
+static culv_semaphore *semaphore_cuda(const void *semaphore)
+{
+    return culv_gl_semaphore_cuda(semaphore);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    made_timeline.made = (culv_gl_semaphore *)(uintptr_t)semaphore;
+    return &made_timeline;
+}
+
+/* Vulkan's calls of Culvert's own VkDevice fail in tests/gl. */
+static uint64_t fail_at(uint64_t n)
+{
+    return lying_gl_fail_at(n);
+}
+
+const test_case backend_own_cases[] = {{.name = NULL}}; /* tests/gl has them */
+
+const backend backend_under_test = {
+    .name = "gl",
+    .memory_word = "GL memory object",
+    .imports_anew = true,
+    .open = open_native,
+    .close = close_native,
+    .lie = lie,
+    .device_open = device_open,
+    .attach = attach,
+    .detach = detach,
+    .memory_create = memory_create,
+    .memory_destroy = memory_destroy,
+    .memory_size = memory_size,
+    .memory_write = memory_write,
+    .memory_read = memory_read,
+    .memory_import = memory_import,
+    .timeline_create = timeline_create,
+    .timeline_destroy = timeline_destroy,
+    .timeline_import = timeline_import,
+    .timeline_signal = timeline_signal,
+    .timeline_wait = timeline_wait,
+    .timeline_value = timeline_value,
+    .buffer_create = buffer_create,
+    .buffer_destroy = buffer_destroy,
+    .buffer_cuda = buffer_cuda,
+    .buffer_write = buffer_write,
+    .buffer_read = buffer_read,
+    .image_create = image_create,
+    .image_destroy = image_destroy,
+    .image_cuda = image_cuda,
+    .semaphore_create = semaphore_create,
+    .semaphore_destroy = semaphore_destroy,
+    .semaphore_cuda = semaphore_cuda,
+    .semaphore_timeline = semaphore_timeline,
+    .fail_at = fail_at,
+};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Contexts: none, another one, one that shares objects, one that is gone. */
+#include "gl_stage.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static culv_gl_buffer *make_buffer(culv_gl *gl, culv_result expected)
+{
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    culv_gl_buffer *buffer = NULL;
+    d.size = 4096;
+    if (expected != CULV_OK)
+        LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(gl, &d, &buffer), expected,
+                    CULV_REASON_CONTEXT);
+    else
+        LIB_OK(culv_gl_buffer_create(gl, &d, &buffer));
+    return buffer;
+}
+
+static void no_context(void)
+{
+    gl_stage s;
+    culv_device *device = NULL;
+    culv_gl *gl = NULL;
+    culv_gl_report report = culv_gl_report_init();
+    gl_stage_open(&s, 0);
+    culv_gl_desc d = gl_stage_desc(0);
+    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    raw_gl_current(&s.gl, NULL);
+    uint64_t calls = lying_gl_calls();
+    REQUIRE(!culv_gl_is_current(s.attachment) && !culv_gl_is_current(NULL));
+    LIB_REFUSES(culv_device, device, culv_device_open_for_gl(&d, NULL, &device), CULV_ERROR_INVALID,
+                CULV_REASON_CONTEXT);
+    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl), CULV_ERROR_INVALID,
+                CULV_REASON_CONTEXT);
+    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    LIB_SAYS("no OpenGL context is current");
+    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    REQUIRE(buffer != NULL);
+    LIB_OK(culv_gl_check(&d, s.device, &report));
+    REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
+    REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
+    raw_gl_current(&s.gl, s.gl.context);
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    gl_stage_close(&s);
+}
+
+static void other_context(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    void *other = raw_gl_another(&s.gl, false);
+    raw_gl_current(&s.gl, other);
+    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    LIB_SAYS("culv_gl_add_context");
+    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_SAYS("shares no objects");
+    /* A buffer of the marker's name, in the other context, is not the marker. */
+    GLuint names[16];
+    GL_OK(&s.gl, s.gl.CreateBuffers(16, names));
+    for (int i = 0; i < 16; i++)
+        GL_OK(&s.gl, s.gl.NamedBufferStorage(names[i], 16, NULL, 0));
+    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    raw_gl_current(&s.gl, s.gl.context);
+    raw_gl_destroy(&s.gl, other);
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    gl_stage_close(&s);
+}
+
+typedef struct visitor {
+    gl_stage *s;
+    void *context;
+    culv_gl_buffer *made, *taken;
+} visitor;
+
+/* The second thread of a program, with CUDA's work and a context that shares objects. */
+static void *visit(void *argument)
+{
+    visitor *v = argument;
+    uint32_t words[256];
+    raw_gl_current(&v->s->gl, v->context);
+    make_buffer(v->s->attachment, CULV_ERROR_INVALID);
+    LIB_OK(culv_gl_add_context(v->s->attachment));
+    LIB_OK(culv_gl_add_context(v->s->attachment));
+    REQUIRE(culv_gl_is_current(v->s->attachment));
+    v->made = make_buffer(v->s->attachment, CULV_OK);
+    gl_stage_pattern(words, 256, 9);
+    gl_stage_upload(v->s, culv_gl_buffer_pointer(v->made), words, sizeof words);
+    v->s->gl.Finish();
+    LIB_OK(culv_gl_buffer_destroy(&v->taken));
+    raw_gl_current(&v->s->gl, NULL);
+    return NULL;
+}
+
+static void shared_context(void)
+{
+    gl_stage s;
+    pthread_t thread;
+    uint32_t words[256] = {0};
+    gl_stage_open(&s, 0);
+    visitor v = {&s, raw_gl_another(&s.gl, true), NULL, make_buffer(s.attachment, CULV_OK)};
+    REQUIRE(pthread_create(&thread, NULL, visit, &v) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    REQUIRE(v.taken == NULL);
+    raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(v.made), words, sizeof words);
+    REQUIRE_PATTERN(words, 256, 9);
+    LIB_OK(culv_gl_buffer_destroy(&v.made));
+    raw_gl_destroy(&s.gl, v.context);
+    gl_stage_close(&s);
+}
+
+/* The program destroyed its context, with Culvert's objects in it. */
+static void gone_context(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    culv_gl_semaphore *semaphore = NULL;
+    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
+    raw_gl_current(&s.gl, NULL);
+    raw_gl_destroy(&s.gl, s.gl.context);
+    /* Whether the next one gets the same handle or not. */
+    s.gl.context = NULL;
+    s.gl.context = raw_gl_another(&s.gl, false);
+    raw_gl_current(&s.gl, s.gl.context);
+    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    REQUIRE(buffer != NULL);
+    lying_gl_counts counts = lying_gl_count();
+    uint64_t calls = lying_gl_calls();
+    culv_gl_lose_contexts(s.attachment);
+    culv_gl_lose_contexts(NULL);
+    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    LIB_SAYS("culv_gl_lose_contexts");
+    raw_gl_current(&s.gl, NULL); /* no context is needed any more */
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_gl_semaphore_destroy(&semaphore));
+    REQUIRE(buffer == NULL && semaphore == NULL);
+    culv_gl_detach(&s.attachment);
+    REQUIRE_EQ(lying_gl_calls(), calls);
+    s.before = counts; /* what went with the context */
+    raw_gl_current(&s.gl, s.gl.context);
+    gl_stage_close(&s);
+}
+
+/* An error that the program left is told, and is none of Culvert's. */
+static void left_error(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    s.gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
+    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    REQUIRE(s.gl.GetError() == 0);
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    gl_stage_close(&s);
+}
+
+static const char *missing;
+
+static void *without(const char *name)
+{
+    return missing != NULL && strcmp(name, missing) == 0 ? NULL : lying_gl_get_proc(name);
+}
+
+static void attach_refused(void)
+{
+    gl_stage s;
+    culv_gl *gl = NULL;
+    gl_stage_open(&s, 0);
+    culv_gl_desc d = gl_stage_desc(0);
+    d.get_proc_address = without;
+    static const char *const names[] = {"glGetError", "glFinish", "glCreateBuffers"};
+    for (int i = 0; i < 3; i++) {
+        missing = names[i];
+        LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl),
+                    i == 0 ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+                    i == 0 ? CULV_REASON_VALUE : CULV_REASON_EXTENSION_MISSING);
+    }
+    missing = NULL;
+    d.fallback = 8;
+    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_gl, gl, culv_gl_attach(NULL, &d, &gl), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    gl_stage_close(&s);
+}
+
+/* Culvert finds the functions by itself. */
+static void own_loader(void)
+{
+    gl_stage s;
+    culv_gl *gl = NULL;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_attach(s.device, NULL, &gl));
+    culv_gl_buffer *buffer = make_buffer(gl, CULV_OK);
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    culv_gl_detach(&gl);
+    REQUIRE(gl == NULL);
+    culv_gl_detach(&gl);
+    gl_stage_close(&s);
+}
+
+const test_case gl_context_cases[] = {
+    {.name = "gl.context.none", .run = no_context, .smoke = true},
+    {.name = "gl.context.other", .run = other_context},
+    {.name = "gl.context.shared", .run = shared_context},
+    {.name = "gl.context.gone", .run = gone_context},
+    {.name = "gl.context.left_error", .run = left_error},
+    {.name = "gl.context.attach_refused", .run = attach_refused},
+    {.name = "gl.context.own_loader", .run = own_loader},
+    {.name = NULL},
+};

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory objects: buffers of Culvert's, offsets, CUDA's own memory, vectors, textures of every kind
+ * and a dozen formats, with the data read back on the other side. */
+#include "gl_stage.h"
+#include "raw_cuda_image.h"
+#include "raw_gl_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 12347, BYTES = 4 * WORDS };
+static uint32_t words[WORDS];
+
+static culv_gl_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_t fallback)
+{
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    culv_gl_buffer *buffer = NULL;
+    d.size = size;
+    d.fallback = fallback;
+    d.label = "buffer";
+    LIB_OK(culv_gl_buffer_create(s->attachment, &d, &buffer));
+    REQUIRE(s->gl.GetError() == 0 && culv_gl_buffer_name(buffer) != 0);
+    return buffer;
+}
+
+static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t seed)
+{
+    gl_stage_pattern(words, WORDS, seed);
+    gl_stage_upload(s, pointer, words, BYTES);
+    memset(words, 0, sizeof words);
+    raw_gl_read_buffer(&s->gl, name, words, BYTES);
+    REQUIRE_PATTERN(words, WORDS, seed);
+    gl_stage_pattern(words, WORDS, ~seed);
+    raw_gl_write_buffer(&s->gl, name, words, BYTES);
+    s->gl.Finish();
+    memset(words, 0, sizeof words);
+    gl_stage_download(s, words, pointer, BYTES);
+    REQUIRE_PATTERN(words, WORDS, ~seed);
+}
+
+static void buffers(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    culv_gl_buffer *buffer = make_buffer(&s, BYTES, 0);
+    REQUIRE_EQ(culv_buffer_size(culv_gl_buffer_cuda(buffer)), BYTES);
+    for (uint32_t seed = 0; seed < 4; seed++)
+        both_ways(&s, culv_gl_buffer_name(buffer), culv_gl_buffer_pointer(buffer), seed);
+    LIB_OK(culv_gl_buffer_upload(buffer)); /* nothing to copy */
+    LIB_OK(culv_gl_buffer_download(buffer));
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    REQUIRE(buffer == NULL);
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    gl_stage_close(&s);
+}
+
+static void buffers_refused(void)
+{
+    gl_stage s;
+    culv_gl_buffer *buffer = NULL;
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    gl_stage_open(&s, 0);
+    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, NULL, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 3;
+    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    gl_stage_close(&s);
+}
+
+/* The driver that ignores offsets is found out by data, and asked once. */
+static void offsets(void)
+{
+    gl_stage s;
+    culv_bool honoured = 7;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    printf("offsets are %s\n", honoured ? "honoured" : "ignored");
+    REQUIRE_EQ(honoured, !s.cu->software);
+    uint64_t calls = lying_gl_fail_at(0);
+    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    REQUIRE_EQ(lying_gl_fail_at(0), calls);
+    gl_stage_close(&s);
+}
+
+/* Any driver that loses them is noticed, NVIDIA's too. */
+static void offsets_lost(void)
+{
+    gl_stage s;
+    culv_bool honoured = 7;
+    lying_gl.loses_offsets = true;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    REQUIRE_EQ(honoured, 0);
+    gl_stage_close(&s);
+}
+
+static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
+    d.size = size;
+    d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vmm_allocation_create(s->device, &d, &allocation));
+    return allocation;
+}
+
+/* CUDA's memory in OpenGL, at an offset where the driver honours that. */
+static void cuda_memory(void)
+{
+    gl_stage s;
+    culv_gl_memory *memory = NULL;
+    culv_vmm_range *range = NULL;
+    culv_bool honoured = 0;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    culv_vmm_allocation *allocation = allocate(&s, UINT64_C(2) << 20);
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    r.size = UINT64_C(2) << 20;
+    LIB_OK(culv_vmm_range_create(s.device, &r, &range));
+    LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
+    LIB_OK(culv_gl_memory_from_vmm(s.attachment, allocation, "chunk", &memory));
+    GLuint name[2];
+    GL_OK(&s.gl, s.gl.CreateBuffers(2, name));
+    LIB_OK(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES));
+    both_ways(&s, name[0], culv_vmm_range_pointer(range), 5);
+    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE); /* it has storage */
+    LIB_ERROR(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_SIZE);
+    if (honoured) {
+        LIB_OK(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES));
+        both_ways(&s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
+    } else {
+        LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES), CULV_ERROR_UNSUPPORTED,
+                  CULV_REASON_RANGE);
+        LIB_SAYS("ignores offsets");
+    }
+    s.gl.DeleteBuffers(2, name);
+    LIB_OK(culv_gl_memory_destroy(&memory));
+    LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20));
+    culv_vmm_range_destroy(&range);
+    culv_vmm_allocation_destroy(&allocation);
+    gl_stage_close(&s);
+}
+
+static void memory_refused(void)
+{
+    gl_stage s;
+    culv_gl_memory *memory = NULL;
+    culv_gl_memory_desc d = culv_gl_memory_desc_init();
+    culv_handle handle;
+    gl_stage_open(&s, 0);
+    culv_vmm_allocation *allocation = allocate(&s, UINT64_C(2) << 20);
+    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
+    lib_fd watched = lib_fd_watch(handle.value.fd);
+    d.handle = handle;
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    d.size = UINT64_C(2) << 20;
+    d.exporter = (culv_uuid){{1, 2, 3}};
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    d.exporter = lib_caps(s.device).uuid;
+    d.handle.type = CULV_HANDLE_DMA_BUF_FD;
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    d.handle.type = CULV_HANDLE_OPAQUE_FD;
+    lib_fd_require_untouched(&watched);
+    LIB_OK(culv_gl_memory_import(s.attachment, &d, &memory));
+    lib_fd_require_untouched(&watched);
+    REQUIRE(culv_gl_memory_name(memory) != 0);
+    LIB_OK(culv_gl_memory_destroy(&memory));
+    lib_fd_done(&watched, true);
+    culv_vmm_allocation_destroy(&allocation);
+    gl_stage_close(&s);
+}
+
+static void vectors(void)
+{
+    enum { STEP = 2 << 20 };
+    gl_stage s;
+    culv_vector_desc d = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    culv_gl_vector *view = NULL;
+    culv_gl_vector_buffer parts[8];
+    size_t count = 0;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_vector_create(s.device, &d, &vector));
+    LIB_REFUSES(culv_gl_vector, view, culv_gl_vector_create(s.attachment, vector, NULL, &view),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    culv_vector_destroy(&vector);
+    d.size = STEP;
+    d.max_chunk = STEP;
+    d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vector_create(s.device, &d, &vector));
+    LIB_OK(culv_gl_vector_create(s.attachment, vector, "view", &view));
+    for (size_t chunks = 1; chunks <= 4; chunks++) {
+        if (chunks > 1) LIB_OK(culv_vector_grow(vector, (uint64_t)chunks * STEP));
+        LIB_OK(culv_gl_vector_update(view));
+        LIB_OK(culv_gl_vector_get_buffers(view, parts, 8, &count));
+        REQUIRE_EQ(count, chunks);
+        for (size_t i = 0; i < count; i++) {
+            REQUIRE_EQ(parts[i].offset, i * STEP);
+            REQUIRE_EQ(parts[i].size, STEP);
+            both_ways(&s, parts[i].buffer, culv_vector_pointer(vector) + parts[i].offset,
+                      (uint32_t)(16 * chunks + i));
+        }
+    }
+    LIB_OK(culv_vector_shrink(vector, STEP, s.stream));
+    LIB_OK(culv_gl_vector_update(view));
+    LIB_OK(culv_gl_vector_get_buffers(view, NULL, 0, &count));
+    REQUIRE_EQ(count, 1);
+    culv_vector_destroy(&vector);
+    LIB_OK(culv_gl_vector_destroy(&view));
+    gl_stage_close(&s);
+}
+
+/* Textures ------------------------------------------------------------------------------------- */
+
+static const raw_gl_kind kinds[] = {
+    {"GL_TEXTURE_2D", GL_TEXTURE_2D, 37, 22, 1, 4, false},
+    {"GL_TEXTURE_3D", GL_TEXTURE_3D, 19, 14, 9, 3, false},
+    {"GL_TEXTURE_2D_ARRAY", GL_TEXTURE_2D_ARRAY, 21, 10, 5, 2, true},
+    {"GL_TEXTURE_CUBE_MAP", GL_TEXTURE_CUBE_MAP, 20, 20, 6, 3, true},
+    {"GL_TEXTURE_CUBE_MAP_ARRAY", GL_TEXTURE_CUBE_MAP_ARRAY, 12, 12, 12, 2, true},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+static const char *const format_names[] = {
+    "GL_R8",    "GL_RGBA8",   "GL_RG16",  "GL_RGBA16", "GL_R16F",   "GL_RGBA16F", "GL_R32F",
+    "GL_RG32F", "GL_RGBA32F", "GL_R32UI", "GL_RGBA8I", "GL_RG16UI", "GL_RGBA32I"};
+enum { FORMATS = sizeof format_names / sizeof format_names[0] };
+
+static uint8_t texels[65536], found[65536];
+
+/* One level, each way. */
+static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_gl_image *image, uint32_t level,
+                       uint32_t seed)
+{
+    CUarray array = NULL;
+    CUcontext before;
+    int width, height, depth;
+    raw_gl_level_size(raw->kind, (int)level, &width, &height, &depth);
+    const size_t size = raw_gl_level_bytes(raw, (int)level);
+    const size_t row = (size_t)width * raw->format->bytes;
+    culv_image *cuda = culv_gl_image_cuda(image);
+    REQUIRE(size <= sizeof texels);
+    LIB_OK(culv_image_get_array(cuda, level, &array));
+    raw_gl_fill(raw->format, texels, size, seed);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, (size_t)height, (size_t)depth));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    LIB_OK(culv_image_upload(cuda, s->stream));
+    gl_stage_finish(s);
+    LIB_OK(culv_gl_image_upload(image));
+    memset(found, 0, size);
+    raw_gl_image_read(&s->gl, raw, (int)level, found);
+    if (memcmp(texels, found, size) != 0)
+        FAIL("%s of %s, level %u: OpenGL reads other texels", raw->kind->name, raw->format->name,
+             (unsigned)level);
+    raw_gl_fill(raw->format, texels, size, seed + 1);
+    raw_gl_image_write(&s->gl, raw, (int)level, texels);
+    LIB_OK(culv_gl_image_download(image));
+    s->gl.Finish();
+    LIB_OK(culv_image_download(cuda, s->stream));
+    gl_stage_finish(s);
+    memset(found, 0, size);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(raw_cuda_read_box(s->cu, array, found, row, (size_t)height, (size_t)depth));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    if (memcmp(texels, found, size) != 0)
+        FAIL("%s of %s, level %u: CUDA reads other texels", raw->kind->name, raw->format->name,
+             (unsigned)level);
+    REQUIRE(s->gl.GetError() == 0);
+}
+
+static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format *format,
+                       uint32_t fallback)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    culv_gl_image *image = NULL;
+    d.target = kind->target;
+    d.internal_format = format->internal;
+    d.width = (uint32_t)kind->width;
+    d.height = (uint32_t)kind->height;
+    d.depth = kind->layered ? 0 : (uint32_t)kind->depth;
+    d.array_layers = kind->layered ? (uint32_t)kind->depth : 0;
+    d.mip_levels = (uint32_t)kind->levels;
+    d.label = kind->name;
+    d.fallback = fallback;
+    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    REQUIRE_EQ(culv_gl_image_target(image), kind->target);
+    REQUIRE_EQ(culv_image_sharing(culv_gl_image_cuda(image)),
+               fallback != 0 ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
+    const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
+    for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
+        level_turn(s, &raw, image, level, 3 * level + format->internal);
+    LIB_OK(culv_gl_image_destroy(&image));
+}
+
+static void images(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    for (int k = 0; k < KINDS; k++)
+        for (int f = 0; f < FORMATS; f++)
+            image_turn(&s, &kinds[k], raw_gl_format_named(format_names[f]), 0);
+    printf("%d kinds in %d formats, each level both ways\n", (int)KINDS, (int)FORMATS);
+    gl_stage_close(&s);
+}
+
+/* A context without memory objects, and one of nobody's GPU: the picture is right all the same. */
+static void images_staged(void)
+{
+    gl_stage s;
+    lying_gl.hides[0] = "GL_EXT_memory_object_fd";
+    gl_stage_open(&s, CULV_FALLBACK_HOST);
+    for (int k = 0; k < KINDS; k++)
+        for (int f = 0; f < FORMATS; f++)
+            image_turn(&s, &kinds[k], raw_gl_format_named(format_names[f]), CULV_FALLBACK_HOST);
+    gl_stage_close(&s);
+    lying_gl.uuid_xor = true;
+    gl_stage_open(&s, CULV_FALLBACK_HOST);
+    image_turn(&s, &kinds[0], raw_gl_format_named("GL_RGBA8"), CULV_FALLBACK_HOST);
+    gl_stage_close(&s);
+}
+
+static void images_refused(void)
+{
+    static const struct row {
+        GLenum target, format;
+        uint32_t width, height, depth, layers, levels;
+        culv_result result;
+        culv_reason reason;
+        const char *says;
+    } rows[] = {
+        {GL_TEXTURE_RECTANGLE, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+         "use GL_TEXTURE_2D"},
+        {GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED,
+         CULV_REASON_USAGE, "glBlitNamedFramebuffer"},
+        {GL_RENDERBUFFER, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+         "GL_TEXTURE_2D"},
+        {GL_TEXTURE_BUFFER, GL_RGBA8, 8, 1, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+         "glTextureBuffer"},
+        {GL_ARRAY_BUFFER, GL_RGBA8, 8, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+         "no target"},
+        {GL_TEXTURE_2D, GL_RGBA, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+         "sized formats"},
+        {GL_TEXTURE_2D, 0, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+         "sized formats"},
+        {GL_TEXTURE_2D, GL_RGB8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT, "3"},
+        {GL_TEXTURE_2D, GL_RGBA8, 0, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "width"},
+        {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 2, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "depth"},
+        {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 0, 2, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "no layers"},
+        {GL_TEXTURE_CUBE_MAP, GL_RGBA8, 8, 9, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "square"},
+        {GL_TEXTURE_1D, GL_RGBA8, 8, 2, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "1D texture"},
+    };
+    gl_stage s;
+    culv_gl_image *image = NULL;
+    gl_stage_open(&s, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+        d.target = rows[i].target;
+        d.internal_format = rows[i].format;
+        d.width = rows[i].width;
+        d.height = rows[i].height;
+        d.depth = rows[i].depth;
+        d.array_layers = rows[i].layers;
+        d.mip_levels = rows[i].levels;
+        LIB_REFUSES(culv_gl_image, image, culv_gl_image_create(s.attachment, &d, &image),
+                    rows[i].result, rows[i].reason);
+        LIB_SAYS(rows[i].says);
+    }
+    gl_stage_close(&s);
+}
+
+static void endure(void)
+{
+    gl_stage s;
+    const int turns = atoi(test_option("turns", "300"));
+    lib_level before = {0};
+    gl_stage_open(&s, 0);
+    for (int i = 0; i < turns; i++) {
+        if (i == turns / 10) before = lib_level_now();
+        culv_gl_buffer *buffer = make_buffer(&s, BYTES, 0);
+        if (i % 16 == 0) image_turn(&s, &kinds[0], raw_gl_format_named("GL_RGBA8"), 0);
+        LIB_OK(culv_gl_buffer_destroy(&buffer));
+    }
+    lib_level after = lib_level_now();
+    REQUIRE_EQ(after.fds, before.fds);
+    if (s.cu->software) REQUIRE_EQ(after.maps, before.maps);
+    printf("%d turns: %zu fds, %zu maps, %ld KiB more\n", turns, after.fds, after.maps,
+           after.rss - before.rss);
+    gl_stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "gl.buffers", .run = buffers, .smoke = true},
+    {.name = "gl.buffers.refused", .run = buffers_refused},
+    {.name = "gl.offsets", .run = offsets},
+    {.name = "gl.offsets.lost", .run = offsets_lost},
+    {.name = "gl.cuda_memory", .run = cuda_memory},
+    {.name = "gl.memory.refused", .run = memory_refused},
+    {.name = "gl.vectors", .run = vectors},
+    {.name = "gl.images", .run = images, .smoke = true},
+    {.name = "gl.images.staged", .run = images_staged},
+    {.name = "gl.images.refused", .run = images_refused},
+    {.name = "gl.endurance", .run = endure, .own = true, .time_limit = 600},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

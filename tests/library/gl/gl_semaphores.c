@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Semaphores: the two sides in turn, with the data that each hands over; and refusals. */
+#include "gl_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS = 4096, BYTES = 4 * WORDS, FRAMES = 100 };
+static uint32_t words[WORDS];
+
+static culv_gl_buffer *make_buffer(const gl_stage *s)
+{
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    culv_gl_buffer *buffer = NULL;
+    d.size = BYTES;
+    LIB_OK(culv_gl_buffer_create(s->attachment, &d, &buffer));
+    return buffer;
+}
+
+/* CUDA writes `a`, signals; OpenGL waits, copies it to `b`, signals; CUDA waits, reads `b`. One
+ * semaphore a direction. */
+static void turns(culv_semaphore_type type)
+{
+    gl_stage s;
+    CUcontext before;
+    culv_gl_semaphore *to_gl = NULL, *to_cuda = NULL;
+    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
+    gl_stage_open(&s, 0);
+    d.type = type;
+    culv_result result = culv_gl_semaphore_create(s.attachment, &d, &to_gl);
+    if (type == CULV_SEMAPHORE_BINARY && result == CULV_ERROR_UNSUPPORTED) {
+        LIB_SAYS("use a timeline");
+        REQUIRE(s.cu->software && to_gl == NULL);
+        gl_stage_close(&s);
+        SKIP("no GL_EXT_semaphore here");
+    }
+    LIB_OK(result);
+    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_cuda));
+    printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_cpu(to_gl) ? "CPU" : "GPU");
+    REQUIRE_EQ(culv_gl_semaphore_waits_on_cpu(to_gl), s.cu->software);
+    REQUIRE_EQ(culv_gl_semaphore_name(to_gl) == 0, s.cu->software);
+    culv_gl_buffer *a = make_buffer(&s), *b = make_buffer(&s);
+    const uint32_t names[2] = {culv_gl_buffer_name(a), culv_gl_buffer_name(b)};
+    culv_gl_uses uses = culv_gl_uses_init();
+    uses.num_buffers = 2;
+    uses.buffers = names;
+    const bool timeline = type == CULV_SEMAPHORE_TIMELINE;
+    for (uint32_t frame = 1; frame <= FRAMES; frame++) {
+        const uint64_t value = timeline ? frame : 0;
+        CU_OK(s.cu->CtxPushCurrent(s.context));
+        gl_stage_pattern(words, WORDS, frame);
+        CU_OK(s.cu->MemcpyHtoDAsync(culv_gl_buffer_pointer(a), words, BYTES, s.stream));
+        LIB_OK(culv_semaphore_signal(culv_gl_semaphore_cuda(to_gl), s.stream, value));
+        LIB_OK(culv_gl_semaphore_wait(to_gl, value, &uses));
+        GL_OK(&s.gl, s.gl.CopyNamedBufferSubData(names[0], names[1], 0, 0, BYTES));
+        LIB_OK(culv_gl_semaphore_signal(to_cuda, value, &uses));
+        LIB_OK(culv_semaphore_wait(culv_gl_semaphore_cuda(to_cuda), s.stream, value));
+        CU_OK(s.cu->StreamSynchronize(s.stream)); /* before `words` is used again */
+        memset(words, 0, sizeof words);
+        CU_OK(s.cu->MemcpyDtoHAsync(words, culv_gl_buffer_pointer(b), BYTES, s.stream));
+        CU_OK(s.cu->StreamSynchronize(s.stream));
+        CU_OK(s.cu->CtxPopCurrent(&before));
+        REQUIRE_PATTERN(words, WORDS, frame);
+    }
+    LIB_OK(culv_gl_buffer_destroy(&a));
+    LIB_OK(culv_gl_buffer_destroy(&b));
+    s.gl.Finish();
+    LIB_OK(culv_gl_semaphore_destroy(&to_gl));
+    LIB_OK(culv_gl_semaphore_destroy_after(&to_cuda, s.stream));
+    gl_stage_close(&s);
+}
+
+static void timelines(void)
+{
+    turns(CULV_SEMAPHORE_TIMELINE);
+}
+
+static void binaries(void)
+{
+    turns(CULV_SEMAPHORE_BINARY);
+}
+
+static void refused(void)
+{
+    gl_stage s;
+    culv_gl_semaphore *semaphore = NULL;
+    culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
+    culv_gl_uses uses = culv_gl_uses_init();
+    gl_stage_open(&s, 0);
+    d.initial_value = 5;
+    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &semaphore));
+    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
+    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_semaphore_signal(culv_gl_semaphore_cuda(semaphore), s.stream, 6),
+              CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    uses.num_buffers = 1;
+    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, &uses), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    uint32_t many[65] = {0};
+    uses = culv_gl_uses_init();
+    uses.num_textures = 65;
+    uses.textures = many;
+    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, &uses), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_semaphore_wait(NULL, 6, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_gl_semaphore_wait(semaphore, 6, NULL));
+    culv_semaphore *half = culv_gl_semaphore_cuda(semaphore);
+    culv_semaphore_destroy(&half); /* refused: both halves go together */
+    REQUIRE(half != NULL);
+    LIB_SAYS("culv_gl_semaphore_destroy");
+    raw_gl_current(&s.gl, NULL);
+    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_gl_semaphore_destroy(&semaphore), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    raw_gl_current(&s.gl, s.gl.context);
+    s.gl.Finish();
+    LIB_OK(culv_gl_semaphore_destroy(&semaphore));
+    gl_stage_close(&s);
+}
+
+const test_case gl_semaphore_cases[] = {
+    {.name = "gl.semaphores.timelines", .run = timelines, .smoke = true},
+    {.name = "gl.semaphores.binaries", .run = binaries},
+    {.name = "gl.semaphores.refused", .run = refused},
+    {.name = NULL},
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What the OpenGL suites share: a context, a device, the attachment, a stream. */
+#ifndef CULVERT_TESTS_LIBRARY_GL_STAGE_H_
+#define CULVERT_TESTS_LIBRARY_GL_STAGE_H_
+
+#include "library.h"
+#include "lying_gl.h"
+
+#include <culvert/gl.h>
+
+typedef struct gl_stage {
+    const raw_cuda *cu;
+    raw_gl gl;
+    culv_device *device;
+    culv_gl *attachment;
+    CUcontext context;
+    CUstream stream;
+    lying_gl_counts before;
+} gl_stage;
+
+/* The context, current on this thread, and nothing of Culvert's. The loader lies as lying_gl
+ * says. */
+void gl_stage_open_context(gl_stage *s);
+void gl_stage_open(gl_stage *s, uint32_t fallback);
+/* Requires that nothing of OpenGL's and of Culvert's is left. */
+void gl_stage_close(gl_stage *s);
+void gl_stage_close_context(gl_stage *s);
+culv_gl_desc gl_stage_desc(uint32_t fallback);
+
+void gl_stage_pattern(uint32_t *words, size_t count, uint32_t seed);
+void gl_stage_require(const char *file, int line, const uint32_t *words, size_t count,
+                      uint32_t seed);
+#define REQUIRE_PATTERN(words, count, seed)                                                        \
+    gl_stage_require(__FILE__, __LINE__, (words), (count), (seed))
+/* By CUDA, and waited for. */
+void gl_stage_upload(const gl_stage *s, CUdeviceptr to, const void *from, size_t size);
+void gl_stage_download(const gl_stage *s, void *to, CUdeviceptr from, size_t size);
+void gl_stage_finish(const gl_stage *s);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Torture of registered objects of OpenGL: each driver call and each allocation fails once. */
+#include "raw_gl_image.h"
+#include "torture.h"
+
+#include <culvert/gl.h>
+
+#include <string.h>
+
+static raw_gl context;
+static GLuint buffer;
+static raw_gl_image image;
+
+static void begin(void)
+{
+    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
+    raw_gl_open(&context, torture.w.cu->software, 0, RAW_GL_CORE);
+    context.CreateBuffers(1, &buffer);
+    context.NamedBufferData(buffer, 4096, NULL, GL_DYNAMIC_DRAW);
+    REQUIRE(raw_gl_image_make(&context, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
+}
+
+static void end(void)
+{
+    raw_gl_image_delete(&context, &image);
+    context.DeleteBuffers(1, &buffer);
+    raw_gl_close(&context);
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    culv_gl *gl = NULL;
+    culv_gl_registration *r[2] = {POISON(culv_gl_registration), POISON(culv_gl_registration)};
+    culv_gl_readback *readback = POISON(culv_gl_readback);
+    culv_gl_readback_desc d = culv_gl_readback_desc_init();
+    culv_gl_desc how = culv_gl_desc_init();
+    CUsurfObject surface = 0;
+    CUarray array = NULL;
+    d.width = d.height = 16;
+    how.get_proc_address = raw_gl_get_proc;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
+    TRY_AGAIN(culv_gl_register_buffer(gl, buffer, NULL, &r[0]),
+              r[0] == POISON(culv_gl_registration));
+    TRY_AGAIN(culv_gl_register_image(gl, image.name, GL_TEXTURE_2D, NULL, &r[1]),
+              r[1] == POISON(culv_gl_registration));
+    TRY_AGAIN(culv_gl_readback_create(gl, &d, &readback), readback == POISON(culv_gl_readback));
+    TRY_AGAIN(culv_gl_registration_set_access(r[0], CULV_GL_WRITE_DISCARD), true);
+    for (int turn = 0; turn < 2; turn++) {
+        TRY_AGAIN(culv_gl_map(r, 2, stream), !culv_gl_registration_is_mapped(r[0]) &&
+                                                 !culv_gl_registration_is_mapped(r[1]) &&
+                                                 culv_gl_registration_pointer(r[0]) == 0);
+        REQUIRE(culv_gl_registration_pointer(r[0]) != 0);
+        TRY_AGAIN(culv_image_get_surface(culv_gl_registration_image(r[1]), 0, &surface), true);
+        TRY_AGAIN(culv_gl_registration_get_array(r[1], 0, 1, &array), true);
+        CUcontext before = lib_enter(w);
+        CU_OK(w->cu->MemsetD32Async(culv_gl_registration_pointer(r[0]), 7, 1024, stream));
+        lib_leave(w, before);
+        TRY_AGAIN(culv_gl_unmap(r, 2, stream),
+                  culv_gl_registration_is_mapped(r[0]) && culv_gl_registration_is_mapped(r[1]));
+    }
+    uint32_t words[1024];
+    raw_gl_read_buffer(&context, buffer, words, sizeof words);
+    for (int i = 0; i < 1024; i++)
+        REQUIRE_EQ(words[i], 7);
+    TRY_AGAIN(culv_gl_map(r, 2, stream), true);
+    TRY_AGAIN(culv_gl_unregister(&r[1]), r[1] != NULL); /* mapped */
+    TRY_AGAIN(culv_gl_unregister(&r[0]), r[0] != NULL);
+    TRY_AGAIN(culv_gl_readback_destroy(&readback), readback != NULL);
+    REQUIRE(r[0] == NULL && r[1] == NULL && readback == NULL);
+    DO(culv_gl_detach(&gl));
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+}
+
+static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 0, 6}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("register", path), {.name = NULL}};
+TEST_SUITE(cases);
