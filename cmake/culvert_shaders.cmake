@@ -1,5 +1,7 @@
 # culvert_add_shaders(<target> <prefix> <shader>...): compiles GLSL to <build>/share/culvert/<prefix><name>.spv, the
 # name with its stage: water.frag becomes <prefix>water.frag.spv. Shaders may include files of their own directory.
+# culvert_add_gl_shaders(<target> <prefix> <shader>...): OpenGL compiles them when the program runs, so they go to
+# <build>/share/culvert/<prefix><name> as they are, checked here. A file that others include (.glsl) keeps its name.
 # SPDX-License-Identifier: MIT
 include_guard(GLOBAL)
 
@@ -23,6 +25,31 @@ function(culvert_add_shaders target prefix)
       COMMAND ${CULVERT_GLSLANG} --quiet --target-env vulkan1.3 -I${parent} ${shader} -o ${output}
       DEPENDS ${shader} ${includes}
       COMMENT "Compiling ${prefix}${name}" VERBATIM)
+    list(APPEND outputs ${output})
+  endforeach()
+  add_custom_target(${target} ALL DEPENDS ${outputs})
+endfunction()
+
+function(culvert_add_gl_shaders target prefix)
+  set(directory ${PROJECT_BINARY_DIR}/share/culvert)
+  file(MAKE_DIRECTORY ${directory})
+  set(outputs)
+  foreach(shader IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH shader BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    cmake_path(GET shader FILENAME name)
+    cmake_path(GET shader PARENT_PATH parent)
+    cmake_path(GET shader EXTENSION LAST_ONLY stage)
+    set(output ${directory}/${prefix}${name})
+    set(check COMMAND ${CULVERT_GLSLANG} --quiet --target-env opengl -I${parent} ${shader} -o /dev/null)
+    if(stage STREQUAL .glsl)
+      set(output ${directory}/${name})
+      set(check)
+    endif()
+    add_custom_command(OUTPUT ${output}
+      ${check}
+      COMMAND ${CMAKE_COMMAND} -E copy ${shader} ${output}
+      DEPENDS ${shader}
+      COMMENT "Checking ${prefix}${name}" VERBATIM)
     list(APPEND outputs ${output})
   endforeach()
   add_custom_target(${target} ALL DEPENDS ${outputs})

@@ -4,15 +4,15 @@
 
 # What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
 packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
-    libvulkan-volk-dev libpng-dev libglfw3-dev"
+    libvulkan-volk-dev libpng-dev libglfw3-dev libsdl2-dev libegl-dev libgl-dev"
 # The software twin: lavapipe and the Vulkan loader, llvmpipe and EGL.
 packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-dri"
 packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers
-    xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev libgl-dev doxygen=doxygen"
+    xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen"
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.
-packages_long="clang-tidy=clang-tidy git=git"
+packages_long="clang-tidy=clang-tidy git=git libvtk9-dev"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }

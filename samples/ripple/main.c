@@ -101,7 +101,7 @@ void program_count(program *p, const finished_frame *finished)
         finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
 }
 
-static bool dump_field(program *p)
+bool program_dump_field(program *p)
 {
     const options *o = &p->options;
     if (!o->dump_field) return true;
@@ -117,7 +117,7 @@ static bool dump_field(program *p)
     return done;
 }
 
-static bool print_result(const program *p)
+bool program_print_result(const program *p, const char *drawn_by, uint32_t width, uint32_t height)
 {
     const options *o = &p->options;
     const totals *t = &p->totals;
@@ -134,13 +134,12 @@ static bool print_result(const program *p)
     if (!o->quiet) {
         printf("%s | %s | grid %ux%u, %u steps a frame, %s | %llu frames at %ux%u | ms a frame: "
                "simulation %.3f, drawing %s, whole %.3f%s%s\n",
-               p->vulkan.candidate.name, driver, o->grid_width, o->grid_height, o->steps, path,
-               (unsigned long long)t->simulated, p->renderer.targets.extent.width,
-               p->renderer.targets.extent.height, t->simulation / frames, drawing[0],
+               drawn_by, driver, o->grid_width, o->grid_height, o->steps, path,
+               (unsigned long long)t->simulated, width, height, t->simulation / frames, drawing[0],
                t->whole / frames, p->last_picture[0] ? " | " : "", p->last_picture);
     }
     printf("RESULT {\"sample\": \"ripple\", \"device\": ");
-    print_json_string(p->vulkan.candidate.name);
+    print_json_string(drawn_by);
     printf(", \"driver\": ");
     print_json_string(driver);
     printf(
@@ -165,8 +164,16 @@ int main(int argc, char **argv)
         free(p);
         return status;
     }
-    bool fine = set_up(p) && (p->window ? viewer_run(p) : offscreen_run(p)) && dump_field(p);
-    if (fine) fine = print_result(p);
+    if (p->options.api == OPTIONS_GL) {
+        bool drawn = gl_run(p);
+        free(p);
+        return drawn ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    bool fine =
+        set_up(p) && (p->window ? viewer_run(p) : offscreen_run(p)) && program_dump_field(p);
+    if (fine)
+        fine = program_print_result(p, p->vulkan.candidate.name, p->renderer.targets.extent.width,
+                                    p->renderer.targets.extent.height);
     tear_down(p);
     if (p->vulkan.num_messages) {
         report("validation: %u messages", p->vulkan.num_messages);

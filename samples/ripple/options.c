@@ -14,12 +14,14 @@
 
 static const char help[] =
     "Usage: ripple [options]\n"
-    "Simulates waves in a basin with CUDA and draws them with Vulkan from the same memory, without copies.\n"
+    "Simulates waves in a basin with CUDA and draws them with Vulkan, or OpenGL, from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, of the paths shared (default) and staged, and without "
+    "the overlay\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
@@ -66,9 +68,15 @@ static bool parse_value(options *o, const char *name, const char *value)
         for (int i = OPTIONS_RING; i <= OPTIONS_STAGED; i++) {
             if (strcmp(value, paths[i]) != 0) continue;
             o->path = (options_path)i;
-            return true;
+            return o->path_chosen = true;
         }
         report("--path %s: expected ring, shared or staged", value);
+        return false;
+    }
+    if (strcmp(name, "--api") == 0) {
+        o->api = strcmp(value, "gl") == 0 ? OPTIONS_GL : OPTIONS_VULKAN;
+        if (o->api == OPTIONS_GL || strcmp(value, "vulkan") == 0) return true;
+        report("--api %s: expected vulkan or gl", value);
         return false;
     }
     if (strcmp(name, "--steps") == 0) {
@@ -99,10 +107,10 @@ static bool parse_value(options *o, const char *name, const char *value)
     return *value != '\0';
 }
 
-static const char *const valued[] = {"--size",   "--resolution", "--frames",     "--steps",
-                                     "--output", "--every",      "--device",     "--buffers",
-                                     "--seed",   "--dump-field", "--path",       "--screenshot",
-                                     "--depth",  "--burst",      "--max-latency"};
+static const char *const valued[] = {"--size",   "--resolution", "--frames",      "--steps",
+                                     "--output", "--every",      "--device",      "--buffers",
+                                     "--seed",   "--dump-field", "--path",        "--screenshot",
+                                     "--depth",  "--burst",      "--max-latency", "--api"};
 
 /* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
 static const char *valued_name(const char *argument)
@@ -147,6 +155,22 @@ static bool check_window(const options *o)
     return !o->screenshot || argument_png("--screenshot", o->screenshot);
 }
 
+static bool check_api(options *o)
+{
+    if (o->api == OPTIONS_VULKAN) return true;
+    const char *wrong = o->path_chosen && o->path == OPTIONS_RING
+                            ? "--path ring: not with --api=gl, which has shared and staged"
+                        : o->list
+                            ? "--device list: not with --api=gl, which takes auto, nvidia or soft"
+                        : strcmp(o->device, "auto") != 0 && strcmp(o->device, "nvidia") != 0 &&
+                                strcmp(o->device, "soft") != 0
+                            ? "--device: with --api=gl it is auto, nvidia or soft"
+                            : NULL;
+    if (!o->path_chosen) o->path = OPTIONS_SHARED;
+    if (wrong) report("%s", wrong);
+    return !wrong;
+}
+
 /* What the path has, and what is left to it. */
 static bool check_flow(options *o)
 {
@@ -177,7 +201,7 @@ static bool check_flow(options *o)
 
 static bool check(options *o)
 {
-    if (!check_window(o) || !check_flow(o)) return false;
+    if (!check_window(o) || !check_api(o) || !check_flow(o)) return false;
     if (!o->window) {
         char path[FILES_PATH_MAX];
         if (!o->output) o->output = DEFAULT_OUTPUT;

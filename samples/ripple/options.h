@@ -9,13 +9,17 @@
 /* Of exchange.h. */
 typedef enum options_path { OPTIONS_RING, OPTIONS_SHARED, OPTIONS_STAGED } options_path;
 
+typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
+
 typedef struct options {
+    options_api api;
     uint32_t grid_width, grid_height;       /* cells */
     uint32_t picture_width, picture_height; /* pixels */
     uint64_t frames;                        /* 0: until the window is closed */
     uint32_t steps;                         /* of the solver in a frame; 0: from the grid */
     uint64_t every;                         /* a picture every so many frames; 0: the last only */
     options_path path;
+    bool path_chosen;
     uint32_t buffers;        /* of shared and staged */
     uint32_t depth, burst;   /* of the exchange; of the ring */
     uint64_t max_latency_ms; /* 0: as depth and burst say */

@@ -47,7 +47,14 @@ void program_count(program *p, const finished_frame *finished);
 
 /* Renders options.frames frames to PNGs. */
 bool offscreen_run(program *p);
+/* The whole of --api=gl, from the context to the closing line. */
+bool gl_run(program *p);
 /* Shows frames in the window until it is closed or options.frames are done. */
 bool viewer_run(program *p);
+
+/* Writes --dump-field, if it was asked for. */
+bool program_dump_field(program *p);
+/* The closing lines. */
+bool program_print_result(const program *p, const char *drawn_by, uint32_t width, uint32_t height);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "../common/report.h"
 #include "camera.h"
-#include "mesh.h"
 
 static bool create_descriptors(renderer *r)
 {
@@ -100,6 +99,19 @@ static void destroy_targets(renderer *r)
     targets_destroy(&r->targets, r->vulkan);
 }
 
+static bool create_meshes(renderer *r)
+{
+    meshes made;
+    if (!mesh_make(&made, r->scene, r->targets.extent.width)) return false;
+    r->water = made.water;
+    r->stones = made.stones;
+    bool fine = vulkan_buffer_create(r->vulkan, made.size, VK_BUFFER_USAGE_INDEX_BUFFER_BIT, true,
+                                     &r->indices);
+    if (fine) memcpy(r->indices.mapped, made.indices, made.size);
+    free(made.indices);
+    return fine;
+}
+
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
                      VkExtent2D extent, VkFormat color_format, uint32_t frames_in_flight)
 {
@@ -109,7 +121,7 @@ bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const
     r->scene = basin;
     r->frames_in_flight = frames_in_flight;
     return pipelines_create(&r->pipelines, vulkan, color_format) && create_targets(r, extent) &&
-           mesh_create(r) && create_descriptors(r) && create_slots(r);
+           create_meshes(r) && create_descriptors(r) && create_slots(r);
 }
 
 bool renderer_resize(renderer *r, VkExtent2D extent)

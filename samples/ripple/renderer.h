@@ -5,17 +5,12 @@
 
 #include "camera.h"
 #include "exchange.h"
+#include "mesh.h"
 #include "overlay.h"
 #include "pipelines.h"
 #include "scene.h"
 #include "swapchain.h"
 #include "targets.h"
-
-/* A part of the index buffer, over a grid of vertices that takes every `stride`th cell. */
-typedef struct mesh {
-    uint32_t width, height, stride; /* vertices, and cells from one to the next */
-    uint32_t first_index, num_indices;
-} mesh;
 
 /* In a window; else as many as the exchange has buffers, if they are more. */
 #define FRAMES_IN_FLIGHT     3u

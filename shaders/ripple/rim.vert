@@ -26,9 +26,9 @@ void main()
 {
     const ivec2 corners[6] =
         ivec2[](ivec2(0, 0), ivec2(1, 0), ivec2(0, 1), ivec2(0, 1), ivec2(1, 0), ivec2(1, 1));
-    ivec2 corner = corners[gl_VertexIndex % 6];
-    int strip = gl_VertexIndex / 6 % (num_points - 1);
-    int side = gl_VertexIndex / (6 * (num_points - 1));
+    ivec2 corner = corners[VERTEX_INDEX % 6];
+    int strip = VERTEX_INDEX / 6 % (num_points - 1);
+    int side = VERTEX_INDEX / (6 * (num_points - 1));
 
     vec2 point = profile[strip + corner.x];
     /* Flat across long strips, smooth over the rounded edges. */

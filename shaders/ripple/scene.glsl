@@ -1,13 +1,24 @@
 /* ripple: what all its shaders share: the cells that CUDA wrote, the view, light, sky and tone mapping.
  * SPDX-License-Identifier: MIT */
 
+/* OpenGL compiles the same files. */
+#ifdef VULKAN
+#define RESOURCE(number) set = 0, binding = number
+#define CONSTANTS push_constant
+#define VERTEX_INDEX gl_VertexIndex
+#else
+#define RESOURCE(number) binding = number
+#define CONSTANTS std140, binding = 0
+#define VERTEX_INDEX gl_VertexID
+#endif
+
 /* One cell: height, the normal's x and z, the bottom's elevation (samples/ripple/ripple.cu). */
-layout(set = 0, binding = 0, std430) readonly buffer Cells
+layout(RESOURCE(0), std430) readonly buffer Cells
 {
     vec4 cells[];
 };
 
-layout(push_constant) uniform View
+layout(CONSTANTS) uniform View
 {
     mat4 view_projection;
     vec4 eye;          /* w: seconds */

@@ -12,7 +12,7 @@ const float water_index = 1.333;
 const vec3 absorption = vec3(2.15, 0.62, 0.40); /* per world unit */
 
 /* The water's own color and foam (samples/ripple/ripple.cu, ripple_tint). */
-layout(set = 0, binding = 1) uniform sampler2D tint_image;
+layout(RESOURCE(1)) uniform sampler2D tint_image;
 
 vec4 tint_at(vec2 xz)
 {

@@ -8,7 +8,7 @@ layout(location = 0) out vec3 world;
 void main()
 {
     vec4 cell;
-    world = mesh_vertex(gl_VertexIndex, cell);
+    world = mesh_vertex(VERTEX_INDEX, cell);
     world.y = cell.x;
     gl_Position = view.view_projection * vec4(world, 1.0);
 }

@@ -9,14 +9,15 @@ rm -rf "$work"
 mkdir -p "$work"
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name culvert.pc)")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 export PKG_CONFIG_PATH
-pkg-config --exists vulkan || { echo "SKIP: pkg-config knows no vulkan (Debian: libvulkan-dev)"; exit 77; }
+pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no egl (Debian: libvulkan-dev, libegl-dev)"; exit 77; }
 count=0
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
+    case $name in hello_gl) api=egl ;; *) api=vulkan ;; esac
     # shellcheck disable=SC2046 # several words
-    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert vulkan) \
+    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert "$api") \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
     (cd "$work" && "./$name")
     count=$((count + 1))
 done
-[ "$count" -eq 5 ] || { echo "$count programs, not 5"; exit 1; }
+[ "$count" -eq 6 ] || { echo "$count programs, not 6"; exit 1; }

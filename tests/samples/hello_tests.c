@@ -24,6 +24,7 @@ static const struct {
     {"hello_vector", "hello_vector: 0 words are wrong after 5 steps; "},
 };
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
+#define GL_SAYS "hello_gl.ppm: 0 of 32131 pixels are wrong\n"
 
 static void run_hello(run_result *out, const char *program, const char *where)
 {
@@ -62,7 +63,7 @@ static void require_silence(const char *program, const char *text, uint32_t vers
 
 /* Under the validation layer, where it is installed and there is no sanitizer, which would report
  * what the layer itself leaks. */
-static void run_well(int i, run_result *out)
+static void run_one_well(const char *program, const char *says, run_result *out)
 {
     const uint32_t version = test_sanitized() ? 0 : validation_layer();
     if (version != 0) {
@@ -70,11 +71,16 @@ static void run_well(int i, run_result *out)
         setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT",
                1);
     }
-    run_hello(out, programs[i].name, run_scratch());
-    if (out->status != 0 || !strstr(out->text, programs[i].says))
-        FAIL("%s: status %d:\n%s", programs[i].name, out->status, out->text);
-    require_silence(programs[i].name, out->text, version);
+    run_hello(out, program, run_scratch());
+    if (out->status != 0 || !strstr(out->text, says))
+        FAIL("%s: status %d:\n%s", program, out->status, out->text);
+    require_silence(program, out->text, version);
     printf("  %s, %s", version != 0 ? "validated" : "without validation", out->text);
+}
+
+static void run_well(int i, run_result *out)
+{
+    run_one_well(programs[i].name, programs[i].says, out);
 }
 
 /* A picture of WIDTH x HEIGHT, three bytes a pixel. */
@@ -130,6 +136,18 @@ static void vulkan_draws(void)
     REQUIRE(shifted > HEIGHT / 2);
 }
 
+/* The same rows of the same strip, by OpenGL. */
+static void gl_draws_what_vulkan_draws(void)
+{
+    static unsigned char by_vulkan[PIXELS][3], by_gl[PIXELS][3];
+    run_result r;
+    run_well(0, &r);
+    run_one_well("hello_gl", GL_SAYS, &r);
+    read_picture("hello_vulkan.ppm", by_vulkan);
+    read_picture("hello_gl.ppm", by_gl);
+    REQUIRE_EQ_BYTES(by_gl, by_vulkan, sizeof by_gl);
+}
+
 /* A Julia set looks the same upside down. */
 static void image_is_a_julia_set(void)
 {
@@ -155,6 +173,8 @@ static void errors_are_said(void)
     run_result r;
     run_hello(&r, "hello_vulkan", "/proc"); /* where nobody writes files */
     if (r.status != 1 || !strstr(r.text, "file == NULL")) FAIL("status %d:\n%s", r.status, r.text);
+    run_hello(&r, "hello_gl", "/proc");
+    if (r.status != 1 || !strstr(r.text, "file == NULL")) FAIL("status %d:\n%s", r.status, r.text);
     setenv("VK_DRIVER_FILES", "/nonexistent.json", 1);
     for (int i = 0; i < PROGRAMS; i++) {
         run_hello(&r, programs[i].name, run_scratch());
@@ -176,10 +196,14 @@ static void no_device_is_said(void)
     REQUIRE_EQ(r.status, 1);
     if (!strstr(r.text, "culv_vk_choose_physical_device") || !strstr(r.text, "CULVERT_SOFT=1"))
         FAIL("%s", r.text);
+    run_program(&r, "hello_gl", run_scratch(), none);
+    REQUIRE_EQ(r.status, 1);
+    if (!strstr(r.text, "device == NULL") || !strstr(r.text, "CULVERT_SOFT=1")) FAIL("%s", r.text);
 }
 
 static const test_case cases[] = {
     {.name = "vulkan_draws", .run = vulkan_draws, .own = true, .smoke = true},
+    {.name = "gl_draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws, .own = true},
     {.name = "image_is_a_julia_set", .run = image_is_a_julia_set, .own = true},
     {.name = "others_are_right", .run = others_are_right, .own = true},
     {.name = "errors_are_said", .run = errors_are_said, .own = true},

@@ -476,4 +476,4 @@ static const test_case cases[] = {
     {.name = NULL},
 };
 
-const test_case *const test_suite_tables[] = {cases, window_cases, torture_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, window_cases, torture_cases, gl_cases, NULL};

@@ -27,6 +27,6 @@ void ripple_needs_no_threads(void);
 void ripple_needs_validation(void);
 bool ripple_has_validation(void);
 
-extern const test_case window_cases[], torture_cases[];
+extern const test_case window_cases[], torture_cases[], gl_cases[];
 
 #endif

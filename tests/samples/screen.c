@@ -76,7 +76,9 @@ static void it_ended(run_process *process)
 {
     run_result r;
     run_finish(process, &r);
-    if (strstr(r.text, "needs GLFW") || strstr(r.text, "no window support")) SKIP("%s", r.text);
+    if (strstr(r.text, "needs GLFW") || strstr(r.text, "needs SDL2") ||
+        strstr(r.text, "no window support"))
+        SKIP("%s", r.text);
     FAIL("it ended with status %d:\n%s", r.status, r.text);
 }
 
@@ -184,4 +186,17 @@ bool picture_equal(const picture *a, const picture *b)
 {
     return a->width == b->width && a->height == b->height &&
            memcmp(a->pixels, b->pixels, (size_t)a->width * a->height * 4u) == 0;
+}
+
+void screen_wait_for(const screen_window *window, const picture *reference, const char *what)
+{
+    double until = test_now_us() + 1e6 * PATIENCE_S;
+    for (;;) {
+        picture now = screen_picture(window);
+        bool equal = picture_equal(&now, reference);
+        free(now.pixels);
+        if (equal) return;
+        if (test_now_us() > until) FAIL("%s", what);
+        sleep_ms(50);
+    }
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* See cuda_side.h. */
+#include "cuda_side.h"
+
+#include <stdio.h>
+
+#include "files.h"
+#include "report.h"
+
+bool interop_enter_device(culv_device *device, const culv_cuda_api **cu, CUcontext *callers_context)
+{
+    *cu = CULV_CUDA(device);
+    /* A sample works in Culvert's context from one thread: current once is current for good. */
+    return cuda_ok(*cu, (*cu)->cuCtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
+           cuda_ok(*cu, (*cu)->cuCtxSetCurrent(culv_device_context(device)), "cuCtxSetCurrent");
+}
+
+void interop_close_device(culv_device **device, const culv_cuda_api *cu, CUcontext callers_context)
+{
+    if (*device && cu) (void)cu->cuCtxSetCurrent(callers_context);
+    culv_device_close(device);
+}
+
+static bool read_caps(const culv_device *device, culv_device_caps *out)
+{
+    *out = culv_device_caps_init();
+    return culv_ok(culv_device_get_caps(device, out), "culv_device_get_caps");
+}
+
+bool interop_load_kernels(culv_device *device, const char *name, culv_kernels **out)
+{
+    char directory[FILES_PATH_MAX];
+    return files_share_path(directory, "") &&
+           culv_ok(culv_kernels_load(device, directory, name, out), "culv_kernels_load");
+}
+
+bool interop_kernel(culv_kernels *kernels, const char *name, CUfunction *out)
+{
+    culv_kernel *kernel = NULL;
+    if (!culv_ok(culv_kernels_get(kernels, name, &kernel), "culv_kernels_get")) return false;
+    *out = culv_kernel_native_handle(kernel);
+    return true;
+}
+
+bool interop_driver_name(const culv_device *device, char out[64])
+{
+    culv_device_caps caps;
+    if (!read_caps(device, &caps)) return false;
+    snprintf(out, 64, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
+             caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
+    return true;
+}

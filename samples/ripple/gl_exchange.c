@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* See gl_exchange.h. */
+#include "gl_exchange.h"
+
+#include <string.h>
+
+static bool shared_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    const gl_exchange *g = e->own;
+    return frame == 0 ||
+           culv_ok(culv_semaphore_wait(culv_gl_semaphore_cuda(g->drawn), stream, frame),
+                   "culv_semaphore_wait");
+}
+
+static bool shared_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    const gl_exchange *g = e->own;
+    return culv_ok(culv_semaphore_signal(culv_gl_semaphore_cuda(g->ready), stream, frame + 1),
+                   "culv_semaphore_signal");
+}
+
+static bool staged_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    (void)e;
+    (void)stream;
+    (void)frame;
+    return true; /* staged_release() of the frame before has waited */
+}
+
+static bool staged_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    const gl_exchange *g = e->own;
+    const culv_cuda_api *cu = e->cu;
+    size_t row = 4u * (size_t)e->grid.width;
+    CUDA_MEMCPY2D tint = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .srcArray = g->array,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = (char *)g->host + e->cells_size,
+                          .dstPitch = row,
+                          .WidthInBytes = row,
+                          .Height = e->grid.height};
+    (void)frame;
+    return cuda_ok(cu,
+                   cu->cuMemcpyDtoHAsync(g->host, e->buffers[0].cuda_cells, (size_t)e->cells_size,
+                                         stream),
+                   "cuMemcpyDtoHAsync") &&
+           cuda_ok(cu, cu->cuMemcpy2DAsync(&tint, stream), "cuMemcpy2DAsync") &&
+           cuda_ok(cu, cu->cuStreamSynchronize(stream), "cuStreamSynchronize");
+}
+
+static const exchange_path path_gl_shared = {
+    .name = "shared", .cuda_acquire = shared_acquire, .cuda_release = shared_release};
+static const exchange_path path_gl_staged = {
+    .name = "staged", .cuda_acquire = staged_acquire, .cuda_release = staged_release};
+
+static bool create_shared(gl_exchange *g, exchange *e)
+{
+    culv_gl *gl = g->interop->attached;
+    culv_gl_buffer_create_desc cells = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc tint = culv_gl_image_create_desc_init();
+    culv_gl_semaphore_create_desc semaphore = culv_gl_semaphore_create_desc_init();
+    cells.size = e->cells_size;
+    cells.label = "cells";
+    tint.internal_format = GL_RGBA8;
+    tint.width = e->grid.width;
+    tint.height = e->grid.height;
+    tint.label = "tint";
+    if (!culv_ok(culv_gl_buffer_create(gl, &cells, &g->buffer), "culv_gl_buffer_create") ||
+        !culv_ok(culv_gl_image_create(gl, &tint, &g->image), "culv_gl_image_create") ||
+        !culv_ok(culv_image_get_surface(culv_gl_image_cuda(g->image), 0, &e->buffers[0].cuda_tint),
+                 "culv_image_get_surface"))
+        return false;
+    semaphore.label = "ready";
+    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->ready), "culv_gl_semaphore_create"))
+        return false;
+    semaphore.label = "drawn";
+    if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->drawn), "culv_gl_semaphore_create"))
+        return false;
+    e->buffers[0].cuda_cells = culv_gl_buffer_pointer(g->buffer);
+    g->cells = culv_gl_buffer_name(g->buffer);
+    g->tint = culv_gl_image_name(g->image);
+    g->uses = culv_gl_uses_init();
+    g->uses.num_buffers = 1;
+    g->uses.buffers = &g->cells;
+    g->uses.num_textures = 1;
+    g->uses.textures = &g->tint;
+    return true;
+}
+
+static bool create_staged(gl_exchange *g, exchange *e)
+{
+    const culv_cuda_api *cu = e->cu;
+    const CUDA_ARRAY3D_DESCRIPTOR array = {.Width = e->grid.width,
+                                           .Height = e->grid.height,
+                                           .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                                           .NumChannels = 4,
+                                           .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    if (!cuda_ok(cu, cu->cuMemAlloc(&e->buffers[0].cuda_cells, (size_t)e->cells_size),
+                 "cuMemAlloc") ||
+        !cuda_ok(cu, cu->cuArray3DCreate(&g->array, &array), "cuArray3DCreate"))
+        return false;
+    const CUDA_RESOURCE_DESC surface = {.resType = CU_RESOURCE_TYPE_ARRAY,
+                                        .res.array.hArray = g->array};
+    size_t both = (size_t)(e->cells_size + e->tint_size);
+    if (!cuda_ok(cu, cu->cuSurfObjectCreate(&e->buffers[0].cuda_tint, &surface),
+                 "cuSurfObjectCreate") ||
+        !cuda_ok(cu, cu->cuMemHostAlloc(&g->host, both, 0), "cuMemHostAlloc"))
+        return false;
+    glCreateBuffers(1, &g->cells);
+    glNamedBufferStorage(g->cells, (GLsizeiptr)e->cells_size, NULL, GL_DYNAMIC_STORAGE_BIT);
+    g->tint = gl_texture(GL_RGBA8, e->grid.width, e->grid.height, 1, GL_LINEAR);
+    e->transfer_bytes = 2 * both;
+    return g->tint != 0 && gl_ok("glNamedBufferStorage");
+}
+
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, bool staged,
+                        uint32_t width, uint32_t height)
+{
+    memset(g, 0, sizeof *g);
+    memset(e, 0, sizeof *e);
+    g->interop = interop;
+    e->path = staged ? &path_gl_staged : &path_gl_shared;
+    e->device = interop->device;
+    e->cu = interop->cu;
+    e->grid = (VkExtent2D){width, height};
+    e->cells_size = (VkDeviceSize)width * height * 4u * sizeof(float);
+    e->tint_size = (VkDeviceSize)width * height * 4u;
+    e->flow = (exchange_flow){.buffers = 1, .burst = 1};
+    e->num_buffers = 1;
+    e->own = g;
+    if (!(staged ? create_staged(g, e) : create_shared(g, e))) return false;
+    /* The shaders' sampler. */
+    glTextureParameteri(g->tint, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(g->tint, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    glTextureParameteri(g->tint, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(g->tint, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+    return gl_ok("glTextureParameteri");
+}
+
+void gl_exchange_destroy(gl_exchange *g, exchange *e)
+{
+    const culv_cuda_api *cu = e->cu;
+    if (!cu) return;
+    if (g->host || g->array) { /* staged */
+        if (g->host) (void)cu->cuMemFreeHost(g->host);
+        if (e->buffers[0].cuda_tint) (void)cu->cuSurfObjectDestroy(e->buffers[0].cuda_tint);
+        if (g->array) (void)cu->cuArrayDestroy(g->array);
+        if (g->tint) glDeleteTextures(1, &g->tint);
+        if (g->cells) glDeleteBuffers(1, &g->cells);
+    }
+    if (e->path == &path_gl_staged && e->buffers[0].cuda_cells)
+        (void)cu->cuMemFree(e->buffers[0].cuda_cells);
+    glFinish();
+    (void)culv_gl_semaphore_destroy(&g->drawn);
+    (void)culv_gl_semaphore_destroy(&g->ready);
+    (void)culv_gl_image_destroy(&g->image);
+    (void)culv_gl_buffer_destroy(&g->buffer);
+    memset(g, 0, sizeof *g);
+    memset(e, 0, sizeof *e);
+}
+
+bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
+{
+    if (g->ready)
+        return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, &g->uses),
+                       "culv_gl_semaphore_wait");
+    glNamedBufferSubData(g->cells, 0, (GLsizeiptr)e->cells_size, g->host);
+    glTextureSubImage2D(g->tint, 0, 0, 0, (GLsizei)e->grid.width, (GLsizei)e->grid.height, GL_RGBA,
+                        GL_UNSIGNED_BYTE, (const char *)g->host + e->cells_size);
+    return gl_ok("glNamedBufferSubData");
+}
+
+bool gl_exchange_end(gl_exchange *g, uint64_t frame)
+{
+    return !g->drawn || culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
+                                "culv_gl_semaphore_signal");
+}

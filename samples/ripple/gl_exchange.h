@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* ripple's exchange with OpenGL: an `exchange` for the solver, whose paths are
+ *
+ *   shared  both sides have one buffer and one texture; two timelines say whose turn it is
+ *   staged  through pinned host memory
+ *
+ * There is one buffer: frame f is drawn before CUDA writes frame f + 1, but its steps run beside
+ * the drawing. */
+#ifndef RIPPLE_GL_EXCHANGE_H_
+#define RIPPLE_GL_EXCHANGE_H_
+
+#include "../common/gl_interop.h"
+#include "exchange.h"
+
+typedef struct gl_exchange {
+    gl_interop *interop;
+    uint32_t cells, tint; /* names of a buffer and a texture */
+    culv_gl_buffer *buffer;
+    culv_gl_image *image;
+    culv_gl_semaphore *ready, *drawn;
+    culv_gl_uses uses; /* what is handed over */
+    CUarray array;     /* of staged */
+    void *host;        /* of staged: cells, and the tint behind */
+} gl_exchange;
+
+/* False, with a message, on failure; destroy both either way. */
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, bool staged,
+                        uint32_t width, uint32_t height);
+/* After both sides are done. */
+void gl_exchange_destroy(gl_exchange *g, exchange *e);
+
+/* Around the drawing of a frame. */
+bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame);
+bool gl_exchange_end(gl_exchange *g, uint64_t frame);
+
+#endif

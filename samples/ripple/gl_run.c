@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* ripple by OpenGL: the whole of --api=gl. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/gl_window.h"
+#include "../common/png_file.h"
+#include "../common/progress.h"
+#include "gl_exchange.h"
+#include "gl_renderer.h"
+#include "program.h"
+
+typedef struct gl_state {
+    program *program; /* its options, scene, exchange, solver and totals */
+    gl_interop interop;
+    gl_window *window; /* NULL: none */
+    gl_exchange exchange;
+    gl_renderer renderer;
+    camera_view view;
+    uint8_t *pixels;
+    uint64_t frame; /* of the exchange */
+} gl_state;
+
+static bool set_up(gl_state *s)
+{
+    program *p = s->program;
+    const options *o = &p->options;
+    gl_wishes wishes = {.choice = o->device, .debug = o->validation};
+    if (o->output && !files_make_parents(o->output)) return false;
+    if (o->window) {
+        s->window = gl_window_open(&s->interop.gl, "ripple", o->picture_width, o->picture_height,
+                                   o->validation);
+        if (!s->window || !gl_interop_open_current(&s->interop, &wishes)) return false;
+    } else if (!gl_interop_open(&s->interop, &wishes)) {
+        return false;
+    }
+    if (!o->quiet) fprintf(stderr, "ripple: %s by OpenGL\n", s->interop.gl.renderer);
+    s->pixels = malloc((size_t)o->picture_width * o->picture_height * 4);
+    if (!s->pixels) {
+        report("out of memory for a picture of %u x %u", o->picture_width, o->picture_height);
+        return false;
+    }
+    scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
+    if (!gl_exchange_create(&s->exchange, &p->exchange, &s->interop, o->path == OPTIONS_STAGED,
+                            o->grid_width, o->grid_height) ||
+        !gl_renderer_create(&s->renderer, &p->scene, o->picture_width, o->picture_height))
+        return false;
+    p->solver = solver_create(&p->exchange, &p->scene, o->steps, 1);
+    return p->solver != NULL;
+}
+
+static void tear_down(gl_state *s)
+{
+    solver_destroy(s->program->solver);
+    if (s->interop.device) {
+        gl_renderer_destroy(&s->renderer);
+        gl_exchange_destroy(&s->exchange, &s->program->exchange);
+    }
+    gl_interop_close(&s->interop);
+    gl_window_close(s->window);
+    free(s->pixels);
+}
+
+static bool count_times(gl_state *s)
+{
+    totals *t = &s->program->totals;
+    float simulation = 0.0f;
+    double drawing = gl_renderer_milliseconds(&s->renderer);
+    if (!solver_finish(s->program->solver) ||
+        !solver_frame_time(s->program->solver, s->frame - 1, &simulation))
+        return false;
+    t->timed++;
+    t->simulated++;
+    t->simulation += (double)simulation;
+    t->drawing += drawing;
+    return true;
+}
+
+/* The whole frame of both sides. */
+static bool frame(gl_state *s, bool moves)
+{
+    program *p = s->program;
+    uint64_t simulated = p->totals.simulated;
+    uint64_t moment = moves || simulated == 0 ? simulated : simulated - 1;
+    if (!solver_frame(p->solver, s->frame, !moves) ||
+        !gl_exchange_begin(&s->exchange, &p->exchange, s->frame) ||
+        !gl_renderer_draw(&s->renderer, &s->exchange, moment, &s->view) ||
+        !gl_exchange_end(&s->exchange, s->frame))
+        return false;
+    s->frame++;
+    return !moves || count_times(s);
+}
+
+static bool write_picture(gl_state *s, const char *path)
+{
+    const options *o = &s->program->options;
+    snprintf(s->program->last_picture, sizeof s->program->last_picture, "%s", path);
+    return files_make_parents(path) &&
+           gl_read_rgba(s->renderer.picture_target, o->picture_width, o->picture_height,
+                        s->pixels) &&
+           png_write_rgba(path, o->picture_width, o->picture_height, s->pixels);
+}
+
+static bool run_offscreen(gl_state *s)
+{
+    const options *o = &s->program->options;
+    progress bar;
+    progress_begin(&bar, "ripple", o->frames, o->quiet);
+    double started = clock_seconds();
+    bool fine = true;
+    for (uint64_t i = 0; fine && i < o->frames; i++) {
+        char path[FILES_PATH_MAX];
+        fine = frame(s, true);
+        if (fine && options_wants_picture(o, i))
+            fine = options_picture_path(o, i, path) && write_picture(s, path);
+        progress_update(&bar, i + 1);
+    }
+    s->program->totals.whole = 1e3 * (clock_seconds() - started);
+    progress_end(&bar);
+    return fine;
+}
+
+typedef struct gl_viewer {
+    bool paused, changed, closed;
+} gl_viewer;
+
+static void take_input(gl_state *s, gl_viewer *v, const gl_window_input *input, bool done)
+{
+    s->view.turn += 0.006f * (float)input->drag_x;
+    s->view.lift = fminf(fmaxf(s->view.lift + 0.004f * (float)input->drag_y, -0.44f), 0.95f);
+    s->view.closer = fminf(fmaxf(s->view.closer + 0.125f * (float)input->wheel, -1.0f), 2.5f);
+    v->closed |= input->closed;
+    v->changed |= input->shown || input->drag_x != 0 || input->drag_y != 0 || input->wheel != 0;
+    if (!input->pause) return;
+    v->paused = !v->paused;
+    gl_window_set_title(s->window, done        ? "ripple (done)"
+                                   : v->paused ? "ripple (paused)"
+                                               : "ripple");
+}
+
+static bool run_window(gl_state *s)
+{
+    const options *o = &s->program->options;
+    const totals *t = &s->program->totals;
+    gl_viewer v = {.changed = true};
+    double started = clock_seconds();
+    while (!v.closed) {
+        gl_window_input input;
+        bool done = o->frames != 0 && t->simulated == o->frames;
+        if (v.changed || (!v.paused && !done)) {
+            gl_window_poll(s->window, &input);
+        } else {
+            gl_window_wait(s->window, &input);
+        }
+        take_input(s, &v, &input, done);
+        bool moves = !v.paused && !done;
+        if (!moves && !v.changed) continue;
+        if (!frame(s, moves)) return false;
+        gl_window_show(s->window, s->renderer.picture_target, o->picture_width, o->picture_height);
+        v.changed = false;
+        if (!moves || t->simulated != o->frames) continue;
+        gl_window_set_title(s->window, "ripple (done)");
+        if (!o->hold) break;
+    }
+    s->program->totals.whole = 1e3 * (clock_seconds() - started);
+    return t->simulated == 0 || !o->screenshot || write_picture(s, o->screenshot);
+}
+
+bool gl_run(program *p)
+{
+    gl_state s;
+    memset(&s, 0, sizeof s);
+    s.program = p;
+    bool fine = set_up(&s) && (s.window ? run_window(&s) : run_offscreen(&s)) &&
+                program_dump_field(p) &&
+                program_print_result(p, s.interop.gl.renderer, p->options.picture_width,
+                                     p->options.picture_height);
+    uint32_t messages = s.interop.gl.num_messages;
+    tear_down(&s);
+    if (messages) {
+        report("validation: OpenGL said something %u times", messages);
+        fine = false;
+    } else if (fine && p->options.validation && !p->options.quiet) {
+        printf("validation: no messages\n");
+    }
+    return fine;
+}

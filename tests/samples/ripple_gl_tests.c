@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of ripple --api=gl: the picture is Vulkan's, whichever way the water got to OpenGL. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "files.h"
+#include "harness.h"
+#include "png_file.h"
+#include "samples_tests.h"
+#include "screen.h"
+
+static picture read_png(const char *name)
+{
+    char path[TEST_PATH_MAX];
+    picture p;
+    REQUIRE(png_read_rgba(run_scratch_path(path, name), &p.width, &p.height, &p.pixels));
+    return p;
+}
+
+static void require_same_file(const char *first, const char *second)
+{
+    char path[TEST_PATH_MAX];
+    void *a = NULL, *b = NULL;
+    size_t a_size = 0, b_size = 0;
+    REQUIRE(files_read(run_scratch_path(path, first), &a, &a_size));
+    REQUIRE(files_read(run_scratch_path(path, second), &b, &b_size));
+    if (a_size != b_size || memcmp(a, b, a_size) != 0) FAIL("%s is not %s", second, first);
+    free(a);
+    free(b);
+}
+
+static void gl_draws_what_vulkan_draws(void)
+{
+    run_result r;
+    ripple_needs_no_threads();
+    ripple_fine(&r, (const char *[]){"--output", "vulkan.png", "--dump-field", "vulkan.raw", NULL});
+    for (int staged = 0; staged < 2; staged++) {
+        ripple_fine(&r, (const char *[]){"--api=gl", staged ? "--path=staged" : "--path=shared",
+                                         "--output", staged ? "staged.png" : "shared.png",
+                                         "--dump-field", "gl.raw", "--validation", NULL});
+        REQUIRE(strstr(r.text, "validation: no messages"));
+        REQUIRE(strstr(r.text, staged ? "\"path\": \"staged\"" : "\"path\": \"shared\""));
+        REQUIRE(staged || strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
+        require_same_file("vulkan.raw", "gl.raw");
+    }
+    require_same_file("shared.png", "staged.png");
+    /* Two compilers of one shader round differently. Waves a frame late are off by far more: 1.1 of
+     * 255 on average. */
+    picture a = read_png("vulkan.png"), b = read_png("shared.png");
+    REQUIRE(a.width == b.width && a.height == b.height);
+    const size_t channels = (size_t)4 * a.width * a.height;
+    double sum = 0.0;
+    for (size_t i = 0; i < channels; i++)
+        sum += abs((int)a.pixels[i] - (int)b.pixels[i]);
+    MEASURED("mean_difference", "%.5f of 255", sum / (double)channels);
+    REQUIRE(sum / (double)channels < 0.1);
+    free(a.pixels);
+    free(b.pixels);
+}
+
+static void gl_window_shows_the_offscreen_picture(void)
+{
+    run_result r;
+    run_process process;
+    ripple_arguments arguments;
+    ripple_needs_no_threads();
+    screen_start();
+    ripple_fine(&r, (const char *[]){"--api=gl", "--output", "off.png", NULL});
+    picture offscreen = read_png("off.png");
+    ripple_arguments_make(&arguments, (const char *[]){"--api=gl", "--window", "--hold",
+                                                       "--screenshot", "shot.png", NULL});
+    run_start(&process, "ripple", run_scratch(), arguments.list);
+    screen_window window = screen_find(&process, "ripple .done.");
+    screen_wait_for(&window, &offscreen, "the window shows another picture");
+    screen_do((const char *[]){"key", "--window", window.id, "Escape", NULL});
+    run_finish(&process, &r);
+    if (r.status != 0) FAIL("ripple: status %d:\n%s", r.status, r.text);
+    require_same_file("off.png", "shot.png");
+    free(offscreen.pixels);
+}
+
+static void gl_options(void)
+{
+    static const struct {
+        const char *list[5];
+        const char *says;
+    } wrong[] = {
+        {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
+        {{"--api=gl", "--path=ring"}, "--path ring: not with --api=gl"},
+        {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},
+        {{"--api=gl", "--device=list"}, "--device list: not with --api=gl"},
+        {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},
+    };
+    run_result r;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        ripple(&r, wrong[i].list);
+        REQUIRE_EQ(r.status, 2);
+        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
+    }
+}
+
+const test_case gl_cases[] = {
+    {.name = "gl.draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws},
+    {.name = "gl.window_shows_the_offscreen_picture", .run = gl_window_shows_the_offscreen_picture},
+    {.name = "gl.options", .run = gl_options},
+    {.name = NULL},
+};
