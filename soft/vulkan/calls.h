@@ -72,7 +72,9 @@
     PASS(GetPhysicalDeviceImageFormatProperties2KHR, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
 
 /* Intercepted by functions of their own, or only called. */
-#define SOFT_VK_DEVICE_OTHERS(X) X(DestroyBuffer) X(DestroyDevice) X(DestroyImage) X(DestroySemaphore) X(FreeMemory)
+#define SOFT_VK_DEVICE_OTHERS(X)                                                                                       \
+    X(DestroyBuffer) X(DestroyDevice) X(DestroyImage) X(DestroySemaphore) X(FreeMemory)                                \
+    X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetDeviceBufferMemoryRequirements) X(GetDeviceBufferMemoryRequirementsKHR)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
     X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR)
 #define SOFT_VK_INSTANCE_USES(X) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR)

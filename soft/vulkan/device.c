@@ -43,6 +43,10 @@ static void resolve(soft_vk_device *device)
     if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
     if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
     if (!next->BindImageMemory2) next->BindImageMemory2 = next->BindImageMemory2KHR;
+    if (!next->GetBufferMemoryRequirements2)
+        next->GetBufferMemoryRequirements2 = next->GetBufferMemoryRequirements2KHR;
+    if (!next->GetDeviceBufferMemoryRequirements)
+        next->GetDeviceBufferMemoryRequirements = next->GetDeviceBufferMemoryRequirementsKHR;
 }
 
 static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
@@ -173,7 +177,6 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 }
 
 /* Count what the application makes and destroys. */
-#define NO_RECORD(...) (void)0
 #define CREATE(name, info_type, handle_type, count, kind, made)                                    \
     VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
                             const VkAllocationCallbacks *callbacks, handle_type *out)              \
@@ -217,6 +220,12 @@ static bool is_refused(const VkMemoryAllocateInfo *info)
            label.size != info->allocationSize;
 }
 
+static void memory_gone(const soft_vk_device *device, VkDeviceMemory memory)
+{
+    soft_vk_memory_gone(device, memory);
+    soft_vk_dedicated_gone(device, memory);
+}
+
 VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
                                 const VkMemoryAllocateInfo *info,
                                 const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
@@ -227,14 +236,16 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
         atomic_fetch_add(&soft_vk_memories, 1);
         atomic_fetch_add(&device->live[SOFT_VK_MEMORIES], 1);
         soft_vk_memory_made(device, info, *out);
+        soft_vk_dedicated_made(device, info, *out);
     }
     return result;
 }
 DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, SOFT_VK_MEMORIES,
-        soft_vk_memory_gone)
-CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS, NO_RECORD)
+        memory_gone)
+CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS,
+       soft_vk_buffer_made)
 DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers, SOFT_VK_BUFFERS,
-        NO_RECORD)
+        soft_vk_buffer_gone)
 CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, SOFT_VK_IMAGES, soft_vk_image_made)
 DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, SOFT_VK_IMAGES,
         soft_vk_image_gone)

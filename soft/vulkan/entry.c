@@ -94,6 +94,10 @@ static const entry device_entries[] = {
     {"vkDestroyImage", (PFN_vkVoidFunction)soft_vk_destroy_image},
     {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
     {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
+    {"vkGetBufferMemoryRequirements2", (PFN_vkVoidFunction)soft_vk_buffer_requirements},
+    {"vkGetBufferMemoryRequirements2KHR", (PFN_vkVoidFunction)soft_vk_buffer_requirements},
+    {"vkGetDeviceBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_planned_requirements},
+    {"vkGetDeviceBufferMemoryRequirementsKHR", (PFN_vkVoidFunction)soft_vk_planned_requirements},
     SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
 #undef ENTRY
 
