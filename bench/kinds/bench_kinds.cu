@@ -3,6 +3,13 @@
  * kinds_buffer.comp and kinds_image.comp do the same. */
 #include "culvert_kernel.h"
 
+#ifdef __CUDACC__
+#    define UNROLL _Pragma("unroll")
+#else
+#    define UNROLL
+#endif
+enum { AT_ONCE = 8 }; /* reads on their way at the same time, of each thread */
+
 static __device__ __forceinline__ unsigned mixed(unsigned n)
 {
     n *= 0x85ebca77u;
@@ -42,10 +49,16 @@ CULV_KERNEL void kinds_random(CULV_GRID const unsigned *words, unsigned mask, un
                               unsigned addend, unsigned seed, unsigned reads, unsigned *wrong)
 {
     unsigned state = mixed((blockIdx.x * blockDim.x + threadIdx.x) ^ seed), found = 0;
-    for (unsigned i = 0; i < reads; i++) {
-        state = next_random(state);
-        const unsigned at = mixed(state) & mask;
-        found += words[at] != word_of(at, noise) + addend ? 1 : 0;
+    for (unsigned i = 0; i < reads; i += AT_ONCE) {
+        unsigned at[AT_ONCE], is[AT_ONCE];
+        UNROLL for (int j = 0; j < AT_ONCE; j++)
+        {
+            state = next_random(state);
+            at[j] = mixed(state) & mask;
+        }
+        UNROLL for (int j = 0; j < AT_ONCE; j++) is[j] = words[at[j]];
+        UNROLL for (int j = 0; j < AT_ONCE; j++) found +=
+            is[j] != word_of(at[j], noise) + addend ? 1 : 0;
     }
     if (found != 0) atomicAdd(wrong, found);
 }
@@ -78,10 +91,19 @@ CULV_KERNEL void kinds_image_fill(CULV_GRID cudaSurfaceObject_t stored, unsigned
                           unsigned *wrong)                                                         \
     {                                                                                              \
         unsigned state = mixed((blockIdx.x * blockDim.x + threadIdx.x) ^ seed), found = 0;         \
-        for (unsigned i = 0; i < reads; i++) {                                                     \
-            state = next_random(state);                                                            \
-            const unsigned at = mixed(state) & (side * side - 1), x = at % side, y = at / side;    \
-            found += read != word_of(at, 1) ? 1 : 0;                                               \
+        for (unsigned i = 0; i < reads; i += AT_ONCE) {                                            \
+            unsigned at[AT_ONCE], is[AT_ONCE];                                                     \
+            UNROLL for (int j = 0; j < AT_ONCE; j++)                                               \
+            {                                                                                      \
+                state = next_random(state);                                                        \
+                at[j] = mixed(state) & (side * side - 1);                                          \
+            }                                                                                      \
+            UNROLL for (int j = 0; j < AT_ONCE; j++)                                               \
+            {                                                                                      \
+                const unsigned x = at[j] % side, y = at[j] / side;                                 \
+                is[j] = read;                                                                      \
+            }                                                                                      \
+            UNROLL for (int j = 0; j < AT_ONCE; j++) found += is[j] != word_of(at[j], 1) ? 1 : 0;  \
         }                                                                                          \
         if (found != 0) atomicAdd(wrong, found);                                                   \
     }

@@ -282,6 +282,7 @@ static void measure(kinds *k, subject *s, scheme which)
     }
     for (kinds_side side = 0; side < KINDS_SIDES; side++) {
         if (side == KINDS_CUDA ? job->pointer == 0 : job->address == 0) continue;
+        kinds_try_check(k, job, side);
         spread rate = kinds_measure(k, job, side, KINDS_RANDOM, reads);
         kinds_row *row =
             kinds_add_row(k, "buffers", schemes[which].name, "random", side, job->bytes, rate);

@@ -302,18 +302,29 @@ static double by_vulkan(kinds *k, kinds_job *job, int work, unsigned times)
     return (double)(ticks[1] - ticks[0]) * (double)vk->properties.limits.timestampPeriod;
 }
 
-/* What either side counted since the last time. */
+static void forget_wrong(kinds *k)
+{
+    const uint32_t zero = 0;
+    RIG_CU(k->bench.rig.cu->MemsetD32Async(k->wrong, 0, 1, k->bench.rig.stream));
+    memcpy(k->vk_wrong.mapped, &zero, sizeof zero);
+}
+
+/* What either side counted since. */
+static uint32_t count_wrong(const kinds *k, kinds_side side)
+{
+    uint32_t wrong = 0;
+    if (side == KINDS_CUDA)
+        RIG_CU(k->bench.rig.cu->MemcpyDtoH(&wrong, k->wrong, sizeof wrong));
+    else
+        memcpy(&wrong, k->vk_wrong.mapped, sizeof wrong);
+    return wrong;
+}
+
 static void require_right(kinds *k, const kinds_job *job, kinds_side side, int work, uint64_t words)
 {
-    const rig *r = &k->bench.rig;
-    uint32_t wrong = 0;
     const char *who = side == KINDS_CUDA ? "CUDA" : "Vulkan";
     const bool reads = job->side != 0 ? work != KINDS_IMAGE_FILL : work == KINDS_RANDOM;
-    if (side == KINDS_CUDA) {
-        RIG_CU(r->cu->MemcpyDtoH(&wrong, k->wrong, sizeof wrong));
-    } else {
-        memcpy(&wrong, k->vk_wrong.mapped, sizeof wrong);
-    }
+    const uint32_t wrong = count_wrong(k, side);
     if (wrong != 0)
         FAIL("%u words that %s read in %llu bytes of %s are wrong", wrong, who,
              (unsigned long long)job->bytes, k->bench.variant);
@@ -322,11 +333,9 @@ static void require_right(kinds *k, const kinds_job *job, kinds_side side, int w
 
 static double run(kinds *k, kinds_job *job, kinds_side side, int work, unsigned times)
 {
-    const uint32_t zero = 0;
     const bool is_buffer = job->side == 0;
     const bool random = is_buffer ? work == KINDS_RANDOM : work >= KINDS_RANDOM_SAMPLED;
-    RIG_CU(k->bench.rig.cu->MemsetD32Async(k->wrong, 0, 1, k->bench.rig.stream));
-    memcpy(k->vk_wrong.mapped, &zero, sizeof zero);
+    forget_wrong(k);
     const double ns =
         side == KINDS_CUDA ? by_cuda(k, job, work, times) : by_vulkan(k, job, work, times);
     if (is_buffer && work == KINDS_FILL) job->passes = 0;
@@ -339,6 +348,16 @@ static double run(kinds *k, kinds_job *job, kinds_side side, int work, unsigned 
 void kinds_do(kinds *k, kinds_job *job, kinds_side side, int work)
 {
     (void)run(k, job, side, work, 1);
+}
+
+void kinds_try_check(kinds *k, const kinds_job *job, kinds_side side)
+{
+    kinds_job other = *job;
+    other.passes++; /* so that every word is another one */
+    forget_wrong(k);
+    (void)(side == KINDS_CUDA ? by_cuda(k, &other, KINDS_RANDOM, 1)
+                              : by_vulkan(k, &other, KINDS_RANDOM, 1));
+    REQUIRE_EQ(count_wrong(k, side), k->threads * k->reads);
 }
 
 spread kinds_measure(kinds *k, kinds_job *job, kinds_side side, int work, double amount)

@@ -77,6 +77,8 @@ void kinds_open(kinds *k);
 void kinds_close(kinds *k);
 /* Does it once, and waits. */
 void kinds_do(kinds *k, kinds_job *job, kinds_side side, int work);
+/* Requires that reads at random of a buffer see words that are wrong. */
+void kinds_try_check(kinds *k, const kinds_job *job, kinds_side side);
 /* Measures it by turns: a rate each, in giga-`amount`s a second. */
 spread kinds_measure(kinds *k, kinds_job *job, kinds_side side, int work, double amount);
 /* A set for an image's sampler and texels. */

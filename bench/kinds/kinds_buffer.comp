@@ -2,6 +2,7 @@
 // Vulkan's side of a buffer: the work of bench_kinds.cu, by addresses.
 #version 450
 #extension GL_EXT_buffer_reference : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #include "words.glsl"
 layout(local_size_x = 256) in;
@@ -30,10 +31,14 @@ void main() {
             job.vectors.v[v] = job.vectors.v[v] + 1;
     } else {
         uint state = mixed(thread ^ job.seed), wrong = 0;
-        for (uint i = 0; i < job.reads; i++) {
-            state = next_random(state);
-            uint at = mixed(state) & job.mask;
-            wrong += job.words.w[at] != word_of(at, job.noise) + job.addend ? 1 : 0;
+        for (uint i = 0; i < job.reads; i += 8) { // so many on their way at the same time, of each thread
+            uint at[8], was[8];
+            [[unroll]] for (int j = 0; j < 8; j++) {
+                state = next_random(state);
+                at[j] = mixed(state) & job.mask;
+            }
+            [[unroll]] for (int j = 0; j < 8; j++) was[j] = job.words.w[at[j]];
+            [[unroll]] for (int j = 0; j < 8; j++) wrong += was[j] != word_of(at[j], job.noise) + job.addend ? 1 : 0;
         }
         if (wrong != 0) atomicAdd(job.wrong.count, wrong);
     }

@@ -2,6 +2,7 @@
 // Vulkan's side of an image: the work of bench_kinds.cu, by a sampler and as a storage image.
 #version 450
 #extension GL_EXT_buffer_reference : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_GOOGLE_include_directive : require
 #include "words.glsl"
 layout(local_size_x = 256) in;
@@ -34,10 +35,14 @@ void main() {
         }
     } else {
         uint state = mixed(thread ^ job.seed);
-        for (uint i = 0; i < job.reads; i++) {
-            state = next_random(state);
-            uint at = mixed(state) & (job.side * job.side - 1);
-            wrong += read_texel(ivec2(at % job.side, at / job.side)) != word_of(at, 1) ? 1 : 0;
+        for (uint i = 0; i < job.reads; i += 8) {
+            uint at[8], was[8];
+            [[unroll]] for (int j = 0; j < 8; j++) {
+                state = next_random(state);
+                at[j] = mixed(state) & (job.side * job.side - 1);
+            }
+            [[unroll]] for (int j = 0; j < 8; j++) was[j] = read_texel(ivec2(at[j] % job.side, at[j] / job.side));
+            [[unroll]] for (int j = 0; j < 8; j++) wrong += was[j] != word_of(at[j], 1) ? 1 : 0;
         }
     }
     if (wrong != 0) atomicAdd(job.wrong.count, wrong);

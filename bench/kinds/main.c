@@ -138,7 +138,7 @@ int main(int argc, char **argv)
     k->seed = (uint32_t)o.seed;
     k->threads = software || o.quick ? 1u << 12 : 1u << 20;
     k->reads = software || o.quick ? 16 : 64;
-    k->turns = o.quick ? 1 : 7;
+    k->turns = o.quick ? 1 : software ? 3 : 7;
     k->least_ns = o.quick ? 0.0 : software ? 1e6 : 4e6;
     kinds_open(k);
     if (k->bench.text != NULL) print_heading(k);
