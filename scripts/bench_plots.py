@@ -1,4 +1,4 @@
-"""Plots of the JSON of culvert-bench and culvert-bench-memory, called by scripts/bench-plots.
+"""Plots of the JSON of culvert-bench, culvert-bench-memory and culvert-bench-kinds, called by scripts/bench-plots.
 
 usage: bench_plots.py RESULTS.json DIRECTORY
 
@@ -339,7 +339,43 @@ def freed(run, directory):
     save(figure, directory, "memory-free", run)
 
 
-PLOTS = {"culvert-bench": (frames, latency, sizes, loads, search), "culvert-bench-memory": (doublings, peaks, chunks, freed)}
+# culvert-bench-kinds -------------------------------------------------------------------------------------------------
+
+def kinds_of(run, directory, section, patterns):
+    """A panel for each pattern: a pair of bars, CUDA's and Vulkan's, for each kind of memory, in the largest size."""
+    rows = [r for r in run["rates"] if r["section"] == section]
+    if not rows:
+        return
+    largest = max(r["bytes"] for r in rows)
+    rows = [r for r in rows if r["bytes"] == largest]
+    schemes = list(collections.OrderedDict.fromkeys(r["scheme"] for r in rows))
+    figure, panels = plt.subplots(1, len(patterns), figsize=(7.2, 0.34 * len(schemes) + 1.3), sharey=True)
+    for axes, pattern in zip(panels, patterns):
+        mine = [r for r in rows if r["pattern"] == pattern]
+        for i, (side, color) in enumerate((("CUDA", "#4a8a00"), ("Vulkan", "#a02060"))):
+            points = [(schemes.index(r["scheme"]), r["rate"]["median"]) for r in mine if r["side"] == side]
+            lengths(axes, axes.barh([at + (i - 0.5) * 0.4 for at, _ in points], [value for _, value in points], 0.38, color=color, label=side))
+        axes.set_xlim(0, 1.25 * max([r["rate"]["median"] for r in mine] + [1e-9]))
+        axes.set_title(pattern, fontsize=9)
+        axes.set_xlabel(mine[0]["unit"] if mine else "")
+        axes.tick_params(axis="x", labelsize=6)
+    panels[0].set_yticks(range(len(schemes)), schemes, fontsize=7)
+    panels[0].invert_yaxis()
+    panels[-1].legend(fontsize=7, loc="lower right")
+    figure.suptitle(f"{section} of {bytes_text(largest)}", fontsize=9)
+    save(figure, directory, f"memory-kinds-{section}", run)
+
+
+def kinds_of_buffers(run, directory):
+    kinds_of(run, directory, "buffers", ("random", "stream, noise", "stream, constant"))
+
+
+def kinds_of_images(run, directory):
+    kinds_of(run, directory, "images", ("sampled, random", "surface, random", "sampled, stream"))
+
+
+PLOTS = {"culvert-bench-kinds": (kinds_of_buffers, kinds_of_images),
+         "culvert-bench": (frames, latency, sizes, loads, search), "culvert-bench-memory": (doublings, peaks, chunks, freed)}
 
 
 def main():
@@ -353,7 +389,7 @@ def main():
         for plot in PLOTS[run["program"]]:
             plot(run, pathlib.Path(sys.argv[2]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench or culvert-bench-memory ({type(error).__name__}: {error})", file=sys.stderr)
+        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench, culvert-bench-memory or culvert-bench-kinds ({type(error).__name__}: {error})", file=sys.stderr)
         return 1
     return 0
 

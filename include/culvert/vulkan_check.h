@@ -41,6 +41,11 @@ typedef struct culv_vk_check_desc {
     /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types.
      * Its memory_type_index is not known yet, because it depends on the pages. */
     culv_bool host_memory;
+    /** Buffers: the size in bytes of memory of your own that the buffer is to share with others, a
+     * block of an allocator for one. 0: memory of its own that is dedicated to it, as
+     * culv_vk_buffer_create() makes it. `memory_kind` and `random_access_slow` of the answer follow
+     * from it. */
+    VkDeviceSize block_size;
 } culv_vk_check_desc;
 
 /** Returns a default descriptor.
@@ -91,6 +96,12 @@ typedef struct culv_vk_sharing_info {
      * offset 0 and without a label. For DISJOINT images plane_offsets are the offsets in a block of
      * all planes, if requirements_known. */
     culv_image_desc image;
+    /** Buffers: the kind of memory that the buffer would lie in. UNKNOWN for host memory. */
+    culv_memory_kind memory_kind;
+    /** Buffers: random access in such a block is slow: it is not of the fast kind, and is
+     * CULV_SLOW_KIND_BYTES or more. Give the buffer dedicated memory of its own, or make blocks
+     * smaller. Importing the block warns of it in the log. */
+    culv_bool random_access_slow;
 } culv_vk_sharing_info;
 
 /** Returns an empty culv_vk_sharing_info with its struct_size set.

@@ -67,7 +67,10 @@ typedef struct culv_vk_memory_from_handle_desc {
      * any. When Vulkan itself exported the memory as OPAQUE_FD: only the bit of the memory type
      * that it was allocated with. */
     uint32_t memory_type_bits;
-    /** Dedicates the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). `size` must
+    /** Dedicates the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). A buffer of
+     * CULV_SLOW_KIND_BYTES or more should have it: its memory is then of the fast kind
+     * (culv_memory_kind). Otherwise the log says that it is not, as a warning where `buffer` is
+     * given. `size` must
      * then be exactly the size that it needs. CUDA's allocations are often larger; Vulkan then uses
      * the beginning. An image on CUDA's memory must be dedicated, unless the memory is compressible
      * (culv_vk_image_bind_vmm()). */

@@ -97,6 +97,11 @@ typedef struct culv_vk_buffer_create_desc {
     void *host_pointer;
     /** Bytes at host_pointer, also a multiple of the alignment. 0: create_info->size. */
     VkDeviceSize host_size;
+    /** 0 or CULV_MEMORY_KIND_FAST: the memory is dedicated to the buffer, the fast kind at every
+     * size. CULV_MEMORY_KIND_COMPRESSIBLE: it is not dedicated, which streams faster where the
+     * driver compresses. Where Vulkan requires dedicated memory, it is of the fast kind all the
+     * same; culv_buffer_memory_kind() tells. Must be 0 with `host_memory`. */
+    culv_memory_kind memory_kind;
 } culv_vk_buffer_create_desc;
 
 /** A default descriptor.
@@ -145,7 +150,8 @@ static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
 
 /** Imports exportable memory of the caller's. The call exports a new fd and imports it as
  * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
- * driver keeps the pages.
+ * driver keeps the pages. Where it is not dedicated, is CULV_SLOW_KIND_BYTES or more and is not for
+ * an image alone, a warning in the log says so, once for each import.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...), UNSUPPORTED

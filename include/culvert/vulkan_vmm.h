@@ -13,6 +13,7 @@
 #ifndef CULV_VULKAN_VMM_H_
 #define CULV_VULKAN_VMM_H_
 
+#include "memory.h"
 #include "vector.h"
 #include "vulkan_export.h"
 
@@ -46,8 +47,12 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
 
 /** Imports a VMM allocation into Vulkan and binds your buffer to it, `offset` bytes into the
  * allocation. It checks the alignment, the size, the memory type, and whether the buffer requires a
- * dedicated allocation. A buffer that needs all of the allocation gets it dedicated, which was
- * faster for buffers of several GiB (measured). You may bind several buffers to one allocation.
+ * dedicated allocation. You may bind several buffers to one allocation.
+ *
+ * A buffer that needs all of the allocation gets it dedicated, and is of the fast kind. Another one
+ * cannot be: Vulkan takes dedicated memory for a whole allocation only. Where it needs
+ * CULV_SLOW_KIND_BYTES or more, a warning in the log says so. Make the buffer as large as the
+ * allocation, and use ranges of it.
  *
  * Not for buffers with SHADER_DEVICE_ADDRESS: bind those yourself to memory of
  * culv_vk_memory_from_vmm() with allocate_flags.
@@ -61,6 +66,21 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
 CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                                 culv_vmm_allocation *allocation,
                                                 VkDeviceSize offset, VkDeviceMemory *out);
+
+/** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset:
+ * CULV_MEMORY_KIND_FAST where the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN where
+ * it lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE where the allocation is
+ * compressible. Bound or not makes no difference. For a buffer that you made for sparse binding the
+ * answer is not meant: that is of the fast kind. CULV_MEMORY_KIND_UNKNOWN where an argument is
+ * NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any, ordered with the destruction of the buffer and the allocation.
+ * Since: 0.1.
+ * Source: measured, docs/memory-kinds.md. */
+CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
+                                                     culv_vmm_allocation *allocation,
+                                                     VkDeviceSize offset);
 
 /** Imports a VMM allocation into Vulkan and binds your image to it. The image has OPTIMAL tiling.
  * Culvert checks create_info against what CUDA could map.
@@ -173,6 +193,16 @@ CULV_EXPORT culv_result culv_vk_vector_update(culv_vk_vector *view);
 CULV_EXPORT culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view,
                                                    culv_vk_vector_buffer *parts, size_t capacity,
                                                    size_t *count);
+
+/** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
+ * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. Should Vulkan want more
+ * for a chunk's buffer than the chunk has, CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN for
+ * NULL, and for a view that has no buffer yet.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_memory_kind culv_vk_vector_memory_kind(const culv_vk_vector *view);
 
 /** Returns the generation of the vector that the view shows. 0 for NULL.
  * Errors: none.

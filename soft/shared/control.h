@@ -114,6 +114,7 @@ typedef struct culv_soft_vk_counts {
     uint64_t all_semaphores; /* of every type, exportable or not */
     uint64_t buffers;
     uint64_t images;
+    uint64_t dedicated; /* of memories, those allocated or imported for one buffer or image */
 } culv_soft_vk_counts;
 
 void culvSoftVkCounts(culv_soft_vk_counts *out);

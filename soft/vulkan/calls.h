@@ -74,7 +74,8 @@
 
 /* Intercepted by functions of their own, or only called. */
 #define SOFT_VK_DEVICE_OTHERS(X) \
-    X(DestroyBuffer) X(DestroyDevice) X(DestroyFence) X(DestroyImage) X(DestroySemaphore) X(FreeMemory) X(GetBufferMemoryRequirements) X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetBufferOpaqueCaptureAddress) X(GetBufferOpaqueCaptureAddressKHR)
+    X(DestroyBuffer) X(DestroyDevice) X(DestroyFence) X(DestroyImage) X(DestroySemaphore) X(FreeMemory) X(GetBufferMemoryRequirements) X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetBufferOpaqueCaptureAddress) X(GetBufferOpaqueCaptureAddressKHR) \
+    X(GetDeviceBufferMemoryRequirements) X(GetDeviceBufferMemoryRequirementsKHR)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
     X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR) \
     X(GetPhysicalDeviceFeatures) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFeatures2KHR) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR) \

@@ -45,6 +45,8 @@ static void resolve(soft_vk_device *device)
     if (!next->BindImageMemory2) next->BindImageMemory2 = next->BindImageMemory2KHR;
     if (!next->GetBufferMemoryRequirements2)
         next->GetBufferMemoryRequirements2 = next->GetBufferMemoryRequirements2KHR;
+    if (!next->GetDeviceBufferMemoryRequirements)
+        next->GetDeviceBufferMemoryRequirements = next->GetDeviceBufferMemoryRequirementsKHR;
     if (!next->GetBufferOpaqueCaptureAddress)
         next->GetBufferOpaqueCaptureAddress = next->GetBufferOpaqueCaptureAddressKHR;
 }
@@ -191,7 +193,6 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 }
 
 /* Count what the application makes and destroys. */
-#define NO_RECORD(...) (void)0
 #define CREATE(name, info_type, handle_type, count, kind, made)                                    \
     VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
                             const VkAllocationCallbacks *callbacks, handle_type *out)              \
@@ -248,12 +249,15 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
         atomic_fetch_add(&soft_vk_memories, 1);
         atomic_fetch_add(&device->live[SOFT_VK_MEMORIES], 1);
         soft_vk_memory_made(device, info, *out);
+        soft_vk_dedicated_made(device, info, *out);
     }
     return result;
 }
+
 static void memory_gone(soft_vk_device *device, VkDeviceMemory memory)
 {
     soft_vk_memory_gone(device, memory);
+    soft_vk_dedicated_gone(device, memory);
     soft_vk_sparse_memory_gone(device, memory);
 }
 
@@ -268,6 +272,7 @@ VkResult soft_vk_CreateBuffer(soft_vk_device *device, VkDevice handle,
                           ? soft_vk_sparse_create(device, info, out)
                           : device->next.CreateBuffer(handle, info, callbacks, out);
     if (result == VK_SUCCESS) {
+        soft_vk_buffer_made(device, info, *out);
         atomic_fetch_add(&soft_vk_buffers, 1);
         atomic_fetch_add(&device->live[SOFT_VK_BUFFERS], 1);
     }
@@ -280,6 +285,7 @@ void VKAPI_CALL soft_vk_destroy_buffer(VkDevice handle, VkBuffer buffer,
     soft_vk_device *device = soft_vk_device_find(handle);
     VkDeviceMemory memory;
     uint64_t address;
+    soft_vk_buffer_gone(device, buffer);
     soft_vk_sparse_buffer_gone(device, buffer, &memory, &address);
     device->next.DestroyBuffer(handle, buffer, address != 0 ? NULL : callbacks);
     if (memory != VK_NULL_HANDLE) device->next.FreeMemory(handle, memory, NULL);

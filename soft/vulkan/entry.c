@@ -106,6 +106,8 @@ static const entry device_entries[] = {
     {"vkGetBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_buffer_needs},
     {"vkGetBufferMemoryRequirements2", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
     {"vkGetBufferMemoryRequirements2KHR", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
+    {"vkGetDeviceBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_planned_requirements},
+    {"vkGetDeviceBufferMemoryRequirementsKHR", (PFN_vkVoidFunction)soft_vk_planned_requirements},
     {"vkGetBufferOpaqueCaptureAddress", (PFN_vkVoidFunction)soft_vk_capture_address},
     {"vkGetBufferOpaqueCaptureAddressKHR", (PFN_vkVoidFunction)soft_vk_capture_address},
     SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};

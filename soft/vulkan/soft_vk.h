@@ -76,7 +76,8 @@ typedef struct soft_vk_page {
 
 /* control.c */
 extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
-    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
+    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images,
+    soft_vk_dedicated;
 void soft_vk_control_init(void);
 /* Counts the call; true when it is the one that has to fail, with `error`. */
 bool soft_vk_must_fail(const char *name, VkResult *error);
@@ -119,6 +120,19 @@ static inline const void *soft_vk_in_chain(const void *next, VkStructureType typ
         item = item->pNext;
     return item;
 }
+
+/* dedicated.c: which memory is dedicated, and that buffers prefer it. */
+void soft_vk_buffer_made(const soft_vk_device *device, const VkBufferCreateInfo *info,
+                         VkBuffer buffer);
+void soft_vk_buffer_gone(const soft_vk_device *device, VkBuffer buffer);
+void soft_vk_dedicated_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
+                            VkDeviceMemory memory);
+void soft_vk_dedicated_gone(const soft_vk_device *device, VkDeviceMemory memory);
+void soft_vk_prefer_dedicated(const soft_vk_device *device, VkBuffer buffer,
+                              VkMemoryRequirements2 *out);
+void VKAPI_CALL soft_vk_planned_requirements(VkDevice handle,
+                                             const VkDeviceBufferMemoryRequirements *info,
+                                             VkMemoryRequirements2 *out);
 
 /* image.c: what CUDA is to know of images and of the memory that they are bound to. */
 void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *info, VkImage image);

@@ -453,6 +453,7 @@ void VKAPI_CALL soft_vk_buffer_needs2(VkDevice handle, const VkBufferMemoryRequi
     const soft_vk_device *device = soft_vk_device_find(handle);
     device->next.GetBufferMemoryRequirements2(handle, info, out);
     add_needs(device, info->buffer, &out->memoryRequirements);
+    soft_vk_prefer_dedicated(device, info->buffer, out);
 }
 
 uint64_t VKAPI_CALL soft_vk_capture_address(VkDevice handle, const VkBufferDeviceAddressInfo *info)

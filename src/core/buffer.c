@@ -172,3 +172,8 @@ uint64_t culv_buffer_size(const culv_buffer *buffer)
 {
     return buffer != NULL ? buffer->size : 0;
 }
+
+culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer)
+{
+    return buffer != NULL ? buffer->memory->kind : CULV_MEMORY_KIND_UNKNOWN;
+}

@@ -198,6 +198,7 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     memory->words = words;
     memory->size = d->size;
     memory->dedicated = d->dedicated != 0;
+    if (memory->dedicated) memory->kind = CULV_MEMORY_KIND_FAST;
     memory->handle_type = d->handle.type;
     memory->refs = 1;
     memory->holders = 1;
@@ -245,6 +246,7 @@ culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *la
     culv_memory *memory = new_memory(device, size, label);
     if (memory == NULL) return NULL;
     memory->own = true;
+    memory->kind = CULV_MEMORY_KIND_FAST;
     log_made(memory);
     return memory;
 }

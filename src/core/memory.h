@@ -20,6 +20,7 @@ struct culv_memory {
     void *block;     /* those pages belong to Culvert and are freed last */
     bool registered; /* CUDA knows those pages; guarded by the device's lock */
     bool dedicated;
+    culv_memory_kind kind;
     /* What it was imported from; CUDA maps no arrays on a dma-buf (cuda.h) */
     culv_handle_type handle_type;
     /* Guarded by the device's lock. */
@@ -51,6 +52,13 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
 culv_result culvi_memory_map(culv_memory *memory);
 /* Whether an import of the device's is mapped at this address. Takes the lock. */
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
+
+/* Whether random access in so many bytes of that kind is slow. */
+static inline bool culvi_memory_kind_is_slow(culv_memory_kind kind, uint64_t size)
+{
+    return size >= CULV_SLOW_KIND_BYTES &&
+           (kind == CULV_MEMORY_KIND_COMPRESSIBLE || kind == CULV_MEMORY_KIND_PLAIN);
+}
 
 /* Finds an acquired import and adds a reference, or returns NULL; makes an import that can be
  * found. The caller holds the lock. */

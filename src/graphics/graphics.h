@@ -118,6 +118,7 @@ typedef struct culvi_memory_ask {
     uint64_t memory; /* native */
     uint64_t size;
     bool dedicated;
+    bool callers_buffers; /* the caller allocated it, and not for an image alone */
 } culvi_memory_ask;
 
 /* A new import. */

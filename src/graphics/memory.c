@@ -5,6 +5,24 @@
 
 #include <inttypes.h>
 
+/* The one place that sees all of the caller's own memory; what Culvert makes is as it was asked
+ * for. */
+static void warn_of_slow(const culvi_graphics *graphics, const culvi_memory_ask *ask,
+                         const culv_memory *memory)
+{
+    const culvi_words *words = graphics->api->words;
+    if (!ask->callers_buffers || !culvi_memory_kind_is_slow(memory->kind, memory->size)) return;
+    culvi_log(
+        &graphics->device->voice, CULV_LOG_WARNING,
+        "memory '%s': this %s of %" PRIu64
+        " bytes is not dedicated: random access to buffers of GiBs in it can be six times as "
+        "slow, from CUDA and from %s (measured). Give such a buffer memory of its own that is "
+        "dedicated to it (%s), or let Culvert make the buffer; or make blocks smaller than "
+        "%" PRIu64 " bytes",
+        memory->label, words->memory, memory->size, words->name, words->dedicated,
+        CULV_SLOW_KIND_BYTES);
+}
+
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
                                   culv_memory **out)
 {
@@ -15,7 +33,12 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     import.size = ask->size;
     import.dedicated = ask->dedicated;
     import.label = ask->label;
-    return culvi_memory_import_exported(graphics->device, api->words, &import, out);
+    result = culvi_memory_import_exported(graphics->device, api->words, &import, out);
+    if (result != CULV_OK) return result;
+    /* The API's own memory, which it exported. */
+    (*out)->kind = ask->dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE;
+    warn_of_slow(graphics, ask, *out);
+    return CULV_OK;
 }
 
 /* An import that is found again must be what the caller says of it now. */

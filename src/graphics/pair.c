@@ -48,8 +48,10 @@ static culv_result share(void *object, void *plans)
     if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
     if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
     if (result != CULV_OK) return result;
-    culvi_memory_ask ask = {plan->label, pair->native.memory, pair->native.size,
-                            pair->native.dedicated};
+    culvi_memory_ask ask = {.label = plan->label,
+                            .memory = pair->native.memory,
+                            .size = pair->native.size,
+                            .dedicated = pair->native.dedicated};
     result = culvi_graphics_import(graphics, &ask, &pair->import);
     if (result != CULV_OK) {
         graphics->api->unmake(graphics, &pair->native);

@@ -3,6 +3,7 @@
 #ifndef CULVI_GRAPHICS_VECTOR_VIEW_H_
 #define CULVI_GRAPHICS_VECTOR_VIEW_H_
 
+#include "core/memory.h"
 #include "graphics/graphics.h"
 #include "vmm/vector.h"
 
@@ -12,6 +13,7 @@ typedef struct culvi_view_part {
     uint64_t offset, size;
     uint64_t object; /* native: its own buffer, if there is one */
     uint64_t memory; /* native */
+    culv_memory_kind kind;
 } culvi_view_part;
 
 typedef struct culvi_vector_view culvi_vector_view;

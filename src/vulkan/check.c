@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: its two calls, and what buffers and images have in common. */
 #include "base/desc.h"
+#include "core/memory.h"
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
@@ -213,6 +214,16 @@ static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInf
     return CULV_OK;
 }
 
+/* Of a buffer: what culv_vk_buffer_create() would make, or a block of the caller's. */
+static void tell_kind(request *r)
+{
+    const bool shares = r->desc.block_size != 0 && !r->sharing.dedicated_required;
+    if (r->ask.host) return;
+    r->sharing.memory_kind = shares ? CULV_MEMORY_KIND_COMPRESSIBLE : CULV_MEMORY_KIND_FAST;
+    r->sharing.random_access_slow =
+        culvi_memory_kind_is_slow(r->sharing.memory_kind, r->desc.block_size);
+}
+
 /* `needs`: NULL where they are not known yet. Then some type of the device must do. */
 static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, request *r,
                           culv_vk_sharing_info *out)
@@ -248,6 +259,7 @@ static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, reque
     s->max_array_layers = r->verdict.most.maxArrayLayers;
     s->sample_counts = r->verdict.most.sampleCounts;
     s->max_resource_size = r->verdict.most.maxResourceSize;
+    if (s->access == CULV_VK_ACCESS_POINTER) tell_kind(r);
     if (s->access == CULV_VK_ACCESS_ARRAY) s->image = r->verdict.image;
     if (s->access == CULV_VK_ACCESS_ARRAY && needs != NULL)
         memcpy(s->image.plane_offsets, needs->offsets, sizeof s->image.plane_offsets);

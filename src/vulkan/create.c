@@ -20,6 +20,20 @@ static culv_result no_create_info(const culvi_voice *voice, const char *label, c
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
+static culv_result check_kind(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
+{
+    const bool known = d->memory_kind == CULV_MEMORY_KIND_UNKNOWN ||
+                       d->memory_kind == CULV_MEMORY_KIND_FAST ||
+                       d->memory_kind == CULV_MEMORY_KIND_COMPRESSIBLE;
+    if (known && (d->memory_kind == CULV_MEMORY_KIND_UNKNOWN || d->host_memory == 0))
+        return CULV_OK;
+    return culvi_fail(
+        voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_vk_buffer_create_desc.memory_kind is %d; %s", (int)d->memory_kind,
+        known ? "host memory has no kinds, leave it 0 with host_memory"
+              : "set CULV_MEMORY_KIND_FAST or CULV_MEMORY_KIND_COMPRESSIBLE, or leave it 0");
+}
+
 static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
 {
     const char *wrong = NULL;
@@ -47,6 +61,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_buffer_create_desc");
     result = check_host(voice, &d);
+    if (result == CULV_OK) result = check_kind(voice, &d);
     if (result != CULV_OK) return result;
     culv_vk_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);

@@ -41,8 +41,12 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
 
 static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
 {
-    return (culvi_memory_ask){d->label, (uint64_t)d->memory, d->allocation_size,
-                              d->dedicated != VK_FALSE};
+    return (culvi_memory_ask){.label = d->label,
+                              .memory = (uint64_t)d->memory,
+                              .size = d->allocation_size,
+                              .dedicated = d->dedicated != VK_FALSE,
+                              .callers_buffers =
+                                  d->buffer != VK_NULL_HANDLE || d->image == VK_NULL_HANDLE};
 }
 
 culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,

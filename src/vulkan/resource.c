@@ -48,6 +48,16 @@ static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
     return CULV_OK;
 }
 
+/* Memory with one resource in it loses nothing by being dedicated, and a buffer of GiBs has six
+ * times the random access then (measured, docs/memory-kinds.md). Images are as Vulkan wishes. */
+static bool is_dedicated(const culvi_vk_plan *plan, const culvi_vk_needs *needs)
+{
+    /* VUID-VkMemoryDedicatedAllocateInfo-image-01797: no DISJOINT image is. */
+    if (needs->planes > 0) return false;
+    if (plan->dedicated || needs->requires_dedicated) return true;
+    return plan->buffer != NULL ? !plan->compressible : needs->prefers_dedicated;
+}
+
 static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                             const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
@@ -69,9 +79,7 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                  .allocationSize = needs->memory.size,
                                  .memoryTypeIndex = type};
     if (plan->handle_types != 0) info.pNext = &export_info;
-    /* VUID-VkMemoryDedicatedAllocateInfo-image-01797: no DISJOINT image is. */
-    made->dedicated = needs->planes == 0 &&
-                      (plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated);
+    made->dedicated = is_dedicated(plan, needs);
     if (made->dedicated) {
         dedicated.pNext = info.pNext;
         info.pNext = &dedicated;
@@ -195,6 +203,7 @@ culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culv
         if (copied)
             buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         native.buffer = &buffer;
+        native.compressible = d->memory_kind == CULV_MEMORY_KIND_COMPRESSIBLE;
         native.memory_properties = d->memory_properties;
     }
     culv_result result = culvi_vk_resource_create(culvi_vk_of(graphics), &native, &made);

@@ -78,14 +78,14 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
 }
 
 static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk,
-                               VkBuffer *out, VkDeviceMemory *memory)
+                               VkBuffer *out, VkDeviceMemory *memory, culv_memory_kind *kind)
 {
     culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
     culv_result result = create_buffer(view, chunk->size, &buffer);
     if (result == CULV_OK)
         result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          allocate_flags(view), memory);
+                                          allocate_flags(view), memory, kind);
     if (result == CULV_OK)
         *out = buffer;
     else
@@ -124,11 +124,16 @@ static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
     const culv_vk_vector *view = (const culv_vk_vector *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
+    /* What is bound to a sparse buffer is of the fast kind, dedicated or not (measured). */
+    culv_memory_kind kind = chunk->allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE
+                                ? CULV_MEMORY_KIND_COMPRESSIBLE
+                                : CULV_MEMORY_KIND_FAST;
     culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
     if (result == CULV_OK)
         result = view->queue != NULL ? make_memory(view, chunk, &memory)
-                                     : make_buffer(view, chunk, &buffer, &memory);
+                                     : make_buffer(view, chunk, &buffer, &memory, &kind);
     if (result != CULV_OK) return result;
+    part->kind = kind;
     part->object = (uint64_t)buffer;
     part->memory = (uint64_t)memory;
     return CULV_OK;
@@ -372,6 +377,16 @@ culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view, culv_vk_vecto
                                            .chunk = base->parts[i].chunk};
     *count = view->queue != NULL ? 1 : base->num_parts;
     return CULV_OK;
+}
+
+culv_memory_kind culv_vk_vector_memory_kind(const culv_vk_vector *view)
+{
+    culv_memory_kind kind = CULV_MEMORY_KIND_UNKNOWN;
+    if (view == NULL) return kind;
+    /* All chunks have the same usage, so they differ in nothing but whether one is plain. */
+    for (size_t i = 0; i < view->base.num_parts; i++)
+        if (kind != CULV_MEMORY_KIND_PLAIN) kind = view->base.parts[i].kind;
+    return kind;
 }
 
 uint64_t culv_vk_vector_generation(const culv_vk_vector *view)

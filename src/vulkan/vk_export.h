@@ -29,6 +29,8 @@ culv_result culvi_vk_memory_import(const culv_vk_device *vk,
                                    const culv_vk_memory_from_handle_desc *d,
                                    const culvi_handle_facts *facts, uint32_t type,
                                    VkDeviceMemory *out);
+/* Tells the log where such memory is not dedicated, and a buffer in it will be slow. */
+void culvi_vk_memory_tell_kind(const culv_vk_device *vk, const culv_vk_memory_from_handle_desc *d);
 /* vkAllocateMemory with a duplicated handle. */
 VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out);

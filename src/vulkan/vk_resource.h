@@ -84,7 +84,8 @@ typedef struct culvi_vk_plan {
     const VkImageCreateInfo *image;
     /* For which it is exportable; 0: not exportable */
     VkExternalMemoryHandleTypeFlags handle_types;
-    bool dedicated; /* whatever Vulkan says of the resource */
+    bool dedicated;    /* whatever Vulkan says of the resource */
+    bool compressible; /* a buffer: not dedicated unless it must be */
     VkMemoryPropertyFlags memory_properties;
     /* NULL, or its memory: a buffer's. Those made here are the caller's, after an error too. */
     culvi_vk_pages *pages;

@@ -4,6 +4,7 @@
  * allocation (docs/nvidia-measured.md). */
 #include "base/desc.h"
 #include "core/import.h"
+#include "core/memory.h"
 #include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"
 
@@ -125,7 +126,11 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
     if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE &&
         !d.dedicated)
         result = check_shared_image(vk, d.label, allocation);
-    return result == CULV_OK ? culvi_vk_vmm_import(vk, allocation, &d, out) : result;
+    if (result == CULV_OK) result = culvi_vk_vmm_import(vk, allocation, &d, out);
+    if (result != CULV_OK) return result;
+    d.size = allocation->size;
+    if (!(allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE)) culvi_vk_memory_tell_kind(vk, &d);
+    return CULV_OK;
 }
 
 /* Whether a resource fits in at `offset`. `whole`: where it must be dedicated, it is as large as
@@ -160,9 +165,52 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
                       what, offset);
 }
 
+/* Dedicated memory is given to Vulkan as a whole: NVIDIA's driver refuses a dedicated import of
+ * less (measured), and a larger one must not be bound to a buffer that needs less of it
+ * (VUID-VkMemoryDedicatedAllocateInfo-buffer-02965). */
+static bool fills(const culv_vmm_allocation *a, const culvi_vk_needs *needs, VkDeviceSize offset)
+{
+    return offset == 0 && needs->memory.size == a->size;
+}
+
+static culv_memory_kind kind_of(const culv_vmm_allocation *a, const culvi_vk_needs *needs,
+                                VkDeviceSize offset)
+{
+    if (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) return CULV_MEMORY_KIND_COMPRESSIBLE;
+    return fills(a, needs, offset) ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_PLAIN;
+}
+
+/* Compressible memory was asked for. */
+static void warn_of_plain(const culv_vk_device *vk, const char *label, const culv_vmm_allocation *a,
+                          const culvi_vk_needs *needs, VkDeviceSize offset)
+{
+    if (kind_of(a, needs, offset) != CULV_MEMORY_KIND_PLAIN ||
+        !culvi_memory_kind_is_slow(CULV_MEMORY_KIND_PLAIN, needs->memory.size))
+        return;
+    culvi_log(
+        &vk->base.device->voice, CULV_LOG_WARNING,
+        "VMM allocation '%s': a buffer that needs %" PRIu64 " bytes was bound at offset %" PRIu64
+        " of its %" PRIu64
+        " bytes, so its memory is not dedicated: Vulkan's random access to it can be six times "
+        "as slow (measured). Make the buffer as large as the allocation, bind it at offset 0, "
+        "and use ranges of it; or take a culv_vector",
+        label != NULL ? label : "", needs->memory.size, offset, a->size);
+}
+
+culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
+                                         culv_vmm_allocation *allocation, VkDeviceSize offset)
+{
+    culvi_vk_needs needs;
+    if (vk == NULL || buffer == VK_NULL_HANDLE || allocation == NULL)
+        return CULV_MEMORY_KIND_UNKNOWN;
+    culvi_vk_buffer_needs(vk, buffer, &needs);
+    return kind_of(allocation, &needs, offset);
+}
+
 culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
                                      culv_vmm_allocation *a, VkDeviceSize offset,
-                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out)
+                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out,
+                                     culv_memory_kind *kind)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     culvi_vk_needs needs;
@@ -172,8 +220,7 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     if (result != CULV_OK) return result;
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
-    /* Dedicated memory has six times the random access in buffers of GiBs (measured). */
-    d.dedicated = needs.memory.size == a->size;
+    d.dedicated = fills(a, &needs, offset);
     d.allocate_flags = flags;
     d.label = label;
     result = culvi_vk_vmm_import(vk, a, &d, &memory);
@@ -185,6 +232,8 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
             &vk->base.device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
             "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
+    warn_of_plain(vk, label, a, &needs, offset);
+    *kind = kind_of(a, &needs, offset);
     *out = memory;
     return CULV_OK;
 }
@@ -201,7 +250,9 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
     if (missing != NULL) return null_argument(vk, "culv_vk_buffer_bind_vmm", missing);
     culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
     if (result != CULV_OK) return result;
-    return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
+    culv_memory_kind kind;
+    return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out,
+                                    &kind);
 }
 
 static culv_result check_image(culv_vk_device *vk, const char *label, VkImage image,

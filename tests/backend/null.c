@@ -309,7 +309,8 @@ void null_detach(null_device **device)
 culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size,
                                bool shared, culv_memory **out)
 {
-    culvi_memory_ask ask = {"null", (uint64_t)(uintptr_t)memory, size, true};
+    culvi_memory_ask ask = {
+        .label = "null", .memory = (uint64_t)(uintptr_t)memory, .size = size, .dedicated = true};
     culv_result result = culvi_graphics_check_shares(&device->base, ask.label, false);
     if (result != CULV_OK) return result;
     return shared ? culvi_graphics_acquire(&device->base, &ask, out)

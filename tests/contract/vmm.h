@@ -38,7 +38,7 @@ void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_
                       uint32_t seed, uint32_t addend);
 
 extern const test_case vmm_cases[], vmm_error_cases[], vmm_access_cases[], vmm_shared_cases[],
-    vmm_image_cases[], vmm_pool_cases[], vmm_sparse_cases[], vmm_mip_tail_cases[],
+    vmm_image_cases[], vmm_pool_cases[], vmm_sparse_cases[], vmm_mip_tail_cases[], kind_cases[],
     one_address_cases[];
 
 #endif

@@ -1,0 +1,91 @@
+"""Checks the JSON of culvert-bench-kinds: its keys, their types, and that each kind ran from each side that has it.
+SPDX-License-Identifier: MIT
+
+usage: check_kinds.py FILE [all] [sections=NAME,...] [seed=N] [documented=PAGE]"""
+import json
+import re
+import sys
+
+from check_json import DEVICE, NUMBER, SPREAD, SYSTEM, TEXT, check, keys_of
+
+TOP = {"schema": (int,), "program": (str,), "culvert_version": (str,), "date": (str,), "complete": (bool,), "quick": (bool,),
+       "validation": (bool,), "seed": (int,), "seconds": NUMBER, "unit": (str,), "device": (dict,), "system": (dict,),
+       "threads": (int,), "reads": (int,), "words_checked": (int,), "left_out": (list,), "rates": (list,)}
+RATE = {"section": (str,), "scheme": (str,), "memory_kind": TEXT, "bytes": (int,), "side": (str,), "pattern": (str,), "unit": (str,),
+        "rate": (dict,), "ratio": NUMBER + (type(None),), "goal": NUMBER + (type(None),), "met": TEXT}
+PATTERNS = {"buffers": {"stream, constant", "stream, noise", "random"},
+            "images": {"sampled, stream", "surface, stream", "sampled, random", "surface, random"}}
+# Of the kinds that every machine has: what Culvert says of them.
+KINDS = {"cuMemAlloc": None, "Vulkan's, not exportable": None, "Vulkan's, not exportable, dedicated": None, "Vulkan's, exportable": "compressible",
+         "Vulkan's, exportable, dedicated": "fast", "culv_vk_buffer_create()": "fast",
+         "culv_vk_buffer_create(), compressible": "compressible", "VMM, imported": "plain", "VMM, imported dedicated": "fast",
+         "culv_vector, a buffer a chunk": "fast"}
+MAYBE = {"compressible VMM, imported": "compressible", "compressible VMM, imported dedicated": "compressible",
+         "culv_vector, one sparse buffer": "fast"}
+IMAGES = {"cuArray3DCreate", "Vulkan's, not exportable", "Vulkan's, not exportable, dedicated", "Vulkan's, exportable",
+          "Vulkan's, exportable, dedicated", "culv_vk_image_create()"}
+
+
+def sides_of(scheme):
+    if scheme in ("cuMemAlloc", "cuArray3DCreate"):
+        return {"CUDA"}
+    return {"Vulkan"} if "not exportable" in scheme else {"CUDA", "Vulkan"}
+
+
+def check_rows(run):
+    for i, r in enumerate(run["rates"]):
+        place = f"rates[{i}] {r.get('scheme')}, {r.get('pattern')}"
+        check(place, r, RATE)
+        check(f"{place}.rate", r["rate"], SPREAD)
+        assert 0 <= r["rate"]["p10"] <= r["rate"]["median"] <= r["rate"]["p90"], place
+        assert r["unit"] == ("G words/s" if "random" in r["pattern"] else "GB/s"), place
+        assert r["met"] is None and r["goal"] is None, f"{place}: a rate of the twin is judged"
+    places = [(r["section"], r["scheme"], r["bytes"], r["side"], r["pattern"]) for r in run["rates"]]
+    assert len(set(places)) == len(places), "a row twice"
+
+
+def check_all(run):
+    seen = {}
+    for r in run["rates"]:
+        seen.setdefault((r["section"], r["scheme"], r["side"]), set()).add(r["pattern"])
+        if r["section"] == "buffers":
+            known = KINDS | MAYBE
+            assert r["memory_kind"] == known[r["scheme"]], f"{r['scheme']} is said to be {r['memory_kind']}"
+    for section, schemes in (("buffers", KINDS), ("images", IMAGES)):
+        for scheme in schemes:
+            for side in sides_of(scheme):
+                assert seen.get((section, scheme, side)) == PATTERNS[section], f"{section}, {scheme}, {side}: {seen.get((section, scheme, side))}"
+            for side in {"CUDA", "Vulkan"} - sides_of(scheme):
+                assert (section, scheme, side) not in seen, f"{scheme} by {side}"
+
+
+def check_report(run, wanted):
+    options = dict(word.partition("=")[::2] for word in wanted)
+    check("report", run, TOP)
+    assert run["schema"] == 1 and run["program"] == "culvert-bench-kinds" and run["complete"] and run["words_checked"] > 0
+    check("device", run["device"], DEVICE)
+    check("system", run["system"], SYSTEM)
+    check_rows(run)
+    if "all" in options:
+        check_all(run)
+    if "sections" in options:
+        assert {r["section"] for r in run["rates"]} == set(options["sections"].split(","))
+    assert "seed" not in options or run["seed"] == int(options["seed"])
+    if "documented" in options:
+        with open(options["documented"], encoding="utf-8") as page:
+            documented = set(re.findall(r"`([A-Za-z0-9_]+)`", page.read()))
+        missing = sorted(set(keys_of(run)) - documented - set(DEVICE) - set(SYSTEM) - {"measurement", "reason"})
+        assert not missing, f"keys that the page does not have: {missing}"
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        run = json.load(file)
+    try:
+        check_report(run, sys.argv[2:])
+    except AssertionError as error:
+        sys.exit(f"{sys.argv[1]}: {error}" if str(error) else f"{sys.argv[1]}: not as {sys.argv[2:]} say")
+
+
+if __name__ == "__main__":
+    main()
