@@ -21,7 +21,7 @@ static const char *const unsafe_calls[] = {
     "cuArray3DCreate_v2", "cuArrayDestroy", "cuMipmappedArrayCreate", "cuMipmappedArrayDestroy",
     "cuSurfObjectCreate", "cuSurfObjectDestroy", "cuTexObjectCreate", "cuTexObjectDestroy",
     "cuImportExternalMemory", "cuDestroyExternalMemory", "cuImportExternalSemaphore",
-    "cuDestroyExternalSemaphore", "cuModuleLoad", "cuModuleUnload", "cuGraphInstantiateWithFlags",
+    "cuDestroyExternalSemaphore", "cuModuleLoad", "cuModuleLoadData", "cuModuleUnload", "cuGraphInstantiateWithFlags",
     "cuGraphInstantiateWithParams", "cuGraphLaunch"
 };
 // clang-format on

@@ -170,6 +170,7 @@
     X(cuSignalExternalSemaphoresAsync, 10000, cuSignalExternalSemaphoresAsync) \
     X(cuWaitExternalSemaphoresAsync, 10000, cuWaitExternalSemaphoresAsync) \
     X(cuModuleLoad, 2000, cuModuleLoad) \
+    X(cuModuleLoadData, 2000, cuModuleLoadData) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
     X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \

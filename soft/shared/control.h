@@ -113,6 +113,8 @@ typedef struct culv_soft_vk_counts {
     uint64_t all_semaphores; /* of every type, exportable or not */
     uint64_t buffers;
     uint64_t images;
+    uint64_t modules; /* of VK_NVX_binary_import */
+    uint64_t functions;
 } culv_soft_vk_counts;
 
 void culvSoftVkCounts(culv_soft_vk_counts *out);

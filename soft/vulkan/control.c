@@ -9,7 +9,8 @@
 #include "soft_vk.h"
 
 _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
-    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
+    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images,
+    soft_vk_modules, soft_vk_functions;
 
 static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
@@ -84,6 +85,8 @@ SOFT_VK_EXPORT void culvSoftVkCounts(culv_soft_vk_counts *out)
         .all_semaphores = atomic_load(&soft_vk_all_semaphores),
         .buffers = atomic_load(&soft_vk_buffers),
         .images = atomic_load(&soft_vk_images),
+        .modules = atomic_load(&soft_vk_modules),
+        .functions = atomic_load(&soft_vk_functions),
     };
     memcpy(out, &now, now.struct_size < sizeof(now) ? now.struct_size : sizeof(now));
 }

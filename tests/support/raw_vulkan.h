@@ -38,6 +38,7 @@ typedef struct raw_vk_options {
     /* Enable what compressed and Y'CbCr formats need, where it is there */
     bool with_formats;
     bool sparse_buffers; /* enable what sparse buffers need, where it is there */
+    bool kernels;        /* enable VK_NVX_binary_import and VK_NVX_image_view_handle, if there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {
@@ -57,6 +58,7 @@ typedef struct raw_vk {
     raw_vk_queue queues[RAW_VK_MAX_QUEUES];
     VkDebugUtilsMessengerEXT messenger;
     bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
+    bool kernels; /* both extensions of raw_vk_options::kernels are enabled */
     bool validation;
     uint32_t validation_version;
     unsigned validation_messages; /* those not in allowed_vuids.txt */
@@ -89,6 +91,7 @@ enum {
     RAW_VK_DEDICATED = 2, /* with VkMemoryDedicatedAllocateInfo */
     RAW_VK_HOST = 4,      /* host-visible, coherent and mapped, for any queue */
     RAW_VK_IMPORT = 8,    /* set by raw_vk_buffer_import */
+    RAW_VK_ADDRESS = 128, /* it has a device address */
 };
 
 typedef struct raw_vk_buffer {
@@ -112,6 +115,9 @@ int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer);
  * Consumes the fd. `like` gives sizes, memory type and dedicated flag. */
 void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_buffer *out);
 void raw_vk_buffer_destroy(raw_vk *vk, raw_vk_buffer *buffer);
+
+/* Of a buffer made with RAW_VK_ADDRESS. */
+VkDeviceAddress raw_vk_buffer_address(const raw_vk *vk, const raw_vk_buffer *buffer);
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
