@@ -110,7 +110,8 @@ typedef enum culv_result {
     X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")    \
     X(NOT_READY, "something that must come first has not been done yet")                           \
     X(MODULE, "there is no such file of kernels, or it is not for this driver or GPU")             \
-    X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")
+    X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")          \
+    X(QUEUE, "queues of that family cannot do it")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

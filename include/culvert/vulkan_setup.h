@@ -64,7 +64,8 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
                               const char *const *names, uint32_t *count, const char **out_names);
 
 /** Merges your device extensions with culv_vk_device_extensions() and with those of
- * culv_vk_optional_device_extensions() that the device has. desc is the descriptor that
+ * culv_vk_optional_device_extensions() that the device has; with culv_vk_device_desc::kernels also
+ * with culv_vk_kernel_extensions(), where culv_vk_check_kernels() says OK. desc is the descriptor that
  * culv_vk_attach() gets later, of which get_instance_proc_addr, instance, physical_device and
  * api_version are read: the version that counts is the lower one of api_version and the device's.
  * Whether the device has the extensions that you name is not looked at. A program for devices that
@@ -88,6 +89,7 @@ typedef struct culv_vk_device_features {
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline_semaphore;
     VkPhysicalDeviceSynchronization2Features synchronization2;
     VkPhysicalDeviceMaintenance4Features maintenance4;
+    VkPhysicalDeviceBufferDeviceAddressFeatures buffer_device_address;
 } culv_vk_device_features;
 
 /** Returns empty structs with their struct_size set.
@@ -105,7 +107,8 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
 
 /** Adds the features that Culvert needs to a pNext chain for VkDeviceCreateInfo:
  * timelineSemaphore; synchronization2, which rings and the ...barrier2 structs need, where the
- * device has it; and below Vulkan 1.3 maintenance4, where the device has it.
+ * device has it; below Vulkan 1.3 maintenance4, where the device has it; and with
+ * culv_vk_device_desc::kernels bufferDeviceAddress, where culv_vk_check_kernels() says OK.
  *
  * `chain` is yours or NULL. A feature whose struct is in it (its own struct, or that of a Vulkan
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/text.h"
+#include "culvert/vulkan_kernel.h"
 #include "vulkan/vk.h"
 
 #include <string.h>
@@ -12,7 +13,9 @@ enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
 /* The device that was asked for. */
 typedef struct asked {
     culvi_vk_instance vk;
+    bool kernels; /* culv_vk_device_desc::kernels */
     VkPhysicalDevice device;
+    VkDevice created; /* or NULL */
     VkPhysicalDeviceProperties properties;
     uint32_t version; /* usable: the lower one of the instance's and the device's */
     uint32_t num_offered;
@@ -38,6 +41,8 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     if (result != CULV_OK) return result;
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
+    out->kernels = d.kernels != 0;
+    out->created = d.device;
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
     result = culvi_vk_check_device_version(NULL, NULL, out->properties.deviceName,
                                            out->properties.apiVersion);
@@ -124,11 +129,63 @@ static culv_result refuse(const asked *a, const char *extension)
                       "'%s' does not offer %s; a newer graphics driver may", name, extension);
 }
 
+/* The extension, or else the feature, that kernels in command buffers need and the device lacks;
+ * NULL: it has all. */
+static const char *lacks_for_kernels(const asked *a)
+{
+    const char *names[MAX_ADDED];
+    const uint32_t count = culv_vk_kernel_extensions(a->version, MAX_ADDED, names);
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &address};
+    for (uint32_t i = 0; i < count; i++)
+        if (!offers(a, names[i])) return names[i];
+    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
+    return address.bufferDeviceAddress ? NULL : "the feature bufferDeviceAddress";
+}
+
+/* The same of the VkDevice: its calls tell. */
+static const char *created_without(const asked *a)
+{
+    if (a->vk.vkGetDeviceProcAddr(a->created, "vkCmdCuLaunchKernelNVX") == NULL)
+        return VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
+    if (a->vk.vkGetDeviceProcAddr(a->created, "vkGetImageViewHandleNVX") == NULL)
+        return VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
+    if (a->version < VK_API_VERSION_1_2 &&
+        a->vk.vkGetDeviceProcAddr(a->created, "vkGetBufferDeviceAddressKHR") == NULL)
+        return VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME;
+    return NULL;
+}
+
+culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
+{
+    asked a = {0};
+    culv_result result = ask(__func__, desc, &a);
+    if (result != CULV_OK) return result;
+    const char *missing = lacks_for_kernels(&a);
+    culvi_free(a.offered);
+    if (missing != NULL)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "'%s' runs no CUDA kernels in command buffers: it lacks %s%s. Launch them on a CUDA stream (culv_kernel_call_launch())",
+            a.properties.deviceName, missing,
+            a.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU
+                ? ", which software Vulkan has by the layer VK_LAYER_CULVERT_soft"
+                : ", which NVIDIA's driver has on most GPUs");
+    missing = a.created != NULL ? created_without(&a) : NULL;
+    if (missing == NULL) return CULV_OK;
+    return culvi_fail(
+        NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without %s, which the device has; enable what culv_vk_kernel_extensions() lists and the feature bufferDeviceAddress, or set culv_vk_device_desc.kernels before culv_vk_merge_device_extensions() and culv_vk_merge_device_features()",
+        a.properties.deviceName, missing);
+}
+
 culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uint32_t num_names,
                                             const char *const *names, uint32_t *count,
                                             const char **out_names)
 {
-    const char *added[2 * MAX_ADDED], *optional[MAX_ADDED];
+    const char *added[3 * MAX_ADDED], *optional[MAX_ADDED];
     asked a = {0};
     culv_result result = ask(__func__, desc, &a);
     if (result != CULV_OK) return result;
@@ -138,6 +195,8 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
         if (!offers(&a, added[i])) result = refuse(&a, added[i]);
     for (uint32_t i = 0; i < num_optional; i++)
         if (offers(&a, optional[i])) added[num_added++] = optional[i];
+    if (a.kernels && lacks_for_kernels(&a) == NULL)
+        num_added += culv_vk_kernel_extensions(a.version, MAX_ADDED, added + num_added);
     culvi_free(a.offered);
     if (result != CULV_OK) return result;
     return merge(__func__, num_names, names, num_added, added, count, out_names);
@@ -145,7 +204,7 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 
 /* The features that Culvert wants. Vulkan allows a feature one struct in a chain. */
 typedef struct wanted {
-    VkBool32 timeline, synchronization2, maintenance4;
+    VkBool32 timeline, synchronization2, maintenance4, address;
 } wanted;
 
 static wanted ask_features(const asked *a)
@@ -172,7 +231,7 @@ static wanted ask_features(const asked *a)
     }
     a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
     return (wanted){timeline.timelineSemaphore, synchronization2.synchronization2,
-                    maintenance4.maintenance4};
+                    maintenance4.maintenance4, a->kernels && lacks_for_kernels(a) == NULL};
 }
 
 /* Sets what the caller's chain has a struct for, and no longer wants it. */
@@ -180,10 +239,11 @@ static void set_in_chain(void *chain, wanted *w)
 {
     for (VkBaseOutStructure *s = chain; s != NULL; s = s->pNext) {
         void *of = s;
-        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL;
+        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL, *address = NULL;
         switch ((int)s->sType) {
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
             timeline = &((VkPhysicalDeviceVulkan12Features *)of)->timelineSemaphore;
+            address = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddress;
             break;
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
             synchronization2 = &((VkPhysicalDeviceVulkan13Features *)of)->synchronization2;
@@ -198,6 +258,9 @@ static void set_in_chain(void *chain, wanted *w)
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES:
             maintenance4 = &((VkPhysicalDeviceMaintenance4Features *)of)->maintenance4;
             break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
+            address = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddress;
+            break;
         default: break;
         }
         if (timeline != NULL && w->timeline) *timeline = VK_TRUE, w->timeline = VK_FALSE;
@@ -205,6 +268,7 @@ static void set_in_chain(void *chain, wanted *w)
             *synchronization2 = VK_TRUE, w->synchronization2 = VK_FALSE;
         if (maintenance4 != NULL && w->maintenance4)
             *maintenance4 = VK_TRUE, w->maintenance4 = VK_FALSE;
+        if (address != NULL && w->address) *address = VK_TRUE, w->address = VK_FALSE;
     }
 }
 
@@ -243,6 +307,13 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
         storage->maintenance4 = (VkPhysicalDeviceMaintenance4Features){
             VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES, chain, VK_TRUE};
         chain = &storage->maintenance4;
+    }
+    if (w.address) {
+        storage->buffer_device_address = (VkPhysicalDeviceBufferDeviceAddressFeatures){
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
+            .pNext = chain,
+            .bufferDeviceAddress = VK_TRUE};
+        chain = &storage->buffer_device_address;
     }
     *out_chain = chain;
     return CULV_OK;
