@@ -65,7 +65,7 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
 
 /** Merges your device extensions with culv_vk_device_extensions() and with those of
  * culv_vk_optional_device_extensions() that the device has; with culv_vk_device_desc::kernels also
- * with culv_vk_kernel_extensions(), where culv_vk_check_kernels() says OK. desc is the descriptor that
+ * with culv_vk_kernel_extensions(), where culv_vk_check_kernels() says OK. desc is the one that
  * culv_vk_attach() gets later, of which get_instance_proc_addr, instance, physical_device and
  * api_version are read: the version that counts is the lower one of api_version and the device's.
  * Whether the device has the extensions that you name is not looked at. A program for devices that

@@ -382,6 +382,7 @@ VkResult soft_vk_CreateCuModuleNVX(soft_vk_device *device, VkDevice handle,
     (void)handle;
     (void)callbacks;
     if (!device->kernels) return VK_ERROR_EXTENSION_NOT_PRESENT;
+    if (atomic_load(&device->lost)) return VK_ERROR_DEVICE_LOST;
     if (!soft_vk_cuda_half()) {
         fprintf(stderr, "VK_LAYER_CULVERT_soft: libculvert-soft.so.0, which runs kernels, is not "
                         "beside the layer\n");
@@ -429,6 +430,7 @@ VkResult soft_vk_CreateCuFunctionNVX(soft_vk_device *device, VkDevice handle,
     (void)handle;
     (void)callbacks;
     if (!device->kernels) return VK_ERROR_EXTENSION_NOT_PRESENT;
+    if (atomic_load(&device->lost)) return VK_ERROR_DEVICE_LOST;
     module *of = (module *)(uintptr_t)info->module;
     const culv_soft_queue_kernel *kernel = cuda.find(of->loaded, info->pName);
     if (!kernel) return VK_ERROR_INITIALIZATION_FAILED;
