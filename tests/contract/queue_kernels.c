@@ -404,7 +404,7 @@ static uint64_t handle_of(const stage *s, VkImageView view, VkSampler sampler)
     return narrow;
 }
 
-/* An image view is a surface or, with a sampler, a texture, whose handle is a kernel's parameter. */
+/* An image view is a surface or, with a sampler, a texture. Its handle is a kernel's parameter. */
 static void images(void)
 {
     stage s;
