@@ -333,6 +333,7 @@ static void shared_with_cuda(void)
     shared_buffer_open(&s.p, WORDS * 4, RAW_VK_ADDRESS, false, &shared);
     uint32_t *given = pattern_words(WORDS * 4, 9);
     CU_OK(s.p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
+    CU_OK(s.p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
     const VkCuFunctionNVX add = get(&s, "queue_add");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &shared.vk);
     unsigned count = WORDS, addend = 4;

@@ -302,6 +302,7 @@ static void vectors(void)
         fill_words(words);
         CUcontext before = lib_enter(&s.w);
         CU_OK(s.w.cu->MemcpyHtoD(pointer, words, sizeof words));
+        CU_OK(s.w.cu->CtxSynchronize());
         lib_leave(&s.w, before);
         LIB_OK(culv_kernel_call_launch(&call, s.stream));
         lib_finish(&s.w, s.stream);

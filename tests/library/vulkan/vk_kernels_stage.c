@@ -110,6 +110,7 @@ void vk_kernels_write(const vk_kernels_stage *s, const culv_vk_buffer *to, const
 {
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->MemcpyHtoD(culv_vk_buffer_pointer(to), bytes, size));
+    CU_OK(s->w.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
     lib_leave(&s->w, before);
 }
 
