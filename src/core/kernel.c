@@ -127,7 +127,7 @@ culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_kernels_load_data: size is 0");
     const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
-    culv_result result = culvi_kernel_kind_check(device, kind, name, label);
+    culv_result result = culvi_kernel_kind_check(device, kind, name, label, data, size);
     if (result != CULV_OK) return result;
     culv_kernels *made = culvi_alloc(sizeof *made);
     if (made == NULL || size == SIZE_MAX) {

@@ -51,7 +51,8 @@ culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size);
 /* Refuses a file, or data of that name, that the device's driver cannot load. */
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label);
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
-                                    const char *name, const char *label);
+                                    const char *name, const char *label, const void *data,
+                                    size_t size);
 /* Records why the driver did not load `data` (kernel_image.c); `call` is the driver's call. */
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
                                    const void *data, size_t size, const char *call, CUresult code);

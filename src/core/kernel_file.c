@@ -80,27 +80,32 @@ culv_result culvi_kernel_file_check(const culv_device *device, const char *path,
     errno = 0;
     const culvi_kernel_file kind = culvi_kernel_file_kind(path);
     if (kind == CULVI_FILE_MISSING) return fail_missing(device, path, label, errno);
-    return culvi_kernel_kind_check(device, kind, path, label);
+    return culvi_kernel_kind_check(device, kind, path, label, NULL, 0);
 }
 
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
-                                    const char *name, const char *label)
+                                    const char *name, const char *label, const void *data,
+                                    size_t size)
 {
+    char has[256] = "";
+    culvi_text list = {has, sizeof has, 0};
     static const char *const names[] = {"",    "a fatbin",        "a cubin",
                                         "PTX", "a shared object", "nothing that Culvert knows"};
     const bool soft = device->caps.is_software;
     if (soft == (kind == CULVI_FILE_SHARED_OBJECT) || kind == CULVI_FILE_OTHER)
         if (kind != CULVI_FILE_OTHER || !soft) return CULV_OK; /* else the driver decides */
+    if (data != NULL) culvi_kernel_image_text(data, size, &list);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
         soft
-            ? "'%s' is %s, and '%s' is the software twin's device, which runs a .soft.so alone; "
+            ? "'%s' is %s%s%s%s, and '%s' is the software twin's device, which runs a .soft.so alone; "
               "culv_kernels_load() picks the right file of the two that culvert_add_kernels() "
               "and culvert-kernels make"
-            : "'%s' is %s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
+            : "'%s' is %s%s%s%s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
               "PTX; culv_kernels_load() picks the right file of the two that "
               "culvert_add_kernels() and culvert-kernels make",
-        name, names[kind], device->caps.name);
+        name, names[kind], list.length > 0 ? " (" : "", has, list.length > 0 ? ")" : "",
+        device->caps.name);
 }
 
 /* What there is, and what there should be. */

@@ -232,6 +232,38 @@ static void launches(void)
     vk_kernels_close(&s);
 }
 
+/* What code an image has is read from its own headers, made here as nvcc 13.0 makes them. */
+static void refuse_images(const vk_kernels_stage *s)
+{
+    enum { ENTRY = 64 + 8 };
+    unsigned char fatbin[16 + 2 * ENTRY + 4] = "\x50\xed\x55\xba\x01\x00\x10",
+                                          cubin[64] = {127, 69,   76, 70,         2,        1,
+                                                       1,   0x41, 8,  [18] = 190, [49] = 90};
+    static const unsigned char kinds[] = {2, 1}, archs[] = {75, 90};
+    culv_kernels *none = NULL;
+    fatbin[8] = 2 * ENTRY;
+    for (int i = 0; i < 2; i++) {
+        unsigned char *entry = fatbin + 16 + i * ENTRY;
+        entry[0] = kinds[i];
+        entry[4] = 64; /* the entry's header, and its code */
+        entry[8] = 8;
+        entry[28] = archs[i];
+    }
+#define REFUSED(image, text)                                                                       \
+    LIB_REFUSES(culv_kernels, none,                                                                \
+                culv_kernels_load_data(s->w.device, image, sizeof(image), NULL, &none),            \
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);                                           \
+    LIB_SAYS(text)
+    REFUSED(fatbin, "is a fatbin (sm_75, PTX of compute_90), and");
+    fatbin[16 + ENTRY + 11] = 0xff; /* a size that leaves the file */
+    REFUSED(fatbin, "is a fatbin (sm_75), and");
+    REFUSED(cubin, "is a cubin (sm_90), and");
+    cubin[8] = 7;
+    cubin[48] = 86;
+    REFUSED(cubin, "is a cubin (sm_86), and");
+#undef REFUSED
+}
+
 static void data(void)
 {
     static const char text[] = "This is no kernel.\n",
@@ -249,7 +281,8 @@ static void data(void)
         LIB_REFUSES(culv_kernels, none,
                     culv_kernels_load_data(s.w.device, ptx, sizeof ptx, NULL, &none),
                     CULV_ERROR_INVALID, CULV_REASON_MODULE);
-        LIB_SAYS("is PTX");
+        LIB_SAYS("is PTX (PTX of compute_75)");
+        refuse_images(&s);
     }
     LIB_REFUSES(culv_kernels, none,
                 culv_kernels_load_data(s.w.device, object, sizeof object, NULL, &none),
