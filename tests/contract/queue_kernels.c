@@ -550,7 +550,7 @@ static void fault(void)
     vkDestroyBuffer(vk->device, work.buffer, NULL);
     vkFreeMemory(vk->device, work.memory, NULL);
     vkDestroyCuModuleNVX(vk->device, s.module, NULL);
-    /* The process ends here: nothing more can be asked of a lost device. */
+    raw_vk_close_lost(vk);
 }
 
 const test_case queue_kernel_cases[] = {

@@ -398,6 +398,17 @@ void raw_vk_close(raw_vk *vk)
     close_device(vk);
 }
 
+void raw_vk_close_lost(raw_vk *vk)
+{
+    for (uint32_t i = 0; i < vk->queue_count; i++)
+        vkDestroyCommandPool(vk->device, vk->queues[i].pool, NULL);
+    vkDestroyDevice(vk->device, NULL);
+    if (vk->messenger != VK_NULL_HANDLE)
+        vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
+    vkDestroyInstance(vk->instance, NULL);
+    not_kept--;
+}
+
 unsigned raw_vk_kept(void)
 {
     return kept_count;

@@ -381,8 +381,9 @@ static void fault(void)
     culv_kernels_unload(&s.kernels);
     vkDestroyCommandPool(vk->device, pool, NULL);
     culv_vk_detach(&s.w.attachment);
+    if (s.w.cu->software) lib_stream_destroy(&s.w, s.stream); /* elsewhere it may be lost too */
     culv_device_close(&s.w.device);
-    /* The process ends here: a lost device has no more to tell. */
+    raw_vk_close_lost(vk);
 }
 
 const test_case vk_kernels_refused_cases[] = {
