@@ -77,8 +77,8 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options);
 /* As raw_vk_open, but stops after the instance: `physical` and `device` stay null. */
 void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options);
 void raw_vk_close(raw_vk *vk);
-/* As raw_vk_close, for a device that is lost: nothing is asked of it, and nothing required. The case
- * has a process of its own. */
+/* As raw_vk_close, for a device that is lost: nothing is asked of it, and nothing required. The
+ * case has a process of its own. */
 void raw_vk_close_lost(raw_vk *vk);
 /* Devices, each with its instance, that stay open for the cases to come. */
 unsigned raw_vk_kept(void);
