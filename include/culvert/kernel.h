@@ -51,6 +51,18 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
                                                culv_kernels **out);
 
+/** Loads kernels from memory: what NVRTC, Triton, CuPy or Numba made, or a file that you read
+ * yourself. NVIDIA's driver takes a fatbin, a cubin, or PTX as text, with or without its final 0.
+ * The twin takes the bytes of a .soft.so. `label` stands in messages where a file's name would
+ * stand (up to 63 bytes are copied); it may be NULL.
+ * Errors: as culv_kernels_load(); INVALID (SIZE: size is 0).
+ * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload().
+ * Threads: any.
+ * Since: 0.1
+ * Source: cuda.h, cuModuleLoadData. */
+CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
+                                               const char *label, culv_kernels **out);
+
 /** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
  * culv_kernel objects are gone then. The driver waits for work of the context.
  * Errors: none.
@@ -174,6 +186,70 @@ CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launc
                            sizeof((const culv_kernel_arg[]){__VA_ARGS__}) /                        \
                                sizeof(culv_kernel_arg))
 #endif
+
+/** One argument of a culv_kernel_call. An address or a handle may be one number on CUDA's streams
+ * and another one in a graphics API's queue, so there is room for both. */
+typedef struct culv_kernel_call_arg {
+    const void *value; /**< Required: what a stream's launch gets. */
+    /** What a launch in a graphics API's queue gets, of the same size. NULL: `value`. */
+    const void *queue_value;
+    size_t size; /**< Bytes of the value. */
+} culv_kernel_call_arg;
+
+/** A kernel with its parameters: one launch of a solver, written down once. Two ways take it:
+ * culv_kernel_call_launch() on a CUDA stream, and culv_vk_kernel_call_record() in a command buffer
+ * (culvert/vulkan_kernel.h). Zero means the default in every field except struct_size and
+ * kernel. */
+typedef struct culv_kernel_call {
+    size_t struct_size;    /**< Set by culv_kernel_call_init(). */
+    culv_kernel *kernel;   /**< Required. */
+    uint32_t grid[3];      /**< Blocks in x, y and z. Default: 1. */
+    uint32_t block[3];     /**< Threads of a block in x, y and z. Default: 1. */
+    uint32_t shared_bytes; /**< Bytes of dynamic shared memory. */
+    /** The arguments one by one, as cuLaunchKernel takes them in kernelParams. */
+    const culv_kernel_call_arg *args;
+    size_t num_args; /**< Elements of `args`. */
+    /** In place of `args`: all arguments as one block, laid out as the kernel's parameters are
+     * (as the members of a struct). */
+    const void *params;
+    const void *queue_params; /**< The same for a graphics API's queue. NULL: `params`. */
+    size_t params_size;       /**< Bytes of the block. */
+} culv_kernel_call;
+
+/** Returns a call of this kernel: one block of one thread, without arguments.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
+{
+    culv_kernel_call c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c;
+    c.kernel = kernel;
+    return c;
+}
+
+/** Launches the call on a stream of CUDA's. The values are read during the call. It allocates
+ * nothing and takes no lock.
+ * Errors: as culv_kernel_launch(); INVALID (VALUE: both args and params are set; KERNEL:
+ * params_size is not what the kernel takes).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1
+ * Source: cuda.h, cuLaunchKernel. */
+CULV_EXPORT culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream);
+
+/* Elements of culv_kernel_call::args: a variable (or another lvalue) of the parameter's type, and
+ * one with another value for a graphics API's queue. */
+#define CULV_CALL_ARG(lvalue)                                                                      \
+    {                                                                                              \
+        &(lvalue), NULL, sizeof(lvalue)                                                            \
+    }
+#define CULV_CALL_ARG_OF(lvalue, queue_lvalue)                                                     \
+    {                                                                                              \
+        &(lvalue), &(queue_lvalue), sizeof(lvalue)                                                 \
+    }
 
 CULV_EXTERN_C_END
 

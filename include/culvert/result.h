@@ -111,7 +111,8 @@ typedef enum culv_result {
     X(NOT_READY, "something that must come first has not been done yet")                           \
     X(MODULE, "there is no such file of kernels, or it is not for this driver or GPU")             \
     X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")          \
-    X(CONTEXT, "no OpenGL context is current on this thread, or not the one that was attached")
+    X(CONTEXT, "no OpenGL context is current on this thread, or not the one that was attached")    \
+    X(QUEUE, "queues of that family cannot do it")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

@@ -28,7 +28,8 @@
  *      Or keep several frames in flight, which is several times faster.     vulkan_ring.h
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
  *      Have one address for CUDA and Vulkan.                               vulkan_space.h
- *   9. Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
+ *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h
+ *      Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
  *
  * Culvert needs Vulkan 1.1 or later, and for timelines Vulkan 1.2 or VK_KHR_timeline_semaphore. It
  * calls only the Vulkan functions that docs/vulkan.md lists. The VkInstance and VkDevice must
@@ -41,6 +42,7 @@
 #include "vulkan_device.h"
 #include "vulkan_export.h"
 #include "vulkan_fallback.h"
+#include "vulkan_kernel.h"
 #include "vulkan_memory.h"
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"

@@ -36,6 +36,12 @@ typedef struct culv_vk_device_desc {
      * extensions that sharing needs. What you make with it then needs a fallback of its own, and
      * imports from it are refused. Default: none. */
     uint32_t fallback;
+    /** 1: CUDA kernels in command buffers (culvert/vulkan_kernel.h). The calls of
+     * culvert/vulkan_setup.h then add what they need, where the device has it, and buffers that
+     * Culvert makes have a device address. A device that lacks it is attached all the same. Leave
+     * it 0 unless you want them: with VK_NVX_binary_import enabled, other CUDA libraries of the
+     * process were seen to fail (slang-rhi's issue 760). Default: 0. */
+    culv_bool kernels;
 } culv_vk_device_desc;
 
 /** Returns a default descriptor.

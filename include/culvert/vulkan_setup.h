@@ -64,7 +64,8 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
                               const char *const *names, uint32_t *count, const char **out_names);
 
 /** Merges your device extensions with culv_vk_device_extensions() and with those of
- * culv_vk_optional_device_extensions() that the device has. desc is the descriptor that
+ * culv_vk_optional_device_extensions() that the device has; with culv_vk_device_desc::kernels also
+ * with culv_vk_kernel_extensions(), where culv_vk_check_kernels() says OK. desc is the one that
  * culv_vk_attach() gets later, of which get_instance_proc_addr, instance, physical_device and
  * api_version are read: the version that counts is the lower one of api_version and the device's.
  * Whether the device has the extensions that you name is not looked at. A program for devices that
@@ -113,8 +114,9 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
 
 /** Adds the features that Culvert needs to a pNext chain for VkDeviceCreateInfo:
  * timelineSemaphore; synchronization2, which rings and the ...barrier2 structs need, where the
- * device has it; and below Vulkan 1.3 maintenance4, where the device has it. With
- * culv_vk_device_features::one_address also what that says.
+ * device has it; below Vulkan 1.3 maintenance4, where the device has it; with
+ * culv_vk_device_desc::kernels bufferDeviceAddress, where culv_vk_check_kernels() says OK; and with
+ * culv_vk_device_features::one_address what that says.
  *
  * `chain` is yours or NULL. A feature whose struct is in it (its own struct, or that of a Vulkan
  * version: VkPhysicalDeviceVulkan12Features and VkPhysicalDeviceVulkan13Features) is set to VK_TRUE

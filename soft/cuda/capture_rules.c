@@ -20,8 +20,8 @@ static const char *const unsafe_calls[] = {
     "cuArray3DCreate_v2", "cuArrayDestroy", "cuMipmappedArrayCreate", "cuMipmappedArrayDestroy",
     "cuSurfObjectCreate", "cuSurfObjectDestroy", "cuTexObjectCreate", "cuTexObjectDestroy",
     "cuImportExternalMemory", "cuDestroyExternalMemory", "cuImportExternalSemaphore",
-    "cuDestroyExternalSemaphore", "cuModuleLoad", "cuModuleUnload", "cuGraphInstantiateWithFlags",
-    "cuGraphInstantiateWithParams"
+    "cuDestroyExternalSemaphore", "cuModuleLoad", "cuModuleLoadData", "cuModuleUnload",
+    "cuGraphInstantiateWithFlags", "cuGraphInstantiateWithParams"
 };
 // clang-format on
 

@@ -71,7 +71,7 @@ static CUresult admit_launch(struct soft_op *op, const struct soft_context *cont
                                                                    : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static bool dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
+bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0)
         return false;
@@ -86,7 +86,7 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out
                          block = {p->blockDimX, p->blockDimY, p->blockDimZ};
     struct soft_function *function = soft_object_find(p->func, SOFT_FUNCTION);
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (!dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
+    if (!soft_dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
     if (p->extra != NULL)
         return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;

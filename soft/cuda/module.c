@@ -4,30 +4,25 @@
 #include "module_shared.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct module {
     struct soft_object object;
-    void *library;
-    const culv_soft_module_table *table;
+    struct soft_image image;
     struct soft_function *functions; /* one for each row of the table */
 };
 
-CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
+/* A shared object that dlopen() finds at this path. */
+static CUresult open_image(const char *path, struct soft_image *out)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (module == NULL || fname == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    char *path = realpath(fname, NULL); /* dlopen looks elsewhere for a name without a slash */
-    if (path == NULL) return soft_end(CUDA_ERROR_FILE_NOT_FOUND);
-    struct module *made = NULL;
-    unsigned *shared = NULL;
-    result = CUDA_ERROR_INVALID_IMAGE;
+    CUresult result;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) goto free_path;
+    if (library == NULL) return CUDA_ERROR_INVALID_IMAGE;
     const culv_soft_module_table *table = dlsym(library, CULV_SOFT_MODULE_SYMBOL);
     if (table == NULL || table->version != CULV_SOFT_MODULE_VERSION) {
         result = table == NULL ? CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
@@ -35,53 +30,149 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
         goto close_library;
     }
     result = CUDA_ERROR_OUT_OF_MEMORY;
-    shared = calloc(table->num_kernels + 1, sizeof(*shared));
+    unsigned *shared = calloc(table->num_kernels + 1, sizeof(*shared));
     if (shared == NULL) goto close_library;
     soft_module_shared(path, table, shared);
-    made = calloc(1, sizeof(*made));
-    if (made == NULL) goto free_shared;
+    *table->services = &soft_block_services;
+    soft_fault_install();
+    *out = (struct soft_image){.library = library, .table = table, .shared = shared};
+    return CUDA_SUCCESS;
+
+close_library:
+    dlclose(library);
+    return result;
+}
+
+CUresult soft_image_open(const char *name, struct soft_image *out)
+{
+    char *path = realpath(name, NULL); /* dlopen looks elsewhere for a name without a slash */
+    if (path == NULL) return CUDA_ERROR_FILE_NOT_FOUND;
+    CUresult result = open_image(path, out);
+    free(path);
+    return result;
+}
+
+/* dlopen() takes a library that it has under the same name for the same one, and fds' numbers come
+ * again. */
+static void name_of_fd(char *name, size_t size, int fd)
+{
+    static _Atomic uint32_t serial;
+    uint32_t bits = atomic_fetch_add(&serial, 1);
+    size_t length = (size_t)snprintf(name, size, "/proc/self/");
+    for (; bits != 0; bits >>= 1)
+        length += (size_t)snprintf(name + length, size - length, bits & 1 ? ".//" : "./");
+    snprintf(name + length, size - length, "fd/%d", fd);
+}
+
+CUresult soft_image_open_memory(const void *data, size_t size, struct soft_image *out)
+{
+    static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'};
+    char name[160];
+    if (size < sizeof(elf) || memcmp(data, elf, sizeof(elf)) != 0) return CUDA_ERROR_INVALID_IMAGE;
+    int fd = soft_make_file("culvert kernels", size);
+    if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    const char *at = data;
+    size_t left = size;
+    while (left > 0) {
+        ssize_t put = pwrite(fd, at + (size - left), left, (off_t)(size - left));
+        if (put <= 0) goto close_file;
+        left -= (size_t)put;
+    }
+    name_of_fd(name, sizeof(name), fd);
+    result = open_image(name, out);
+close_file:
+    close(fd);
+    return result;
+}
+
+void soft_image_close(struct soft_image *image)
+{
+    free(image->shared);
+    dlclose(image->library);
+}
+
+/* Takes the image, also when it fails. */
+static CUresult make_module(struct soft_context *context, struct soft_image *image, CUmodule *out)
+{
+    const culv_soft_module_table *table = image->table;
+    struct module *made = calloc(1, sizeof(*made));
+    if (made == NULL) goto close_image;
     made->functions = calloc(table->num_kernels + 1, sizeof(*made->functions));
     if (made->functions == NULL) goto free_module;
-
-    made->library = library;
-    made->table = table;
+    made->image = *image;
     soft_object_add(&made->object, SOFT_MODULE, context);
     for (uint32_t i = 0; i < table->num_kernels; i++) {
+        const unsigned shared = image->shared[i];
         made->functions[i].kernel = &table->kernels[i];
         made->functions[i].id = ++soft.next_id;
         made->functions[i].module = (CUmodule)(void *)made;
         made->functions[i].meets = *table->meets || *table->kernels[i].meets;
-        made->functions[i].static_shared = shared[i];
-        made->functions[i].dynamic_shared =
-            shared[i] < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared[i] : 0;
+        made->functions[i].static_shared = shared;
+        made->functions[i].dynamic_shared = shared < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared : 0;
         made->functions[i].carveout = -1;
         soft_object_add(&made->functions[i].object, SOFT_FUNCTION, context);
     }
-    *table->services = &soft_block_services;
-    soft_fault_install();
-    free(shared);
-    free(path);
-    *module = (CUmodule)(void *)made;
-    return soft_end(CUDA_SUCCESS);
+    *out = (CUmodule)(void *)made;
+    return CUDA_SUCCESS;
 
 free_module:
     free(made);
-free_shared:
-    free(shared);
-close_library:
-    dlclose(library);
-free_path:
-    free(path);
+close_image:
+    soft_image_close(image);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
+{
+    struct soft_context *context;
+    struct soft_image image;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (module == NULL || fname == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_image_open(fname, &image);
+    if (result == CUDA_SUCCESS) result = make_module(context, &image, module);
+    return soft_end(result);
+}
+
+/* Where the file of a shared object ends, of which the call is told nothing; 0: it is none. */
+static size_t size_of_elf(const void *image)
+{
+    Elf64_Ehdr head;
+    memcpy(&head, image, EI_NIDENT);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+        return 0;
+    memcpy(&head, image, sizeof(head));
+    size_t end = head.e_shoff + (size_t)head.e_shnum * head.e_shentsize;
+    for (unsigned i = 0; i < head.e_shnum && head.e_shentsize == sizeof(Elf64_Shdr); i++) {
+        Elf64_Shdr section;
+        memcpy(&section, (const char *)image + head.e_shoff + i * sizeof(section), sizeof(section));
+        if (section.sh_type != SHT_NOBITS && section.sh_offset + section.sh_size > end)
+            end = section.sh_offset + section.sh_size;
+    }
+    return head.e_machine == 190 ? 0 : end; /* EM_CUDA: a cubin */
+}
+
+CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *data)
+{
+    struct soft_context *context;
+    struct soft_image image;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (module == NULL || data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const size_t size = memcmp(data, ELFMAG, SELFMAG) == 0 ? size_of_elf(data) : 0;
+    result = size == 0 ? CUDA_ERROR_INVALID_IMAGE : soft_image_open_memory(data, size, &image);
+    if (result == CUDA_SUCCESS) result = make_module(context, &image, module);
     return soft_end(result);
 }
 
 void soft_module_free(void *handle)
 {
     struct module *module = handle;
-    for (uint32_t i = 0; i < module->table->num_kernels; i++)
+    for (uint32_t i = 0; i < module->image.table->num_kernels; i++)
         soft_object_remove(&module->functions[i].object);
     soft_object_remove(&module->object);
-    dlclose(module->library);
+    soft_image_close(&module->image);
     free(module->functions);
     free(module);
 }
@@ -109,7 +200,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const cha
     if (hfunc == NULL || name == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    for (uint32_t i = 0; i < module->table->num_kernels; i++) {
+    for (uint32_t i = 0; i < module->image.table->num_kernels; i++) {
         if (strcmp(module->functions[i].kernel->name, name) != 0) continue;
         *hfunc = (CUfunction)(void *)&module->functions[i];
         return soft_end(CUDA_SUCCESS);
@@ -134,7 +225,7 @@ CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
     if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    *count = module->table->num_kernels;
+    *count = module->image.table->num_kernels;
     return soft_end(CUDA_SUCCESS);
 }
 
@@ -147,7 +238,7 @@ CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int 
     if (functions == NULL || numFunctions == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    for (uint32_t i = 0; i < module->table->num_kernels && i < numFunctions; i++)
+    for (uint32_t i = 0; i < module->image.table->num_kernels && i < numFunctions; i++)
         functions[i] = (CUfunction)(void *)&module->functions[i];
     return soft_end(CUDA_SUCCESS);
 }
@@ -184,6 +275,20 @@ CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 
 /* Parameters lie as in a struct. Their alignment is not in the table: it is what their size allows,
  * up to 16. */
+size_t soft_param_offset(const culv_soft_kernel *kernel, size_t index)
+{
+    size_t offset = 0, size = 0;
+    for (size_t i = 0; i <= index; i++) {
+        offset += size;
+        if (i == kernel->num_params) break; /* the end */
+        size = kernel->param_sizes[i];
+        size_t alignment = size & (~size + 1);
+        if (alignment > 16) alignment = 16;
+        offset = (offset + alignment - 1) / alignment * alignment;
+    }
+    return offset;
+}
+
 CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
                                     size_t *paramSize)
 {
@@ -192,16 +297,8 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *
     if (result != CUDA_SUCCESS) return result;
     if (paramOffset == NULL || paramIndex >= function->kernel->num_params)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    size_t offset = 0, size = 0;
-    for (size_t i = 0; i <= paramIndex; i++) {
-        offset += size;
-        size = function->kernel->param_sizes[i];
-        size_t alignment = size & (~size + 1);
-        if (alignment > 16) alignment = 16;
-        offset = (offset + alignment - 1) / alignment * alignment;
-    }
-    *paramOffset = offset;
-    if (paramSize != NULL) *paramSize = size;
+    *paramOffset = soft_param_offset(function->kernel, paramIndex);
+    if (paramSize != NULL) *paramSize = function->kernel->param_sizes[paramIndex];
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -180,6 +180,7 @@
     X(cuGraphicsResourceGetMappedMipmappedArray, 5000, cuGraphicsResourceGetMappedMipmappedArray) \
     X(cuGraphicsSubResourceGetMappedArray, 3000, cuGraphicsSubResourceGetMappedArray) \
     X(cuModuleLoad, 2000, cuModuleLoad) \
+    X(cuModuleLoadData, 2000, cuModuleLoadData) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
     X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \

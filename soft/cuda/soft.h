@@ -309,6 +309,17 @@ uint64_t soft_external_memory_fds(void);
 uint64_t soft_external_memories_dedicated(void);
 void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
+/* A file of kernels, opened. */
+struct soft_image {
+    void *library;
+    const culv_soft_module_table *table;
+    unsigned *shared; /* bytes that each kernel declares */
+};
+CUresult soft_image_open(const char *name, struct soft_image *out);
+CUresult soft_image_open_memory(const void *data, size_t size, struct soft_image *out);
+void soft_image_close(struct soft_image *image);
+/* Of a parameter in a block of all of them; with num_params, the block's size. */
+size_t soft_param_offset(const culv_soft_kernel *kernel, size_t index);
 struct soft_function {
     struct soft_object object;
     uint64_t id; /* no other function's, ever */
@@ -319,6 +330,9 @@ struct soft_function {
     unsigned dynamic_shared; /* the most that a launch may ask for */
     int carveout;
 };
+
+/* --- launch.c */
+bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block);
 
 /* --- pool.c: runs a kernel's blocks on all processors */
 struct soft_grid {

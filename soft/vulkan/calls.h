@@ -18,7 +18,11 @@
     OWN(BindImageMemory2KHR, BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
     OWN(CreateBuffer, CreateBuffer, (VkDevice handle, const VkBufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkBuffer *out), (handle, info, callbacks, out)) \
     OWN(CreateImage, CreateImage, (VkDevice handle, const VkImageCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImage *out), (handle, info, callbacks, out)) \
-    PASS(CreateImageView, (VkDevice handle, const VkImageViewCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImageView *out), (handle, info, callbacks, out)) \
+    OWN(CreateImageView, CreateImageView, (VkDevice handle, const VkImageViewCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImageView *out), (handle, info, callbacks, out)) \
+    OWN(CreateSampler, CreateSampler, (VkDevice handle, const VkSamplerCreateInfo *info, const VkAllocationCallbacks *callbacks, VkSampler *out), (handle, info, callbacks, out)) \
+    OWN(CreateCuModuleNVX, CreateCuModuleNVX, (VkDevice handle, const VkCuModuleCreateInfoNVX *info, const VkAllocationCallbacks *callbacks, VkCuModuleNVX *out), (handle, info, callbacks, out)) \
+    OWN(CreateCuFunctionNVX, CreateCuFunctionNVX, (VkDevice handle, const VkCuFunctionCreateInfoNVX *info, const VkAllocationCallbacks *callbacks, VkCuFunctionNVX *out), (handle, info, callbacks, out)) \
+    OWN(GetImageViewAddressNVX, GetImageViewAddressNVX, (VkDevice handle, VkImageView view, VkImageViewAddressPropertiesNVX *out), (handle, view, out)) \
     PASS(CreateShaderModule, (VkDevice handle, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *callbacks, VkShaderModule *out), (handle, info, callbacks, out)) \
     PASS(CreateDescriptorSetLayout, (VkDevice handle, const VkDescriptorSetLayoutCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorSetLayout *out), (handle, info, callbacks, out)) \
     PASS(CreateDescriptorPool, (VkDevice handle, const VkDescriptorPoolCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorPool *out), (handle, info, callbacks, out)) \
@@ -49,15 +53,15 @@
     OWN(WaitForFences, WaitForFences, (VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t timeout), (handle, count, fences, all, timeout)) \
     PASS(CreateFence, (VkDevice handle, const VkFenceCreateInfo *info, const VkAllocationCallbacks *callbacks, VkFence *out), (handle, info, callbacks, out)) \
     PASS(ResetFences, (VkDevice handle, uint32_t count, const VkFence *fences), (handle, count, fences)) \
-    PASS(GetFenceStatus, (VkDevice handle, VkFence fence), (handle, fence)) \
+    OWN(GetFenceStatus, GetFenceStatus, (VkDevice handle, VkFence fence), (handle, fence)) \
     PASS(MapMemory, (VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags, void **out), (handle, memory, offset, size, flags, out)) \
     PASS(FlushMappedMemoryRanges, (VkDevice handle, uint32_t count, const VkMappedMemoryRange *ranges), (handle, count, ranges)) \
     PASS(InvalidateMappedMemoryRanges, (VkDevice handle, uint32_t count, const VkMappedMemoryRange *ranges), (handle, count, ranges)) \
     PASS(CreateCommandPool, (VkDevice handle, const VkCommandPoolCreateInfo *info, const VkAllocationCallbacks *callbacks, VkCommandPool *out), (handle, info, callbacks, out)) \
     PASS(ResetCommandPool, (VkDevice handle, VkCommandPool pool, VkCommandPoolResetFlags flags), (handle, pool, flags)) \
-    PASS(AllocateCommandBuffers, (VkDevice handle, const VkCommandBufferAllocateInfo *info, VkCommandBuffer *out), (handle, info, out)) \
-    PASS(BeginCommandBuffer, (VkCommandBuffer handle, const VkCommandBufferBeginInfo *info), (handle, info)) \
-    PASS(EndCommandBuffer, (VkCommandBuffer handle), (handle)) \
+    OWN(AllocateCommandBuffers, AllocateCommandBuffers, (VkDevice handle, const VkCommandBufferAllocateInfo *info, VkCommandBuffer *out), (handle, info, out)) \
+    OWN(BeginCommandBuffer, BeginCommandBuffer, (VkCommandBuffer handle, const VkCommandBufferBeginInfo *info), (handle, info)) \
+    OWN(EndCommandBuffer, EndCommandBuffer, (VkCommandBuffer handle), (handle)) \
     PASS(ResetCommandBuffer, (VkCommandBuffer handle, VkCommandBufferResetFlags flags), (handle, flags))
 
 /* handle is the VkInstance: no device is known yet, all calls count. */
@@ -75,7 +79,11 @@
 /* Intercepted by functions of their own, or only called. */
 #define SOFT_VK_DEVICE_OTHERS(X) \
     X(DestroyBuffer) X(DestroyDevice) X(DestroyFence) X(DestroyImage) X(DestroySemaphore) X(FreeMemory) X(GetBufferMemoryRequirements) X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetBufferOpaqueCaptureAddress) X(GetBufferOpaqueCaptureAddressKHR) \
-    X(GetDeviceBufferMemoryRequirements) X(GetDeviceBufferMemoryRequirementsKHR)
+    X(GetDeviceBufferMemoryRequirements) X(GetDeviceBufferMemoryRequirementsKHR) \
+    X(DestroyImageView) X(DestroySampler) \
+    X(DestroyCuModuleNVX) X(DestroyCuFunctionNVX) X(CmdCuLaunchKernelNVX) X(GetImageViewHandleNVX) X(CmdExecuteCommands) \
+    X(FreeCommandBuffers) X(DestroyCommandPool) X(CreateEvent) X(DestroyEvent) X(SetEvent) X(ResetEvent) X(GetEventStatus) \
+    X(CmdSetEvent) X(CmdResetEvent) X(CmdWaitEvents)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
     X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR) \
     X(GetPhysicalDeviceFeatures) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFeatures2KHR) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR) \

@@ -10,7 +10,7 @@
 
 _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
     soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images,
-    soft_vk_dedicated;
+    soft_vk_dedicated, soft_vk_modules, soft_vk_functions;
 
 static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
@@ -86,6 +86,8 @@ SOFT_VK_EXPORT void culvSoftVkCounts(culv_soft_vk_counts *out)
         .buffers = atomic_load(&soft_vk_buffers),
         .images = atomic_load(&soft_vk_images),
         .dedicated = atomic_load(&soft_vk_dedicated),
+        .modules = atomic_load(&soft_vk_modules),
+        .functions = atomic_load(&soft_vk_functions),
     };
     memcpy(out, &now, now.struct_size < sizeof(now) ? now.struct_size : sizeof(now));
 }

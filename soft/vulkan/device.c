@@ -60,28 +60,37 @@ static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
     return (VkLayerDeviceCreateInfo *)item; /* the loader's own, made to be advanced */
 }
 
-/* Copies the list of enabled extensions without the one that the driver does not know. */
-static const char **strip(const VkDeviceCreateInfo *info, VkDeviceCreateInfo *copy)
+static int lent_index(const char *name)
+{
+    for (int i = 0; i < SOFT_VK_LENT_COUNT; i++)
+        if (strcmp(name, soft_vk_lent_extensions[i].extensionName) == 0) return i;
+    return -1;
+}
+
+/* Copies the list of enabled extensions without those that the driver does not know. */
+static const char **strip(const VkDeviceCreateInfo *info, const bool native[SOFT_VK_LENT_COUNT],
+                          VkDeviceCreateInfo *copy)
 {
     const char **names = malloc((info->enabledExtensionCount + (size_t)1) * sizeof(*names));
     uint32_t count = 0;
     if (!names) return NULL;
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
-        if (strcmp(info->ppEnabledExtensionNames[i], SOFT_VK_FD_EXTENSION) != 0)
-            names[count++] = info->ppEnabledExtensionNames[i];
+        const int lent = lent_index(info->ppEnabledExtensionNames[i]);
+        if (lent < 0 || native[lent]) names[count++] = info->ppEnabledExtensionNames[i];
     }
     copy->enabledExtensionCount = count;
     copy->ppEnabledExtensionNames = names;
     return names;
 }
 
-static bool enables_fd_extension(const VkDeviceCreateInfo *info)
+static bool find_enabled(const VkDeviceCreateInfo *info, bool enabled[SOFT_VK_LENT_COUNT])
 {
-    uint32_t i = 0;
-    while (i < info->enabledExtensionCount &&
-           strcmp(info->ppEnabledExtensionNames[i], SOFT_VK_FD_EXTENSION) != 0)
-        i++;
-    return i < info->enabledExtensionCount;
+    bool any = false;
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
+        const int lent = lent_index(info->ppEnabledExtensionNames[i]);
+        if (lent >= 0) enabled[lent] = any = true;
+    }
+    return any;
 }
 
 VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysicalDevice handle,
@@ -99,17 +108,14 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
     soft_vk_device *device = calloc(1, sizeof(*device));
     if (!device) return result;
     device->soft = soft;
-    device->fd_enabled = soft && enables_fd_extension(info);
     if (soft) (void)soft_vk_is_lavapipe(instance, handle, device->uuid);
-    if (device->fd_enabled) {
-        bool native;
-        result = soft_vk_has_fd_extension(instance, handle, &native);
+    if (soft && find_enabled(info, device->enabled)) {
+        bool native[SOFT_VK_LENT_COUNT];
+        result = soft_vk_has_lent(instance, handle, native);
         if (result != VK_SUCCESS) goto free_device;
-        if (!native) {
-            result = VK_ERROR_OUT_OF_HOST_MEMORY;
-            names = strip(info, &copy);
-            if (!names) goto free_device;
-        }
+        result = VK_ERROR_OUT_OF_HOST_MEMORY;
+        names = strip(info, native, &copy);
+        if (!names) goto free_device;
     }
     device->get_proc = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
@@ -129,6 +135,10 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
     memcpy(&device->key, *out, sizeof(device->key));
     pthread_mutex_init(&device->lock, NULL);
     resolve(device);
+    if (device->enabled[SOFT_VK_LENT_KERNELS]) {
+        result = soft_vk_kernels_begin(device);
+        if (result != VK_SUCCESS) goto destroy_device;
+    }
     pthread_rwlock_wrlock(&lock);
     device->link = devices;
     devices = device;
@@ -136,6 +146,9 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
     if (soft) atomic_fetch_add(&soft_vk_devices, 1);
     return VK_SUCCESS;
 
+destroy_device:
+    device->next.DestroyDevice(*out, callbacks);
+    pthread_mutex_destroy(&device->lock);
 drop_sparse:
     soft_vk_sparse_drop(device);
 free_device:
@@ -180,6 +193,8 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
     if (device->soft) name_what_is_left(device);
     soft_vk_semaphores_end(device);
     soft_vk_sparse_drop(device);
+    soft_vk_kernels_end(device);
+    soft_vk_views_end(device);
     pthread_rwlock_wrlock(&lock);
     soft_vk_device **link = &devices;
     while (*link != device)

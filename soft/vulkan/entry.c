@@ -110,6 +110,16 @@ static const entry device_entries[] = {
     {"vkGetDeviceBufferMemoryRequirementsKHR", (PFN_vkVoidFunction)soft_vk_planned_requirements},
     {"vkGetBufferOpaqueCaptureAddress", (PFN_vkVoidFunction)soft_vk_capture_address},
     {"vkGetBufferOpaqueCaptureAddressKHR", (PFN_vkVoidFunction)soft_vk_capture_address},
+    {"vkDestroyImageView", (PFN_vkVoidFunction)soft_vk_destroy_image_view},
+    {"vkDestroySampler", (PFN_vkVoidFunction)soft_vk_destroy_sampler},
+    {"vkGetImageViewHandleNVX", (PFN_vkVoidFunction)soft_vk_image_view_handle},
+    {"vkGetImageViewHandle64NVX", (PFN_vkVoidFunction)soft_vk_image_view_handle_64},
+    {"vkDestroyCuModuleNVX", (PFN_vkVoidFunction)soft_vk_destroy_cu_module},
+    {"vkDestroyCuFunctionNVX", (PFN_vkVoidFunction)soft_vk_destroy_cu_function},
+    {"vkCmdCuLaunchKernelNVX", (PFN_vkVoidFunction)soft_vk_cmd_launch},
+    {"vkCmdExecuteCommands", (PFN_vkVoidFunction)soft_vk_cmd_execute},
+    {"vkFreeCommandBuffers", (PFN_vkVoidFunction)soft_vk_free_commands},
+    {"vkDestroyCommandPool", (PFN_vkVoidFunction)soft_vk_destroy_command_pool},
     SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
 #undef ENTRY
 
@@ -123,9 +133,26 @@ static PFN_vkVoidFunction lookup(const entry *entries, size_t count, const char 
 #define LOOKUP(entries, name) lookup(entries, sizeof(entries) / sizeof(*(entries)), name)
 
 /* The functions that the layer may offer where the driver has none. */
-static bool is_fd_function(const char *name)
+static soft_vk_lent lent_by(const char *name)
 {
-    return strcmp(name, "vkGetSemaphoreFdKHR") == 0 || strcmp(name, "vkImportSemaphoreFdKHR") == 0;
+    static const struct {
+        const char *name;
+        soft_vk_lent lent;
+    } functions[] = {
+        {"vkGetSemaphoreFdKHR", SOFT_VK_LENT_FD},
+        {"vkImportSemaphoreFdKHR", SOFT_VK_LENT_FD},
+        {"vkCreateCuModuleNVX", SOFT_VK_LENT_KERNELS},
+        {"vkCreateCuFunctionNVX", SOFT_VK_LENT_KERNELS},
+        {"vkDestroyCuModuleNVX", SOFT_VK_LENT_KERNELS},
+        {"vkDestroyCuFunctionNVX", SOFT_VK_LENT_KERNELS},
+        {"vkCmdCuLaunchKernelNVX", SOFT_VK_LENT_KERNELS},
+        {"vkGetImageViewHandleNVX", SOFT_VK_LENT_HANDLES},
+        {"vkGetImageViewHandle64NVX", SOFT_VK_LENT_HANDLES},
+        {"vkGetImageViewAddressNVX", SOFT_VK_LENT_HANDLES},
+    };
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strcmp(name, functions[i].name) == 0) return functions[i].lent;
+    return SOFT_VK_LENT_COUNT;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle,
@@ -137,7 +164,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance han
     if (!instance) return ours;
     if (!ours) ours = LOOKUP(device_entries, name);
     PFN_vkVoidFunction next = instance->get_proc(handle, name);
-    return ours && (next || is_fd_function(name)) ? ours : next;
+    return ours && (next || lent_by(name) != SOFT_VK_LENT_COUNT) ? ours : next;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle, const char *name)
@@ -145,7 +172,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle,
     const soft_vk_device *device = soft_vk_device_find(handle);
     if (!device) return NULL;
     PFN_vkVoidFunction ours = LOOKUP(device_entries, name);
-    if (device->soft && is_fd_function(name)) return device->fd_enabled ? ours : NULL;
+    const soft_vk_lent lent = lent_by(name);
+    if (device->soft && lent != SOFT_VK_LENT_COUNT) return device->enabled[lent] ? ours : NULL;
     PFN_vkVoidFunction next = device->get_proc(handle, name);
     /* Of other devices the layer sees nothing but the end. */
     bool lookup_or_end =

@@ -83,11 +83,13 @@ void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *i
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     if (shared && shared->handleTypes)
         add(device->handle, (uint64_t)(uintptr_t)image, false, kind_of(info));
+    soft_vk_view_image_made(device, info, image);
 }
 
 void soft_vk_image_gone(const soft_vk_device *device, VkImage image)
 {
     drop(device->handle, (uint64_t)(uintptr_t)image, false);
+    soft_vk_view_image_gone(device, image);
 }
 
 void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
@@ -129,6 +131,7 @@ static void bound(const soft_vk_device *device, VkImage image, VkDeviceMemory me
                   VkDeviceSize offset)
 {
     int kind = RIGHT, dedicated = 0, fd = -1;
+    soft_vk_view_image_bound(device, image, memory, offset);
     if (!device->next.GetMemoryFdKHR ||
         !find(device->handle, (uint64_t)(uintptr_t)image, false, &kind) ||
         !find(device->handle, (uint64_t)(uintptr_t)memory, true, &dedicated))

@@ -113,7 +113,13 @@ bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice hand
            driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
 }
 
-/* The driver's own list, with room for one more. */
+const VkExtensionProperties soft_vk_lent_extensions[SOFT_VK_LENT_COUNT] = {
+    {VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_SPEC_VERSION},
+    {VK_NVX_BINARY_IMPORT_EXTENSION_NAME, VK_NVX_BINARY_IMPORT_SPEC_VERSION},
+    {VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME, 3}, /* which brought the 64-bit handles */
+};
+
+/* The driver's own list, with room for what is lent. */
 static VkResult list_extensions(const soft_vk_instance *instance, VkPhysicalDevice handle,
                                 uint32_t *count, VkExtensionProperties **out)
 {
@@ -122,7 +128,7 @@ static VkResult list_extensions(const soft_vk_instance *instance, VkPhysicalDevi
         uint32_t n = 0;
         result = instance->next.EnumerateDeviceExtensionProperties(handle, NULL, &n, NULL);
         if (result != VK_SUCCESS) return result;
-        VkExtensionProperties *list = calloc((size_t)n + 1, sizeof(*list));
+        VkExtensionProperties *list = calloc((size_t)n + SOFT_VK_LENT_COUNT, sizeof(*list));
         if (!list) return VK_ERROR_OUT_OF_HOST_MEMORY;
         result = instance->next.EnumerateDeviceExtensionProperties(handle, NULL, &n, list);
         if (result == VK_SUCCESS) {
@@ -135,22 +141,23 @@ static VkResult list_extensions(const soft_vk_instance *instance, VkPhysicalDevi
     return result;
 }
 
-static bool has_fd_extension(const VkExtensionProperties *list, uint32_t count)
+static bool has_extension(const VkExtensionProperties *list, uint32_t count, const char *name)
 {
     uint32_t i = 0;
-    while (i < count && strcmp(list[i].extensionName, SOFT_VK_FD_EXTENSION) != 0)
+    while (i < count && strcmp(list[i].extensionName, name) != 0)
         i++;
     return i < count;
 }
 
-VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle,
-                                  bool *out)
+VkResult soft_vk_has_lent(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                          bool out[SOFT_VK_LENT_COUNT])
 {
     VkExtensionProperties *list;
     uint32_t count;
     VkResult result = list_extensions(instance, handle, &count, &list);
     if (result != VK_SUCCESS) return result;
-    *out = has_fd_extension(list, count);
+    for (int i = 0; i < SOFT_VK_LENT_COUNT; i++)
+        out[i] = has_extension(list, count, soft_vk_lent_extensions[i].extensionName);
     free(list);
     return VK_SUCCESS;
 }
@@ -168,7 +175,7 @@ VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const 
         return result;
     }
     if (layer && strcmp(layer, SOFT_VK_LAYER_NAME) == 0) {
-        *count = 0; /* the extension is lent to the device, not one of the layer's own */
+        *count = 0; /* extensions are lent to the device, none is the layer's own */
         return VK_SUCCESS;
     }
     if (layer || !lavapipe)
@@ -177,11 +184,9 @@ VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const 
     uint32_t total;
     result = list_extensions(instance, handle, &total, &list);
     if (result != VK_SUCCESS) return result;
-    if (!has_fd_extension(list, total)) {
-        memcpy(list[total].extensionName, SOFT_VK_FD_EXTENSION, sizeof(SOFT_VK_FD_EXTENSION));
-        list[total].specVersion = VK_KHR_EXTERNAL_SEMAPHORE_FD_SPEC_VERSION;
-        total++;
-    }
+    for (int i = 0; i < SOFT_VK_LENT_COUNT; i++)
+        if (!has_extension(list, total, soft_vk_lent_extensions[i].extensionName))
+            list[total++] = soft_vk_lent_extensions[i];
     if (!out) {
         *count = total;
     } else {

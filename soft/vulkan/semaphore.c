@@ -241,7 +241,8 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     const VkExportSemaphoreCreateInfo *export =
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
-    if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !device->fd_enabled) {
+    if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE ||
+        !device->enabled[SOFT_VK_LENT_FD]) {
         VkResult plain = device->next.CreateSemaphore(handle, info, callbacks, out);
         if (plain == VK_SUCCESS) {
             atomic_fetch_add(&soft_vk_all_semaphores, 1);

@@ -12,13 +12,21 @@
 
 #include "calls.h"
 #include "control.h"
+#include "queue_kernel.h"
 #include "timeline_page.h"
 
 #define SOFT_VK_LAYER_NAME  "VK_LAYER_CULVERT_soft"
 #define SOFT_VK_EXPORT      __attribute__((visibility("default")))
 #define SOFT_VK_UNPACK(...) __VA_ARGS__
 #define SOFT_VK_IGNORE_PASS(...)
-#define SOFT_VK_FD_EXTENSION VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
+
+/* Extensions that the layer gives a lavapipe device which lacks them. */
+typedef enum soft_vk_lent {
+    SOFT_VK_LENT_FD,      /* VK_KHR_external_semaphore_fd */
+    SOFT_VK_LENT_KERNELS, /* VK_NVX_binary_import */
+    SOFT_VK_LENT_HANDLES, /* VK_NVX_image_view_handle */
+    SOFT_VK_LENT_COUNT
+} soft_vk_lent;
 
 /* The next layer's functions, looked up while the instance or device is being made and kept: the
  * loader of 1.3.239 answers a later vkGetInstanceProcAddr of the next link with the top of the
@@ -44,6 +52,7 @@ typedef struct soft_vk_instance {
 
 typedef struct soft_vk_semaphore soft_vk_semaphore;
 typedef struct soft_vk_sparse soft_vk_sparse;
+typedef struct soft_vk_kernels soft_vk_kernels; /* kernel.c */
 
 /* What the layer counts of each device, to name what is left at its end. */
 enum { SOFT_VK_BUFFERS, SOFT_VK_IMAGES, SOFT_VK_MEMORIES, SOFT_VK_SEMAPHORES, SOFT_VK_KINDS };
@@ -54,10 +63,12 @@ typedef struct soft_vk_device {
     VkDevice handle;
     PFN_vkGetDeviceProcAddr get_proc;
     soft_vk_device_table next;
-    bool soft;              /* a lavapipe device; all others are passed through */
-    bool fd_enabled;        /* the application enabled VK_KHR_external_semaphore_fd */
-    soft_vk_sparse *sparse; /* it enabled sparse buffers, which the layer plays; else NULL */
-    bool native_sparse;     /* the driver has sparse buffers of its own */
+    bool soft;                        /* a lavapipe device; all others are passed through */
+    bool enabled[SOFT_VK_LENT_COUNT]; /* by the application */
+    soft_vk_sparse *sparse;   /* it enabled sparse buffers, which the layer plays; else NULL */
+    bool native_sparse;       /* the driver has sparse buffers of its own */
+    soft_vk_kernels *kernels; /* NULL: SOFT_VK_LENT_KERNELS is not enabled */
+    _Atomic bool lost;        /* a kernel faulted in a command buffer */
     uint8_t uuid[VK_UUID_SIZE];
     pthread_mutex_t lock;          /* of the list */
     soft_vk_semaphore *semaphores; /* every timeline of the device */
@@ -77,7 +88,7 @@ typedef struct soft_vk_page {
 /* control.c */
 extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
     soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images,
-    soft_vk_dedicated;
+    soft_vk_dedicated, soft_vk_modules, soft_vk_functions;
 void soft_vk_control_init(void);
 /* Counts the call; true when it is the one that has to fail, with `error`. */
 bool soft_vk_must_fail(const char *name, VkResult *error);
@@ -86,9 +97,10 @@ bool soft_vk_must_fail(const char *name, VkResult *error);
 soft_vk_instance *soft_vk_instance_find(const void *handle);
 /* True for lavapipe; uuid may be NULL. */
 bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice handle, uint8_t *uuid);
-/* Whether the driver itself offers VK_KHR_external_semaphore_fd. */
-VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle,
-                                  bool *out);
+extern const VkExtensionProperties soft_vk_lent_extensions[SOFT_VK_LENT_COUNT];
+/* Which of them the driver itself offers. */
+VkResult soft_vk_has_lent(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                          bool out[SOFT_VK_LENT_COUNT]);
 VkResult VKAPI_CALL soft_vk_create_instance(const VkInstanceCreateInfo *info,
                                             const VkAllocationCallbacks *callbacks,
                                             VkInstance *out);
@@ -206,6 +218,58 @@ VkResult soft_vk_sparse_create(soft_vk_device *device, const VkBufferCreateInfo 
 void soft_vk_sparse_buffer_gone(soft_vk_device *device, VkBuffer handle, VkDeviceMemory *memory,
                                 uint64_t *address);
 void soft_vk_sparse_release(uint64_t address);
+
+/* kernel.c: CUDA kernels in command buffers. */
+VkResult soft_vk_kernels_begin(soft_vk_device *device);
+void soft_vk_kernels_end(soft_vk_device *device);
+/* Before a submission: its launches are to come, in this order. If it fails, takes them back. */
+VkResult soft_vk_expect(soft_vk_device *device, VkCommandBuffer commands);
+uint64_t soft_vk_expected(soft_vk_device *device);
+void soft_vk_expect_no_more_than(soft_vk_device *device, uint64_t submitted);
+/* The result of a call that waited or asked: DEVICE_LOST once a kernel has faulted. Orders what the
+ * kernels wrote before what comes now. */
+VkResult soft_vk_or_lost(soft_vk_device *device, VkResult result);
+void VKAPI_CALL soft_vk_destroy_cu_module(VkDevice handle, VkCuModuleNVX module,
+                                          const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_destroy_cu_function(VkDevice handle, VkCuFunctionNVX function,
+                                            const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_cmd_launch(VkCommandBuffer commands, const VkCuLaunchInfoNVX *info);
+void VKAPI_CALL soft_vk_cmd_execute(VkCommandBuffer commands, uint32_t count,
+                                    const VkCommandBuffer *secondary);
+void VKAPI_CALL soft_vk_free_commands(VkDevice handle, VkCommandPool pool, uint32_t count,
+                                      const VkCommandBuffer *commands);
+void VKAPI_CALL soft_vk_destroy_command_pool(VkDevice handle, VkCommandPool pool,
+                                             const VkAllocationCallbacks *callbacks);
+/* The twin's CUDA half, beside the layer; NULL: it is not there. */
+struct soft_vk_cuda {
+    int (*load)(const void *image, size_t size, culv_soft_queue_module **out);
+    void (*unload)(culv_soft_queue_module *module);
+    const culv_soft_queue_kernel *(*find)(const culv_soft_queue_module *module, const char *name);
+    size_t (*offset)(const culv_soft_queue_kernel *kernel, uint32_t index);
+    int (*check)(const culv_soft_queue_kernel *kernel, culv_soft_dim3 grid, culv_soft_dim3 block,
+                 uint32_t shared_bytes);
+    int (*run)(const culv_soft_queue_kernel *kernel, culv_soft_dim3 grid, culv_soft_dim3 block,
+               uint32_t shared_bytes, void *const *params);
+    int (*surface)(const culv_soft_queue_view *view, culv_soft_surface *out);
+    int (*texture)(const culv_soft_queue_view *view, culv_soft_texture *out);
+};
+const struct soft_vk_cuda *soft_vk_cuda_half(void);
+
+/* view_handle.c: what kernels see of image views. */
+void soft_vk_view_image_made(const soft_vk_device *device, const VkImageCreateInfo *info,
+                             VkImage image);
+void soft_vk_view_image_bound(const soft_vk_device *device, VkImage image, VkDeviceMemory memory,
+                              VkDeviceSize offset);
+void soft_vk_view_image_gone(const soft_vk_device *device, VkImage image);
+void soft_vk_views_end(const soft_vk_device *device);
+void VKAPI_CALL soft_vk_destroy_image_view(VkDevice handle, VkImageView view,
+                                           const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_destroy_sampler(VkDevice handle, VkSampler sampler,
+                                        const VkAllocationCallbacks *callbacks);
+uint32_t VKAPI_CALL soft_vk_image_view_handle(VkDevice handle,
+                                              const VkImageViewHandleInfoNVX *info);
+uint64_t VKAPI_CALL soft_vk_image_view_handle_64(VkDevice handle,
+                                                 const VkImageViewHandleInfoNVX *info);
 
 /* The work of the OWN calls on a lavapipe device, by X-macro as the table above. */
 #define SOFT_VK_DECLARE(name, work, params, args)                                                  \

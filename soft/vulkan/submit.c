@@ -10,38 +10,61 @@ static bool bridged(soft_vk_device *device)
     return atomic_load(&device->bridges) != 0;
 }
 
+/* Takes back what the submission was to run, where it was not made. */
+static VkResult submitted(soft_vk_device *device, uint64_t before, VkResult result)
+{
+    if (result != VK_SUCCESS) soft_vk_expect_no_more_than(device, before);
+    return result;
+}
+
 VkResult soft_vk_QueueSubmit(soft_vk_device *device, VkQueue handle, uint32_t count,
                              const VkSubmitInfo *submits, VkFence fence)
 {
+    VkResult result = soft_vk_or_lost(device, VK_SUCCESS);
+    if (result != VK_SUCCESS) return result;
     for (uint32_t i = 0; bridged(device) && i < count; i++) {
         for (uint32_t k = 0; k < submits[i].signalSemaphoreCount; k++)
             soft_vk_pull(device, submits[i].pSignalSemaphores[k]);
     }
-    return device->next.QueueSubmit(handle, count, submits, fence);
+    if (!device->kernels) return device->next.QueueSubmit(handle, count, submits, fence);
+    const uint64_t before = soft_vk_expected(device);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; result == VK_SUCCESS && k < submits[i].commandBufferCount; k++)
+            result = soft_vk_expect(device, submits[i].pCommandBuffers[k]);
+    if (result == VK_SUCCESS) result = device->next.QueueSubmit(handle, count, submits, fence);
+    return submitted(device, before, result);
 }
 
 VkResult soft_vk_QueueSubmit2(soft_vk_device *device, VkQueue handle, uint32_t count,
                               const VkSubmitInfo2 *submits, VkFence fence)
 {
+    VkResult result = soft_vk_or_lost(device, VK_SUCCESS);
+    if (result != VK_SUCCESS) return result;
     for (uint32_t i = 0; bridged(device) && i < count; i++) {
         for (uint32_t k = 0; k < submits[i].signalSemaphoreInfoCount; k++)
             soft_vk_pull(device, submits[i].pSignalSemaphoreInfos[k].semaphore);
     }
-    return device->next.QueueSubmit2(handle, count, submits, fence);
+    if (!device->kernels) return device->next.QueueSubmit2(handle, count, submits, fence);
+    const uint64_t before = soft_vk_expected(device);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; result == VK_SUCCESS && k < submits[i].commandBufferInfoCount; k++)
+            result = soft_vk_expect(device, submits[i].pCommandBufferInfos[k].commandBuffer);
+    if (result == VK_SUCCESS) result = device->next.QueueSubmit2(handle, count, submits, fence);
+    return submitted(device, before, result);
 }
 
 VkResult soft_vk_QueueWaitIdle(soft_vk_device *device, VkQueue handle)
 {
     VkResult result = device->next.QueueWaitIdle(handle);
     if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
-    return result;
+    return soft_vk_or_lost(device, result);
 }
 
 VkResult soft_vk_DeviceWaitIdle(soft_vk_device *device, VkDevice handle)
 {
     VkResult result = device->next.DeviceWaitIdle(handle);
     if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
-    return result;
+    return soft_vk_or_lost(device, result);
 }
 
 VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t count,
@@ -49,7 +72,12 @@ VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t
 {
     VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
     if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
-    return result;
+    return soft_vk_or_lost(device, result);
+}
+
+VkResult soft_vk_GetFenceStatus(soft_vk_device *device, VkDevice handle, VkFence fence)
+{
+    return soft_vk_or_lost(device, device->next.GetFenceStatus(handle, fence));
 }
 
 VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle,
@@ -61,5 +89,5 @@ VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle,
     VkResult result = device->next.WaitSemaphores(handle, info, timeout);
     for (uint32_t i = 0; work && result == VK_SUCCESS && i < info->semaphoreCount; i++)
         soft_vk_push(device, info->pSemaphores[i]);
-    return result;
+    return soft_vk_or_lost(device, result);
 }

@@ -21,6 +21,8 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
         culvi_free(kernel);
     }
     culvi_mutex_destroy(&kernels->lock);
+    culvi_free(kernels->path);
+    culvi_free(kernels->image);
     culvi_free(kernels);
     return true;
 }
@@ -33,25 +35,44 @@ static const char *last_part(const char *path)
     return part;
 }
 
-static culv_result load(culv_device *device, const char *path, culv_kernels **out)
+/* In the device's context. */
+static culv_result load_module(culv_kernels *made)
+{
+    culv_device *device = made->device;
+    unsigned char *bytes = NULL;
+    size_t size = 0;
+    CUresult r = made->path != NULL
+                     ? CULVI_CU(device, cuModuleLoad, (&made->module, made->path))
+                     : CULVI_CU(device, cuModuleLoadData, (&made->module, made->image));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    const char *call = made->path != NULL ? "cuModuleLoad" : "cuModuleLoadData";
+    /* The message says what code is in it. */
+    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU && made->path != NULL &&
+        culvi_kernel_file_read(NULL, made->path, NULL, &bytes, &size) != CULV_OK)
+        bytes = NULL;
+    culv_result result =
+        culvi_kernel_file_fail(device, made->path != NULL ? made->path : made->label, made->label,
+                               made->path != NULL ? bytes : made->image,
+                               made->path != NULL ? size : made->image_size, call, r);
+    culvi_free(bytes);
+    return result;
+}
+
+/* Takes `made`, also when it fails. It has a path or an image. */
+static culv_result load(culv_device *device, culv_kernels *made, culv_kernels **out)
 {
     culvi_scope scope;
-    culv_kernels *made = culvi_alloc(sizeof *made);
-    if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
-    culvi_label_set(made->label, last_part(path));
-    culv_result result = culvi_kernel_file_check(device, path, made->label);
-    if (result != CULV_OK) goto free_kernels;
+    culv_result result = CULV_OK;
+    made->device = device;
     if (!culvi_mutex_init(&made->lock)) {
         result = culvi_fail_host_memory(&device->voice, made->label);
         goto free_kernels;
     }
     result = culvi_enter(device, &scope, made->label);
     if (result != CULV_OK) goto destroy_lock;
-    CUresult r = CULVI_CU(device, cuModuleLoad, (&made->module, path));
-    if (r != CUDA_SUCCESS) result = culvi_kernel_file_fail(device, path, made->label, r);
+    result = load_module(made);
     culvi_leave(device, &scope);
     if (result != CULV_OK) goto destroy_lock;
-    made->device = device;
     made->deferred.release = release;
     culvi_device_ref(device);
     culvi_made(device, &made->deferred, "kernels", made->label, 0);
@@ -61,6 +82,29 @@ static culv_result load(culv_device *device, const char *path, culv_kernels **ou
 destroy_lock:
     culvi_mutex_destroy(&made->lock);
 free_kernels:
+    culvi_free(made->path);
+    culvi_free(made->image);
+    culvi_free(made);
+    return result;
+}
+
+static culv_result load_file(culv_device *device, const char *path, culv_kernels **out)
+{
+    const size_t length = strlen(path) + 1;
+    culv_kernels *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    culvi_label_set(made->label, last_part(path));
+    culv_result result = culvi_kernel_file_check(device, path, made->label);
+    if (result != CULV_OK) goto free_kernels;
+    made->path = culvi_alloc(length);
+    if (made->path == NULL) {
+        result = culvi_fail_host_memory(&device->voice, made->label);
+        goto free_kernels;
+    }
+    memcpy(made->path, path, length);
+    return load(device, made, out);
+
+free_kernels:
     culvi_free(made);
     return result;
 }
@@ -69,7 +113,36 @@ culv_result culv_kernels_load_file(culv_device *device, const char *path, culv_k
 {
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, path, out);
-    return load(device, path, out);
+    return load_file(device, path, out);
+}
+
+culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
+                                   const char *label, culv_kernels **out)
+{
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, data, out);
+    const culvi_voice *voice = &device->voice;
+    const char *name = label != NULL ? label : "data";
+    if (size == 0)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_kernels_load_data: size is 0");
+    const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
+    culv_result result = culvi_kernel_kind_check(device, kind, name, label, data, size);
+    if (result != CULV_OK) return result;
+    culv_kernels *made = culvi_alloc(sizeof *made);
+    if (made == NULL || size == SIZE_MAX) {
+        culvi_free(made);
+        return culvi_fail_host_memory(voice, label);
+    }
+    culvi_label_set(made->label, name);
+    made->image = culvi_alloc(size + 1); /* zeroed: PTX gets its end */
+    if (made->image == NULL) {
+        culvi_free(made);
+        return culvi_fail_host_memory(voice, label);
+    }
+    memcpy(made->image, data, size);
+    made->image_size = size + (kind == CULVI_FILE_PTX && made->image[size - 1] != 0);
+    return load(device, made, out);
 }
 
 culv_result culv_kernels_load(culv_device *device, const char *directory, const char *name,
@@ -88,7 +161,7 @@ culv_result culv_kernels_load(culv_device *device, const char *directory, const 
     if (path == NULL) return culvi_fail_host_memory(&device->voice, NULL);
     const bool bare = a == 0 || directory[a - 1] == '/';
     snprintf(path, a + b + rest, "%s%s%s.%s", directory, bare ? "" : "/", name, suffix);
-    culv_result result = load(device, path, out);
+    culv_result result = load_file(device, path, out);
     culvi_free(path);
     return result;
 }
@@ -171,8 +244,10 @@ static CUresult read_params(culv_device *device, culv_kernel *kernel)
             return CUDA_SUCCESS;
         }
         if (r != CUDA_SUCCESS) return r;
-        if (size > UINT32_MAX) return CUDA_SUCCESS;
+        if (size > UINT32_MAX || offset > UINT32_MAX - size) return CUDA_SUCCESS;
         kernel->sizes[i] = (uint32_t)size;
+        kernel->offsets[i] = (uint32_t)offset;
+        kernel->params_size = (uint32_t)(offset + size);
         kernel->num_params = i + 1;
     }
     return CUDA_SUCCESS;
@@ -182,7 +257,7 @@ static CUresult read_params(culv_device *device, culv_kernel *kernel)
 static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_kernel **out)
 {
     culv_device *device = kernels->device;
-    int most = 0;
+    int most = 0, threads = 0, shared = 0;
     const size_t length = strlen(name) + 1;
     culv_kernel *made =
         length > SIZE_MAX - sizeof *made ? NULL : culvi_alloc(sizeof *made + length);
@@ -195,6 +270,12 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
     const char *call = "cuFuncGetAttribute";
     r = CULVI_CU(device, cuFuncGetAttribute,
                  (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU(device, cuFuncGetAttribute,
+                     (&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, made->function));
+    if (r == CUDA_SUCCESS)
+        r = CULVI_CU(device, cuFuncGetAttribute,
+                     (&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, made->function));
     if (r == CUDA_SUCCESS) {
         call = "cuFuncGetParamInfo";
         r = read_params(device, made);
@@ -205,6 +286,8 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
                                "the driver did not tell what the kernel '%s' takes", name);
     }
     atomic_init(&made->dynamic_shared, most > 0 ? (unsigned)most : 0);
+    made->max_threads = threads > 0 ? (uint32_t)threads : 0;
+    made->static_shared = shared > 0 ? (uint32_t)shared : 0;
     memcpy(made->name, name, length);
     made->owner = kernels;
     made->next = kernels->kernels;
@@ -231,8 +314,7 @@ culv_result culv_kernels_get(culv_kernels *kernels, const char *name, culv_kerne
     return result;
 }
 
-static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *args,
-                              size_t num_args)
+culv_result culvi_kernel_check_count(const culv_kernel *kernel, size_t num_args)
 {
     const culvi_voice *voice = &kernel->owner->device->voice;
     if (num_args > CULV_KERNEL_ARGS_MAX)
@@ -243,17 +325,30 @@ static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *
         return culvi_fail(voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
                           "the kernel '%s' takes %" PRIu32 " arguments, and %zu were passed",
                           kernel->name, kernel->num_params, num_args);
-    for (size_t i = 0; i < num_args; i++) {
-        if (args[i].value == NULL)
-            return culvi_fail_null(voice, "culv_kernel_launch", "args[i].value");
-        if (kernel->params_known && args[i].size != kernel->sizes[i])
-            return culvi_fail(
-                voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-                "argument %zu of the kernel '%s' has %" PRIu32
-                " bytes, and %zu were passed; the value's type must be the parameter's",
-                i + 1, kernel->name, kernel->sizes[i], args[i].size);
-    }
     return CULV_OK;
+}
+
+culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, size_t size)
+{
+    if (!kernel->params_known || size == kernel->sizes[index]) return CULV_OK;
+    return culvi_fail(&kernel->owner->device->voice, kernel->owner->label, CULV_ERROR_INVALID,
+                      CULV_REASON_KERNEL,
+                      "argument %zu of the kernel '%s' has %" PRIu32
+                      " bytes, and %zu were passed; the value's type must be the parameter's",
+                      index + 1, kernel->name, kernel->sizes[index], size);
+}
+
+static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *args,
+                              size_t num_args)
+{
+    culv_result result = culvi_kernel_check_count(kernel, num_args);
+    for (size_t i = 0; i < num_args && result == CULV_OK; i++) {
+        if (args[i].value == NULL)
+            return culvi_fail_null(&kernel->owner->device->voice, "culv_kernel_launch",
+                                   "args[i].value");
+        result = culvi_kernel_check_size(kernel, i, args[i].size);
+    }
+    return result;
 }
 
 /* A kernel may use more than 48 KiB only if it says so before. */
@@ -282,26 +377,17 @@ static culv_result fail_launch(const culv_kernel *kernel, const culv_launch_desc
                            d->block[1], d->block[2], d->shared_bytes);
 }
 
-culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
-                               const culv_kernel_arg *args, size_t num_args)
+culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,
+                               void **extra)
 {
-    culv_launch_desc d;
-    void *params[CULV_KERNEL_ARGS_MAX];
-    bool pushed = false;
-    CULVI_REQUIRE(NULL, kernel);
+    culv_launch_desc d = *desc;
     culv_device *device = kernel->owner->device;
-    if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc");
-    if (result != CULV_OK) return result;
+    bool pushed = false;
     for (unsigned i = 0; i < 3; i++) {
         if (d.grid[i] == 0) d.grid[i] = 1;
         if (d.block[i] == 0) d.block[i] = 1;
     }
-    result = check_args(kernel, args, num_args);
-    if (result != CULV_OK) return result;
-    for (size_t i = 0; i < num_args; i++)
-        memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */
-    result = culvi_enter_stream(device, kernel->owner->label, d.stream, &pushed);
+    culv_result result = culvi_enter_stream(device, kernel->owner->label, d.stream, &pushed);
     if (result != CULV_OK) return result;
     const char *call = "cuFuncSetAttribute";
     CUresult r = allow_shared(device, kernel, d.shared_bytes);
@@ -309,8 +395,24 @@ culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc
         call = "cuLaunchKernel";
         r = device->cuda->cuLaunchKernel(kernel->function, d.grid[0], d.grid[1], d.grid[2],
                                          d.block[0], d.block[1], d.block[2], d.shared_bytes,
-                                         d.stream, params, NULL);
+                                         d.stream, params, extra);
     }
     culvi_leave_frame(device, pushed);
     return r == CUDA_SUCCESS ? CULV_OK : fail_launch(kernel, &d, r, call);
+}
+
+culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
+                               const culv_kernel_arg *args, size_t num_args)
+{
+    culv_launch_desc d;
+    void *params[CULV_KERNEL_ARGS_MAX];
+    CULVI_REQUIRE(NULL, kernel);
+    culv_device *device = kernel->owner->device;
+    if (num_args > 0) CULVI_REQUIRE(&device->voice, args);
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_launch_desc");
+    if (result == CULV_OK) result = check_args(kernel, args, num_args);
+    if (result != CULV_OK) return result;
+    for (size_t i = 0; i < num_args; i++)
+        memcpy(&params[i], &args[i].value, sizeof params[i]); /* only read */
+    return culvi_kernel_start(kernel, &d, params, NULL);
 }

@@ -3,6 +3,7 @@
 #ifndef CULVI_CORE_KERNEL_H_
 #define CULVI_CORE_KERNEL_H_
 
+#include "base/text.h"
 #include "cuda/retire.h"
 #include "culvert/kernel.h"
 
@@ -13,7 +14,11 @@ struct culv_kernel {
     bool params_known; /* the driver told the parameters */
     uint32_t num_params;
     uint32_t sizes[CULV_KERNEL_ARGS_MAX]; /* bytes */
-    atomic_uint dynamic_shared;           /* the most that a launch may ask for */
+    uint32_t offsets[CULV_KERNEL_ARGS_MAX];
+    uint32_t params_size;       /* of all, as one block */
+    uint32_t max_threads;       /* of a block */
+    uint32_t static_shared;     /* bytes */
+    atomic_uint dynamic_shared; /* the most that a launch may ask for */
     char name[];
 };
 
@@ -23,6 +28,10 @@ struct culv_kernels {
     culvi_mutex lock; /* guards the list of kernels */
     culv_kernel *kernels;
     char label[64]; /* the file's name */
+    /* One of the two: what was loaded. */
+    char *path;
+    unsigned char *image;
+    size_t image_size; /* as the driver is told: with the final 0 of PTX */
     culvi_deferred deferred;
 };
 
@@ -37,10 +46,42 @@ typedef enum culvi_kernel_file {
 } culvi_kernel_file;
 culvi_kernel_file culvi_kernel_file_kind(const char *path);
 
-/* Refuses a file that the device's driver cannot load. */
+culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size);
+
+/* Refuses a file, or data of that name, that the device's driver cannot load. */
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label);
-/* Records why the driver did not load it. */
-culv_result culvi_kernel_file_fail(const culv_device *device, const char *path, const char *label,
-                                   CUresult code);
+culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
+                                    const char *name, const char *label, const void *data,
+                                    size_t size);
+/* Records why the driver did not load `data` (kernel_image.c); `call` is the driver's call. */
+culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
+                                   const void *data, size_t size, const char *call, CUresult code);
+
+/* kernel_image.c: the bytes of a file, or of what was loaded from memory. *owned is for
+ * culvi_free(), and NULL when the bytes are somebody's. PTX gets a final 0, which *size counts. */
+culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
+                                   unsigned char **owned, size_t *size);
+culv_result culvi_kernels_image(const culv_kernels *kernels, const unsigned char **image,
+                                unsigned char **owned, size_t *size);
+/* Adds the architectures that a fatbin, a cubin or PTX has code for: "sm_75, PTX of compute_75".
+ * Adds nothing where that cannot be read. */
+void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text);
+
+/* kernel_call.c: a call's arguments, checked, as one of the two ways takes them. */
+typedef struct culvi_kernel_values {
+    size_t count; /* of params */
+    void *params[CULV_KERNEL_ARGS_MAX];
+    const void *block; /* in place of params, where the parameters' places are not known */
+    size_t block_size;
+} culvi_kernel_values;
+/* Reads the caller's call into *local and checks everything but the limits. */
+culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
+                                   bool in_queue, culv_kernel_call *local,
+                                   culvi_kernel_values *values);
+/* Launches; the values were checked. */
+culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,
+                               void **extra);
+culv_result culvi_kernel_check_count(const culv_kernel *kernel, size_t num_args);
+culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, size_t size);
 
 #endif

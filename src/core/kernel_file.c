@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+enum { HEAD_SIZE = 2048 };
 static const char soft_suffix[] = ".soft.so", fatbin_suffix[] = ".fatbin";
 
 static bool has_ptx(const char *text, size_t size)
@@ -19,21 +20,27 @@ static bool has_ptx(const char *text, size_t size)
     return false;
 }
 
+culvi_kernel_file culvi_kernel_data_kind(const void *data, size_t size)
+{
+    const unsigned char *head = data;
+    /* fatbinary_section.h, FATBIN_MAGIC 0xba55ed50 */
+    if (size >= 4 && memcmp(head, "\x50\xed\x55\xba", 4) == 0) return CULVI_FILE_FATBIN;
+    if (size >= 20 && memcmp(head, "\x7f\x45\x4c\x46", 4) == 0)    /* "ELF" */
+        return head[18] == 190 && head[19] == 0 ? CULVI_FILE_CUBIN /* e_machine EM_CUDA */
+                                                : CULVI_FILE_SHARED_OBJECT;
+    return has_ptx(data, size < HEAD_SIZE ? size : HEAD_SIZE) ? CULVI_FILE_PTX : CULVI_FILE_OTHER;
+}
+
 culvi_kernel_file culvi_kernel_file_kind(const char *path)
 {
-    unsigned char head[2048];
+    unsigned char head[HEAD_SIZE];
     size_t size = 0;
     const int error = culvi_file_head(path, head, sizeof head, &size);
     if (error != 0) {
         errno = error;
         return CULVI_FILE_MISSING;
     }
-    /* fatbinary_section.h, FATBIN_MAGIC 0xba55ed50 */
-    if (size >= 4 && memcmp(head, "\x50\xed\x55\xba", 4) == 0) return CULVI_FILE_FATBIN;
-    if (size >= 20 && memcmp(head, "\x7f\x45\x4c\x46", 4) == 0)    /* "ELF" */
-        return head[18] == 190 && head[19] == 0 ? CULVI_FILE_CUBIN /* e_machine EM_CUDA */
-                                                : CULVI_FILE_SHARED_OBJECT;
-    return has_ptx((const char *)head, size) ? CULVI_FILE_PTX : CULVI_FILE_OTHER;
+    return culvi_kernel_data_kind(head, size);
 }
 
 /* Says of a file that is missing whether the other driver's is there. */
@@ -70,29 +77,54 @@ static culv_result fail_missing(const culv_device *device, const char *path, con
 
 culv_result culvi_kernel_file_check(const culv_device *device, const char *path, const char *label)
 {
-    static const char *const names[] = {"",    "a fatbin",        "a cubin",
-                                        "PTX", "a shared object", "nothing that Culvert knows"};
     errno = 0;
     const culvi_kernel_file kind = culvi_kernel_file_kind(path);
-    const bool soft = device->caps.is_software;
     if (kind == CULVI_FILE_MISSING) return fail_missing(device, path, label, errno);
+    return culvi_kernel_kind_check(device, kind, path, label, NULL, 0);
+}
+
+culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
+                                    const char *name, const char *label, const void *data,
+                                    size_t size)
+{
+    char has[256] = "";
+    culvi_text list = {has, sizeof has, 0};
+    static const char *const names[] = {"",    "a fatbin",        "a cubin",
+                                        "PTX", "a shared object", "nothing that Culvert knows"};
+    const bool soft = device->caps.is_software;
     if (soft == (kind == CULVI_FILE_SHARED_OBJECT) || kind == CULVI_FILE_OTHER)
         if (kind != CULVI_FILE_OTHER || !soft) return CULV_OK; /* else the driver decides */
+    if (data != NULL) culvi_kernel_image_text(data, size, &list);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
         soft
-            ? "'%s' is %s, and '%s' is the software twin's device, which runs a .soft.so alone; "
+            ? "'%s' is %s%s%s%s, and '%s' is the software twin's device, which runs a .soft.so alone; "
               "culv_kernels_load() picks the right file of the two that culvert_add_kernels() "
               "and culvert-kernels make"
-            : "'%s' is %s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
+            : "'%s' is %s%s%s%s for the CPU, and '%s' is NVIDIA's device, which runs a fatbin, a cubin or "
               "PTX; culv_kernels_load() picks the right file of the two that "
               "culvert_add_kernels() and culvert-kernels make",
-        path, names[kind], device->caps.name);
+        name, names[kind], list.length > 0 ? " (" : "", has, list.length > 0 ? ")" : "",
+        device->caps.name);
 }
 
-culv_result culvi_kernel_file_fail(const culv_device *device, const char *path, const char *label,
-                                   CUresult code)
+/* What there is, and what there should be. */
+static void add_code(const culv_device *device, const void *data, size_t size, culvi_text *text)
 {
+    char has[256] = "";
+    culvi_text list = {has, sizeof has, 0};
+    if (device->caps.is_software) return;
+    if (data != NULL) culvi_kernel_image_text(data, size, &list);
+    culvi_text_add(text, "; the GPU needs sm_%u%u", device->caps.compute_major,
+                   device->caps.compute_minor);
+    if (list.length > 0) culvi_text_add(text, ", and there is %s", has);
+}
+
+culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
+                                   const void *data, size_t size, const char *call, CUresult code)
+{
+    char more[512] = "";
+    culvi_text text = {more, sizeof more, 0};
     const bool soft = device->caps.is_software;
     const culvi_voice *voice = &device->voice;
     const char *what = NULL;
@@ -110,6 +142,7 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *path, 
         else
             what = "has no code for this GPU; add its compute capability to "
                    "CULVERT_CUDA_ARCHITECTURES (culvert-kernels --arch)";
+        add_code(device, data, size, &text);
         result = CULV_ERROR_UNSUPPORTED;
         break;
     case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -126,8 +159,8 @@ culv_result culvi_kernel_file_fail(const culv_device *device, const char *path, 
     default: break;
     }
     if (what == NULL)
-        return culvi_fail_cuda(device, label, code, "cuModuleLoad", CULV_REASON_DRIVER_REFUSED,
-                               "'%s' could not be loaded", path);
+        return culvi_fail_cuda(device, label, code, call, CULV_REASON_DRIVER_REFUSED,
+                               "'%s' could not be loaded", name);
     return culvi_fail_native(voice, label, result, CULV_REASON_MODULE, CULV_NATIVE_CUDA,
-                             (int64_t)code, "cuModuleLoad", "'%s' %s", path, what);
+                             (int64_t)code, call, "'%s' %s%s", name, what, more);
 }

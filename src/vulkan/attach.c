@@ -28,6 +28,11 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
         vk->table.vkGetDeviceImageMemoryRequirements =
             vk->table.vkGetDeviceImageMemoryRequirementsKHR;
     }
+    if (api_version < VK_API_VERSION_1_2)
+        vk->table.vkGetBufferDeviceAddress = vk->table.vkGetBufferDeviceAddressKHR;
+    vk->kernels = vk->how.kernels != 0 && vk->table.vkCmdCuLaunchKernelNVX != NULL &&
+                  vk->table.vkGetImageViewHandleNVX != NULL &&
+                  vk->table.vkGetBufferDeviceAddress != NULL;
     vk->tells_needs = vk->table.vkGetDeviceBufferMemoryRequirements != NULL &&
                       vk->table.vkGetDeviceImageMemoryRequirements != NULL;
     return CULV_OK;
@@ -47,6 +52,14 @@ static void ask_physical_device(culv_vk_device *vk)
                  (vk->physical_device, &vk->memory_types));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceQueueFamilyProperties,
                  (vk->physical_device, &vk->queue_families, NULL));
+    VkQueueFamilyProperties families[64];
+    uint32_t known = vk->queue_families < 64 ? vk->queue_families : 64;
+    if (vk->kernels)
+        CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceQueueFamilyProperties,
+                     (vk->physical_device, &known, families));
+    for (uint32_t i = 0; vk->kernels && i < known; i++)
+        if (families[i].queueFlags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
+            vk->kernel_families |= UINT64_C(1) << i;
     if (vk->tells_needs) properties.pNext = &maintenance4;
     if (takes_pages) {
         host.pNext = properties.pNext;

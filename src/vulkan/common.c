@@ -166,6 +166,14 @@ uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capac
     return list(names, count, capacity, out_names);
 }
 
+uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    const char *names[] = {VK_NVX_BINARY_IMPORT_EXTENSION_NAME,
+                           VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME,
+                           VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME};
+    return list(names, api_version < VK_API_VERSION_1_2 ? 3 : 2, capacity, out_names);
+}
+
 static bool finds_soft_layer(PFN_vkEnumerateInstanceLayerProperties enumerate)
 {
     uint32_t count = 0;

@@ -136,8 +136,10 @@ culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_
         result = check_pointer(vk, d, pages.size);
     }
     if (result != CULV_OK) return result;
+    VkBufferCreateInfo info = *d->create_info;
+    if (vk->kernels) info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     culvi_vk_plan plan = {.label = d->label,
-                          .buffer = d->create_info,
+                          .buffer = &info,
                           .handle_types = (VkExternalMemoryHandleTypeFlags)verdict.vk_handle_type,
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,

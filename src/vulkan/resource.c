@@ -202,6 +202,8 @@ culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culv
         buffer = *d->create_info;
         if (copied)
             buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        if (culvi_vk_of(graphics)->kernels)
+            buffer.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
         native.buffer = &buffer;
         native.compressible = d->memory_kind == CULV_MEMORY_KIND_COMPRESSIBLE;
         native.memory_properties = d->memory_properties;

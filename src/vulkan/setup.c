@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/text.h"
+#include "culvert/vulkan_kernel.h"
 #include "vulkan/vk.h"
 
 #include <string.h>
@@ -12,7 +13,9 @@ enum { MAX_ADDED = 8 }; /* more than any list of Culvert's has */
 /* The device that was asked for. */
 typedef struct asked {
     culvi_vk_instance vk;
+    bool kernels; /* culv_vk_device_desc::kernels */
     VkPhysicalDevice device;
+    VkDevice created; /* or NULL */
     VkPhysicalDeviceProperties properties;
     uint32_t version; /* usable: the lower one of the instance's and the device's */
     uint32_t num_offered;
@@ -38,6 +41,8 @@ static culv_result ask(const char *call, const culv_vk_device_desc *desc, asked 
     if (result != CULV_OK) return result;
     const VkPhysicalDevice device = out->device = d.physical_device;
     const uint32_t api_version = d.api_version;
+    out->kernels = d.kernels != 0;
+    out->created = d.device;
     out->vk.vkGetPhysicalDeviceProperties(device, &out->properties);
     result = culvi_vk_check_device_version(NULL, NULL, out->properties.deviceName,
                                            out->properties.apiVersion);
@@ -124,11 +129,63 @@ static culv_result refuse(const asked *a, const char *extension)
                       "'%s' does not offer %s; a newer graphics driver may", name, extension);
 }
 
+/* The extension, or else the feature, that kernels in command buffers need and the device lacks;
+ * NULL: it has all. */
+static const char *lacks_for_kernels(const asked *a)
+{
+    const char *names[MAX_ADDED];
+    const uint32_t count = culv_vk_kernel_extensions(a->version, MAX_ADDED, names);
+    VkPhysicalDeviceBufferDeviceAddressFeatures address = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &address};
+    for (uint32_t i = 0; i < count; i++)
+        if (!offers(a, names[i])) return names[i];
+    a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
+    return address.bufferDeviceAddress ? NULL : "the feature bufferDeviceAddress";
+}
+
+/* The same of the VkDevice: its calls tell. */
+static const char *created_without(const asked *a)
+{
+    if (a->vk.vkGetDeviceProcAddr(a->created, "vkCmdCuLaunchKernelNVX") == NULL)
+        return VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
+    if (a->vk.vkGetDeviceProcAddr(a->created, "vkGetImageViewHandleNVX") == NULL)
+        return VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
+    if (a->version < VK_API_VERSION_1_2 &&
+        a->vk.vkGetDeviceProcAddr(a->created, "vkGetBufferDeviceAddressKHR") == NULL)
+        return VK_KHR_BUFFER_DEVICE_ADDRESS_EXTENSION_NAME;
+    return NULL;
+}
+
+culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
+{
+    asked a = {0};
+    culv_result result = ask(__func__, desc, &a);
+    if (result != CULV_OK) return result;
+    const char *missing = lacks_for_kernels(&a);
+    culvi_free(a.offered);
+    if (missing != NULL)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "'%s' runs no CUDA kernels in command buffers: it lacks %s%s. Launch them on a CUDA stream (culv_kernel_call_launch())",
+            a.properties.deviceName, missing,
+            a.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU
+                ? ", which software Vulkan has by the layer VK_LAYER_CULVERT_soft"
+                : ", which NVIDIA's driver has on most GPUs");
+    missing = a.created != NULL ? created_without(&a) : NULL;
+    if (missing == NULL) return CULV_OK;
+    return culvi_fail(
+        NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without %s, which the device has; enable what culv_vk_kernel_extensions() lists and the feature bufferDeviceAddress, or set culv_vk_device_desc.kernels before culv_vk_merge_device_extensions() and culv_vk_merge_device_features()",
+        a.properties.deviceName, missing);
+}
+
 culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uint32_t num_names,
                                             const char *const *names, uint32_t *count,
                                             const char **out_names)
 {
-    const char *added[2 * MAX_ADDED], *optional[MAX_ADDED];
+    const char *added[3 * MAX_ADDED], *optional[MAX_ADDED];
     asked a = {0};
     culv_result result = ask(__func__, desc, &a);
     if (result != CULV_OK) return result;
@@ -138,6 +195,8 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
         if (!offers(&a, added[i])) result = refuse(&a, added[i]);
     for (uint32_t i = 0; i < num_optional; i++)
         if (offers(&a, optional[i])) added[num_added++] = optional[i];
+    if (a.kernels && lacks_for_kernels(&a) == NULL)
+        num_added += culv_vk_kernel_extensions(a.version, MAX_ADDED, added + num_added);
     culvi_free(a.offered);
     if (result != CULV_OK) return result;
     return merge(__func__, num_names, names, num_added, added, count, out_names);
@@ -146,7 +205,8 @@ culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc, uin
 /* The features that Culvert wants. Vulkan allows a feature one struct in a chain. */
 typedef struct wanted {
     VkBool32 timeline, synchronization2, maintenance4;
-    VkBool32 sparse, address; /* for one address: of VkPhysicalDeviceFeatures, and of addresses */
+    VkBool32 address;        /* for kernels in command buffers, and for one address */
+    VkBool32 replay, sparse; /* for one address; `sparse` is of VkPhysicalDeviceFeatures */
 } wanted;
 
 /* What the device lacks for one address; NULL: nothing. */
@@ -177,7 +237,7 @@ static culv_result want_one_address(const asked *a, wanted *w)
         return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "culv_vk_device_features.one_address: '%s' lacks the feature %s",
                           a->properties.deviceName, feature);
-    w->sparse = w->address = VK_TRUE;
+    w->sparse = w->address = w->replay = VK_TRUE;
     return CULV_OK;
 }
 
@@ -206,38 +266,8 @@ static wanted ask_features(const asked *a)
     a->vk.vkGetPhysicalDeviceFeatures2(a->device, &features);
     return (wanted){.timeline = timeline.timelineSemaphore,
                     .synchronization2 = synchronization2.synchronization2,
-                    .maintenance4 = maintenance4.maintenance4};
-}
-
-/* What one address needs, in a struct of the caller's chain. */
-static void set_one_address(VkBaseOutStructure *s, wanted *w)
-{
-    void *of = s;
-    VkPhysicalDeviceFeatures *features = NULL;
-    VkBool32 *address = NULL, *replay = NULL;
-    switch ((int)s->sType) {
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
-        features = &((VkPhysicalDeviceFeatures2 *)of)->features;
-        break;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
-        address = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddress;
-        replay = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddressCaptureReplay;
-        break;
-    case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
-        address = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddress;
-        replay =
-            &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddressCaptureReplay;
-        break;
-    default: break;
-    }
-    if (features != NULL && w->sparse) {
-        features->sparseBinding = features->sparseResidencyBuffer = VK_TRUE;
-        w->sparse = VK_FALSE;
-    }
-    if (address != NULL && w->address) {
-        *address = *replay = VK_TRUE;
-        w->address = VK_FALSE;
-    }
+                    .maintenance4 = maintenance4.maintenance4,
+                    .address = a->kernels && lacks_for_kernels(a) == NULL};
 }
 
 /* Sets what the caller's chain has a struct for, and no longer wants it. */
@@ -245,10 +275,17 @@ static void set_in_chain(void *chain, wanted *w)
 {
     for (VkBaseOutStructure *s = chain; s != NULL; s = s->pNext) {
         void *of = s;
-        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL;
+        VkBool32 *timeline = NULL, *synchronization2 = NULL, *maintenance4 = NULL, *address = NULL,
+                 *replay = NULL;
+        VkPhysicalDeviceFeatures *features = NULL;
         switch ((int)s->sType) {
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
+            features = &((VkPhysicalDeviceFeatures2 *)of)->features;
+            break;
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
             timeline = &((VkPhysicalDeviceVulkan12Features *)of)->timelineSemaphore;
+            address = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddress;
+            replay = &((VkPhysicalDeviceVulkan12Features *)of)->bufferDeviceAddressCaptureReplay;
             break;
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
             synchronization2 = &((VkPhysicalDeviceVulkan13Features *)of)->synchronization2;
@@ -263,14 +300,27 @@ static void set_in_chain(void *chain, wanted *w)
         case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES:
             maintenance4 = &((VkPhysicalDeviceMaintenance4Features *)of)->maintenance4;
             break;
+        case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES:
+            address = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)->bufferDeviceAddress;
+            replay = &((VkPhysicalDeviceBufferDeviceAddressFeatures *)of)
+                          ->bufferDeviceAddressCaptureReplay;
+            break;
         default: break;
         }
-        set_one_address(s, w);
         if (timeline != NULL && w->timeline) *timeline = VK_TRUE, w->timeline = VK_FALSE;
         if (synchronization2 != NULL && w->synchronization2)
             *synchronization2 = VK_TRUE, w->synchronization2 = VK_FALSE;
         if (maintenance4 != NULL && w->maintenance4)
             *maintenance4 = VK_TRUE, w->maintenance4 = VK_FALSE;
+        if (address != NULL && w->address) {
+            *address = VK_TRUE;
+            if (w->replay) *replay = VK_TRUE;
+            w->address = VK_FALSE;
+        }
+        if (features != NULL && w->sparse) {
+            features->sparseBinding = features->sparseResidencyBuffer = VK_TRUE;
+            w->sparse = VK_FALSE;
+        }
     }
 }
 
@@ -317,7 +367,7 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
             .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_BUFFER_DEVICE_ADDRESS_FEATURES,
             .pNext = chain,
             .bufferDeviceAddress = VK_TRUE,
-            .bufferDeviceAddressCaptureReplay = VK_TRUE};
+            .bufferDeviceAddressCaptureReplay = w.replay};
         chain = &storage->buffer_device_address;
     }
     if (w.sparse) {

@@ -23,6 +23,8 @@ DISPATCHABLE(VkQueue)
 DISPATCHABLE(VkCommandBuffer)
 OBJECT(VkBuffer)
 OBJECT(VkImage)
+OBJECT(VkImageView)
+OBJECT(VkSampler)
 OBJECT(VkDeviceMemory)
 OBJECT(VkSemaphore)
 OBJECT(VkFence)
@@ -34,6 +36,8 @@ STRUCT(VkExtent3D)
 STRUCT(VkImageCreateInfo)
 STRUCT(VkImageMemoryBarrier)
 STRUCT(VkImageMemoryBarrier2)
+STRUCT(VkMemoryBarrier)
+STRUCT(VkMemoryBarrier2)
 STRUCT(VkMemoryRequirements)
 STRUCT(VkPhysicalDeviceBufferDeviceAddressFeatures)
 STRUCT(VkPhysicalDeviceFeatures2)
@@ -53,6 +57,7 @@ NUMBER(VkMemoryPropertyFlags)
 NUMBER(VkPhysicalDeviceType)
 NUMBER(VkPipelineStageFlags)
 NUMBER(VkSampleCountFlags)
+FLAGS2(VkDeviceAddress)
 FLAGS2(VkDeviceSize)
 FLAGS2(VkPipelineStageFlags2)
 FLAGS2(VkAccessFlags2)
@@ -62,6 +67,7 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
 /* After what they need. */
 #include "culvert/vulkan_check.h"
 #include "culvert/vulkan_fallback.h"
+#include "culvert/vulkan_kernel.h"
 #include "culvert/vulkan_ring.h"
 #include "culvert/vulkan_setup.h"
 #include "culvert/vulkan_space.h"
@@ -138,6 +144,32 @@ REFUSE(culv_vk_image_record_upload, const culv_vk_image *image, VkCommandBuffer 
        VkImageLayout layout)
 REFUSE(culv_vk_image_record_download, const culv_vk_image *image, VkCommandBuffer commands,
        VkImageLayout layout)
+
+/* vulkan_kernel.h */
+NOTHING(uint32_t, culv_vk_kernel_extensions, uint32_t api_version, uint32_t capacity,
+        const char **out_names)
+REFUSE(culv_vk_check_kernels, const culv_vk_device_desc *desc)
+REFUSE(culv_vk_kernels_create, culv_vk_device *vk, culv_kernels *kernels, culv_vk_kernels **out)
+DESTROY(culv_vk_kernels_destroy, culv_vk_kernels **kernels)
+REFUSE(culv_vk_kernels_prepare, culv_vk_kernels *kernels, culv_kernel *kernel)
+REFUSE(culv_vk_kernel_call_record, culv_vk_kernels *kernels, const culv_kernel_call *call,
+       VkCommandBuffer command_buffer, uint32_t queue_family)
+NOTHING(VkDeviceAddress, culv_vk_buffer_address, const culv_vk_buffer *buffer)
+REFUSE(culv_vk_get_buffer_address, const culv_vk_device *vk, VkBuffer buffer, VkDeviceAddress *out)
+REFUSE(culv_vk_vector_get_address, const culv_vk_vector *view, VkDeviceAddress *out)
+REFUSE(culv_vk_get_surface_handle, const culv_vk_device *vk, VkImageView view, uint64_t *out)
+REFUSE(culv_vk_get_texture_handle, const culv_vk_device *vk, VkImageView view, VkSampler sampler,
+       uint64_t *out)
+REFUSE(culv_vk_kernel_get_barrier2, VkMemoryBarrier2 *out)
+REFUSE(culv_vk_kernel_get_barrier, culv_vk_memory_barrier *out)
+REFUSE(culv_vk_buffer_get_kernel_barrier2, const culv_vk_buffer_transfer *transfer,
+       culv_vk_direction direction, VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_get_kernel_barrier, const culv_vk_buffer_transfer *transfer,
+       culv_vk_direction direction, culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_image_get_kernel_barrier2, const culv_vk_image_transfer *transfer,
+       culv_vk_direction direction, VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_get_kernel_barrier, const culv_vk_image_transfer *transfer,
+       culv_vk_direction direction, culv_vk_image_barrier *out)
 
 /* vulkan_memory.h */
 REFUSE(culv_vk_memory_import, culv_vk_device *vk, const culv_vk_memory_desc *desc,

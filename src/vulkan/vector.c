@@ -2,6 +2,7 @@
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "culvert/vulkan_kernel.h"
 #include "graphics/vector_view.h"
 #include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"
@@ -328,7 +329,7 @@ culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
                            vector, d.label);
     view->vk = vk;
-    view->usage = d.usage;
+    view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
     result = check_usage(vk, d.label, view);
@@ -355,6 +356,29 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
     release(mine);
     culvi_graphics_count_created(&vk->base, false);
     culvi_graphics_unref(&vk->base);
+}
+
+culv_result culv_vk_vector_get_address(const culv_vk_vector *view, VkDeviceAddress *out)
+{
+    if (view == NULL || out == NULL)
+        return null_argument(view != NULL ? view->vk : NULL, __func__,
+                             view == NULL ? "view" : "out");
+    const culvi_vector_view *base = &view->base;
+    const culvi_voice *voice = &view->vk->base.device->voice;
+    if (!(view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "the view's buffers have no address; add "
+                          "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_desc.usage");
+    if (view->queue == NULL && base->num_parts != 1)
+        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_ADDRESS,
+                          "the view shows the vector as %zu buffers, each with an address of its "
+                          "own; a sparse view has one (culv_vk_vector_desc.sparse_queue)",
+                          base->num_parts);
+    const VkBuffer buffer = view->queue != NULL ? view->sparse : (VkBuffer)base->parts[0].object;
+    const VkDeviceAddress address = culvi_vk_buffer_address(view->vk, buffer);
+    if (address == 0) return culvi_vk_refuse_addresses(view->vk);
+    *out = address;
+    return CULV_OK;
 }
 
 culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view, culv_vk_vector_buffer *parts,

@@ -44,8 +44,10 @@ struct culv_vk_device {
     /* Asked once, at the attachment. */
     VkPhysicalDeviceMemoryProperties memory_types;
     uint32_t queue_families;
+    uint64_t kernel_families;     /* bit i: queues of family i run kernels */
     VkDeviceSize max_buffer_size; /* UINT64_MAX: not reported */
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
+    bool kernels;                 /* asked for, and the VkDevice has what they need */
     /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
     culvi_vk_known known;    /* the gate's */
@@ -110,6 +112,12 @@ culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
 culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *label,
                                       VkSemaphore semaphore, culv_handle_type type,
                                       culv_handle *out);
+
+/* kernel_param.c. 0: the VkDevice has no such call. */
+VkDeviceAddress culvi_vk_buffer_address(const culv_vk_device *vk, VkBuffer buffer);
+culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk);
+/* kernel.c: why an attachment runs no kernels. */
+culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label);
 
 /* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,

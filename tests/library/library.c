@@ -77,6 +77,8 @@ const raw_cuda *lib_driver(void)
     return cu;
 }
 
+bool lib_with_kernels;
+
 culv_vk_device_desc lib_vk_desc(const lib_world *w)
 {
     culv_vk_device_desc d = culv_vk_device_desc_init();
@@ -85,6 +87,7 @@ culv_vk_device_desc lib_vk_desc(const lib_world *w)
     d.physical_device = w->vk.physical;
     d.device = w->vk.device;
     d.api_version = VK_API_VERSION_1_3;
+    d.kernels = w->vk.kernels;
     return d;
 }
 
@@ -98,7 +101,8 @@ static void open_vulkan(lib_world *w, bool one_address)
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = w->cu->software,
                                           .host_memory = !one_address,
-                                          .one_address = one_address});
+                                          .one_address = one_address,
+                                          .kernels = lib_with_kernels});
     w->fds = test_open_fds();
 }
 

@@ -51,6 +51,9 @@ typedef struct lib_world {
     size_t fds;        /* open when the device was opened */
 } lib_world;
 
+/* Set before a world is opened: CUDA kernels in command buffers, where the device has them. */
+extern bool lib_with_kernels;
+
 /* Opens Vulkan, then the device that is the same GPU, and attaches. No CUDA context is current. */
 void lib_open(lib_world *w);
 /* The Vulkan half alone. */

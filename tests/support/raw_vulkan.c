@@ -215,7 +215,7 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
     vkGetPhysicalDeviceMemoryProperties(vk->physical, &vk->memory);
     REQUIRE(vk->properties.apiVersion >= VK_API_VERSION_1_3);
 
-    const char *extensions[4];
+    const char *extensions[6];
     uint32_t extension_count = 0;
     if (!options->without_memory_fd)
         extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
@@ -231,6 +231,14 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
     if (options->host_memory &&
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    vk->kernels =
+        options->kernels &&
+        raw_vk_has_device_extension(vk->physical, VK_NVX_BINARY_IMPORT_EXTENSION_NAME) &&
+        raw_vk_has_device_extension(vk->physical, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);
+    if (vk->kernels) {
+        extensions[extension_count++] = VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
+        extensions[extension_count++] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
+    }
 
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
@@ -355,7 +363,7 @@ static bool same_options(const struct kept_device *device, const raw_vk_options 
     return k->software == o->software && k->without_memory_fd == o->without_memory_fd &&
            k->without_semaphore_fd == o->without_semaphore_fd && k->host_memory == o->host_memory &&
            k->with_formats == o->with_formats && k->sparse_buffers == o->sparse_buffers &&
-           k->one_address == o->one_address;
+           k->one_address == o->one_address && k->kernels == o->kernels;
 }
 
 void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
@@ -393,6 +401,17 @@ void raw_vk_close(raw_vk *vk)
     }
     if (vk->instance != VK_NULL_HANDLE) not_kept--;
     close_device(vk);
+}
+
+void raw_vk_close_lost(raw_vk *vk)
+{
+    for (uint32_t i = 0; i < vk->queue_count; i++)
+        vkDestroyCommandPool(vk->device, vk->queues[i].pool, NULL);
+    vkDestroyDevice(vk->device, NULL);
+    if (vk->messenger != VK_NULL_HANDLE)
+        vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
+    vkDestroyInstance(vk->instance, NULL);
+    not_kept--;
 }
 
 unsigned raw_vk_kept(void)

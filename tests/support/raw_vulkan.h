@@ -39,6 +39,7 @@ typedef struct raw_vk_options {
     bool with_formats;
     bool sparse_buffers; /* enable what sparse buffers need, where it is there */
     bool one_address;    /* likewise, and what buffers at a chosen address need */
+    bool kernels;        /* enable VK_NVX_binary_import and VK_NVX_image_view_handle, if there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {
@@ -58,6 +59,7 @@ typedef struct raw_vk {
     raw_vk_queue queues[RAW_VK_MAX_QUEUES];
     VkDebugUtilsMessengerEXT messenger;
     bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
+    bool kernels; /* both extensions of raw_vk_options::kernels are enabled */
     bool validation;
     uint32_t validation_version;
     unsigned validation_messages; /* those not in allowed_vuids.txt */
@@ -76,6 +78,9 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options);
 /* As raw_vk_open, but stops after the instance: `physical` and `device` stay null. */
 void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options);
 void raw_vk_close(raw_vk *vk);
+/* As raw_vk_close, for a device that is lost: nothing is asked of it, and nothing required. The
+ * case has a process of its own. */
+void raw_vk_close_lost(raw_vk *vk);
 /* Devices, each with its instance, that stay open for the cases to come. */
 unsigned raw_vk_kept(void);
 /* Vulkan physical devices with this deviceUUID in the instance; the last one goes to *out (unless
@@ -90,6 +95,7 @@ enum {
     RAW_VK_DEDICATED = 2, /* with VkMemoryDedicatedAllocateInfo */
     RAW_VK_HOST = 4,      /* host-visible, coherent and mapped, for any queue */
     RAW_VK_IMPORT = 8,    /* set by raw_vk_buffer_import */
+    RAW_VK_ADDRESS = 128, /* it has a device address */
 };
 
 typedef struct raw_vk_buffer {
@@ -113,6 +119,9 @@ int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer);
  * Consumes the fd. `like` gives sizes, memory type and dedicated flag. */
 void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_buffer *out);
 void raw_vk_buffer_destroy(raw_vk *vk, raw_vk_buffer *buffer);
+
+/* Of a buffer made with RAW_VK_ADDRESS. */
+VkDeviceAddress raw_vk_buffer_address(const raw_vk *vk, const raw_vk_buffer *buffer);
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 

@@ -46,14 +46,14 @@ static void create_buffer(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_
     memset(out, 0, sizeof *out);
     out->size = size;
     out->flags = flags;
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .pNext = shared(out) ? &external : NULL,
-                                     .size = size,
-                                     .usage = usage,
-                                     .sharingMode = concurrent ? VK_SHARING_MODE_CONCURRENT
-                                                               : VK_SHARING_MODE_EXCLUSIVE,
-                                     .queueFamilyIndexCount = concurrent ? vk->queue_count : 0,
-                                     .pQueueFamilyIndices = concurrent ? families : NULL};
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .pNext = shared(out) ? &external : NULL,
+        .size = size,
+        .usage = usage | (flags & RAW_VK_ADDRESS ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0),
+        .sharingMode = concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+        .queueFamilyIndexCount = concurrent ? vk->queue_count : 0,
+        .pQueueFamilyIndices = concurrent ? families : NULL};
     VK_OK(vkCreateBuffer(vk->device, &info, NULL, &out->buffer));
     vk->buffers++;
 }
@@ -74,7 +74,11 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
                                                        : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     const VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = out->buffer};
-    const void *chain = flags & RAW_VK_DEDICATED ? &dedicated : NULL;
+    const VkMemoryAllocateFlagsInfo address = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .pNext = flags & RAW_VK_DEDICATED ? &dedicated : NULL,
+        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    const void *chain = flags & RAW_VK_ADDRESS ? &address : address.pNext;
     const VkExportMemoryAllocateInfo export_info = {
         .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
         .pNext = chain,
@@ -93,6 +97,13 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
 void raw_vk_buffer_create(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_buffer *out)
 {
     raw_vk_buffer_create_at(vk, size, 0, flags, out);
+}
+
+VkDeviceAddress raw_vk_buffer_address(const raw_vk *vk, const raw_vk_buffer *buffer)
+{
+    const VkBufferDeviceAddressInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                            .buffer = buffer->buffer};
+    return vkGetBufferDeviceAddress(vk->device, &info);
 }
 
 int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer)

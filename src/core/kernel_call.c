@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_kernel_call: a kernel with its parameters, for a stream or for a graphics API's queue. */
+#include "core/kernel.h"
+
+#include "base/desc.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE and CU_LAUNCH_PARAM_END */
+#define BUFFER_POINTER ((void *)1)
+#define BUFFER_SIZE    ((void *)2)
+#define END            ((void *)0)
+
+static void only_read(void **to, const void *value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+static culv_result read_args(const culv_kernel_call *c, const char *function, bool in_queue,
+                             culvi_kernel_values *out)
+{
+    const culvi_voice *voice = &c->kernel->owner->device->voice;
+    if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
+    culv_result result = culvi_kernel_check_count(c->kernel, c->num_args);
+    for (size_t i = 0; i < c->num_args && result == CULV_OK; i++) {
+        const culv_kernel_call_arg *arg = &c->args[i];
+        const void *value = in_queue && arg->queue_value != NULL ? arg->queue_value : arg->value;
+        if (arg->value == NULL) return culvi_fail_null(voice, function, "call->args[i].value");
+        result = culvi_kernel_check_size(c->kernel, i, arg->size);
+        only_read(&out->params[i], value);
+    }
+    out->count = c->num_args;
+    return result;
+}
+
+/* A struct may be padded behind its last member. */
+static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_kernel_values *out)
+{
+    const culv_kernel *kernel = c->kernel;
+    const void *block = in_queue && c->queue_params != NULL ? c->queue_params : c->params;
+    if (!kernel->params_known) {
+        out->block = block;
+        out->block_size = c->params_size;
+        return CULV_OK;
+    }
+    if (c->params_size < kernel->params_size || c->params_size - kernel->params_size >= 16)
+        return culvi_fail(&kernel->owner->device->voice, kernel->owner->label, CULV_ERROR_INVALID,
+                          CULV_REASON_KERNEL,
+                          "the arguments of the kernel '%s' are a block of %" PRIu32
+                          " bytes, and culv_kernel_call.params_size is %zu",
+                          kernel->name, kernel->params_size, c->params_size);
+    for (uint32_t i = 0; i < kernel->num_params; i++)
+        only_read(&out->params[i], (const char *)block + kernel->offsets[i]);
+    out->count = kernel->num_params;
+    return CULV_OK;
+}
+
+culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
+                                   bool in_queue, culv_kernel_call *local,
+                                   culvi_kernel_values *values)
+{
+    culv_result result = culvi_desc_read(NULL, local, sizeof *local, call, "culv_kernel_call");
+    if (result != CULV_OK) return result;
+    if (local->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
+    const culv_kernels *owner = local->kernel->owner;
+    if (local->params != NULL && (local->args != NULL || local->num_args > 0))
+        return culvi_fail(
+            &owner->device->voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_kernel_call: args and params are both set; pass the arguments one by one, or all "
+            "of them as one block");
+    if (local->params == NULL && (local->queue_params != NULL || local->params_size > 0))
+        return culvi_fail_null(&owner->device->voice, function, "call->params");
+    for (unsigned i = 0; i < 3; i++) {
+        if (local->grid[i] == 0) local->grid[i] = 1;
+        if (local->block[i] == 0) local->block[i] = 1;
+    }
+    values->count = 0;
+    values->block = NULL;
+    return local->params != NULL ? read_block(local, in_queue, values)
+                                 : read_args(local, function, in_queue, values);
+}
+
+culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
+{
+    culv_kernel_call c;
+    culvi_kernel_values values;
+    CULVI_REQUIRE(NULL, call);
+    culv_result result = culvi_kernel_call_read(call, __func__, false, &c, &values);
+    if (result != CULV_OK) return result;
+    culv_launch_desc d = culv_launch_desc_init();
+    memcpy(d.grid, c.grid, sizeof d.grid);
+    memcpy(d.block, c.block, sizeof d.block);
+    d.shared_bytes = c.shared_bytes;
+    d.stream = stream;
+    if (values.block == NULL) return culvi_kernel_start(c.kernel, &d, values.params, NULL);
+    void *extra[] = {BUFFER_POINTER, NULL, BUFFER_SIZE, &values.block_size, END};
+    only_read(&extra[1], values.block);
+    return culvi_kernel_start(c.kernel, &d, NULL, extra);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_vk_kernels: CUDA kernels in Vulkan's command buffers, by VK_NVX_binary_import. */
+#include "culvert/vulkan_kernel.h"
+
+#include "base/alloc.h"
+#include "core/kernel.h"
+#include "cuda/context.h"
+#include "vulkan/vk.h"
+#include "vulkan/vk_trace.h"
+
+#include <inttypes.h>
+
+/* Of a launch, as CUDA tells them. */
+typedef struct limits {
+    uint32_t grid[3], block[3], threads, shared;
+} limits;
+
+/* One kernel, as the VkDevice has it. */
+typedef struct function {
+    struct function *next;
+    const culv_kernel *kernel;
+    VkCuFunctionNVX handle;
+} function;
+
+struct culv_vk_kernels {
+    culv_vk_device *vk;    /* a reference */
+    culv_kernels *kernels; /* outlives this, as the caller promised */
+    VkCuModuleNVX module;
+    limits limits;
+    culvi_mutex lock;              /* of additions to the list, which readers see at once */
+    _Atomic(function *) functions; /* grows at its head alone */
+    char label[64];
+};
+
+culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
+{
+    const culvi_voice *voice = &vk->base.device->voice;
+    culv_vk_device_desc desc = vk->how;
+    desc.device = vk->vk_device;
+    culv_result result = culv_vk_check_kernels(&desc); /* records why */
+    if (result != CULV_OK) return result;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+                      "'%s' was attached without culv_vk_device_desc.kernels; set it to 1 before "
+                      "vkCreateDevice and culv_vk_attach()",
+                      vk->base.name);
+}
+
+/* Making -------------------------------------------------------------------------------------- */
+
+static culv_result read_limits(culv_device *device, const char *label, limits *out)
+{
+    const struct {
+        CUdevice_attribute which;
+        uint32_t *to;
+    } rows[] = {
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &out->grid[0]},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &out->grid[1]},
+        {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &out->grid[2]},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &out->block[0]},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &out->block[1]},
+        {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &out->block[2]},
+        {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &out->threads},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &out->shared},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int value = 0;
+        CUresult r =
+            CULVI_CU(device, cuDeviceGetAttribute, (&value, rows[i].which, device->ordinal));
+        if (r != CUDA_SUCCESS)
+            return culvi_fail_cuda(
+                device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                "attribute %d of '%s' could not be read", (int)rows[i].which, device->caps.name);
+        *rows[i].to = value > 0 ? (uint32_t)value : 0;
+    }
+    return CULV_OK;
+}
+
+static culv_result fail_module(const culv_vk_kernels *made, const void *image, size_t size,
+                               VkResult r)
+{
+    const culv_device *device = made->vk->base.device;
+    char has[256] = "";
+    culvi_text text = {has, sizeof has, 0};
+    if (r != VK_ERROR_INITIALIZATION_FAILED)
+        return culvi_fail_vk(&device->voice, made->label, r, "vkCreateCuModuleNVX",
+                             CULV_REASON_DRIVER_REFUSED, "the kernels could not be loaded");
+    culvi_kernel_image_text(image, size, &text);
+    return culvi_fail_native(
+        &device->voice, made->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MODULE, CULV_NATIVE_VULKAN,
+        (int64_t)r, "vkCreateCuModuleNVX",
+        "Vulkan's driver did not take the image, which CUDA's took: the GPU needs sm_%u%u, and the "
+        "image has %s",
+        device->caps.compute_major, device->caps.compute_minor,
+        text.length > 0 ? has : "code that Culvert cannot list");
+}
+
+static culv_result make_module(culv_vk_kernels *made)
+{
+    const unsigned char *image;
+    unsigned char *owned;
+    size_t size;
+    culv_result result = culvi_kernels_image(made->kernels, &image, &owned, &size);
+    if (result != CULV_OK) return result;
+    const VkCuModuleCreateInfoNVX info = {
+        .sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX, .dataSize = size, .pData = image};
+    VkResult r =
+        CULVI_VK(made->vk, vkCreateCuModuleNVX, (made->vk->vk_device, &info, NULL, &made->module));
+    if (r != VK_SUCCESS) result = fail_module(made, image, size, r);
+    culvi_free(owned);
+    return result;
+}
+
+static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels *kernels)
+{
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (!vk->kernels) return culvi_vk_refuse_kernels(vk, kernels->label);
+    if (vk->base.foreign || kernels->device != vk->base.device)
+        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "the kernels were loaded for the culv_device '%s', and the VkDevice is "
+                          "'%s'%s; load them with the attachment's culv_device",
+                          kernels->device->caps.name, vk->base.name,
+                          vk->base.foreign ? ", another GPU" : " of another culv_device");
+    return CULV_OK;
+}
+
+culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, culv_vk_kernels **out)
+{
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE2(voice, kernels, out);
+    culv_result result = check_attachment(vk, kernels);
+    if (result != CULV_OK) return result;
+    culv_vk_kernels *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
+    made->vk = vk;
+    made->kernels = kernels;
+    culvi_label_set(made->label, kernels->label);
+    atomic_init(&made->functions, NULL);
+    result = read_limits(vk->base.device, made->label, &made->limits);
+    if (result != CULV_OK) goto free_kernels;
+    if (!culvi_mutex_init(&made->lock)) {
+        result = culvi_fail_host_memory(voice, made->label);
+        goto free_kernels;
+    }
+    result = make_module(made);
+    if (result != CULV_OK) goto destroy_lock;
+    culvi_graphics_ref(&vk->base);
+    culvi_log_object(voice, "made", "kernels of Vulkan", made->label, 0);
+    *out = made;
+    return CULV_OK;
+
+destroy_lock:
+    culvi_mutex_destroy(&made->lock);
+free_kernels:
+    culvi_free(made);
+    return result;
+}
+
+void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
+{
+    if (kernels == NULL || *kernels == NULL) return;
+    culv_vk_kernels *mine = *kernels;
+    culv_vk_device *vk = mine->vk;
+    *kernels = NULL;
+    for (function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
+        next = f->next;
+        CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, NULL));
+        culvi_free(f);
+    }
+    CULVI_VK_DO(vk, vkDestroyCuModuleNVX, (vk->vk_device, mine->module, NULL));
+    culvi_log_object(&vk->base.device->voice, "destroyed", "kernels of Vulkan", mine->label, 0);
+    culvi_mutex_destroy(&mine->lock);
+    culvi_free(mine);
+    culvi_graphics_unref(&vk->base);
+}
+
+/* Functions ----------------------------------------------------------------------------------- */
+
+static const function *find(culv_vk_kernels *kernels, const culv_kernel *kernel)
+{
+    const function *f = atomic_load_explicit(&kernels->functions, memory_order_acquire);
+    while (f != NULL && f->kernel != kernel)
+        f = f->next;
+    return f;
+}
+
+static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                 const function **out)
+{
+    culv_vk_device *vk = kernels->vk;
+    const culvi_voice *voice = &vk->base.device->voice;
+    const VkCuFunctionCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
+                                            .module = kernels->module,
+                                            .pName = kernel->name};
+    function *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
+    VkResult r = CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, NULL, &made->handle));
+    if (r != VK_SUCCESS) {
+        culvi_free(made);
+        if (r != VK_ERROR_INITIALIZATION_FAILED)
+            return culvi_fail_vk(voice, kernels->label, r, "vkCreateCuFunctionNVX",
+                                 CULV_REASON_DRIVER_REFUSED, "the kernel '%s' could not be made",
+                                 kernel->name);
+        return culvi_fail_native(
+            voice, kernels->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL, CULV_NATIVE_VULKAN,
+            (int64_t)r, "vkCreateCuFunctionNVX",
+            "Vulkan's driver does not find the kernel '%s', which CUDA's found", kernel->name);
+    }
+    made->kernel = kernel;
+    made->next = atomic_load(&kernels->functions);
+    atomic_store_explicit(&kernels->functions, made, memory_order_release);
+    *out = made;
+    return CULV_OK;
+}
+
+static culv_result get_function(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                const function **out)
+{
+    *out = find(kernels, kernel);
+    if (*out != NULL) return CULV_OK;
+    if (kernel->owner != kernels->kernels)
+        return culvi_fail(&kernels->vk->base.device->voice, kernels->label, CULV_ERROR_INVALID,
+                          CULV_REASON_KERNEL,
+                          "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; "
+                          "create one of it by culv_vk_kernels_create()",
+                          kernel->name);
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&kernels->lock);
+    *out = find(kernels, kernel);
+    if (*out == NULL) result = make_function(kernels, kernel, out);
+    culvi_mutex_unlock(&kernels->lock);
+    return result;
+}
+
+culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel)
+{
+    const function *made;
+    CULVI_REQUIRE(NULL, kernels);
+    CULVI_REQUIRE(&kernels->vk->base.device->voice, kernel);
+    return get_function(kernels, kernel, &made);
+}
+
+/* Recording ----------------------------------------------------------------------------------- */
+
+static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kernel_call *c)
+{
+    static const char axes[] = "xyz";
+    const culvi_voice *voice = &kernels->vk->base.device->voice;
+    const limits *most = &kernels->limits;
+    const culv_kernel *kernel = c->kernel;
+    const uint32_t threads = kernel->max_threads != 0 && kernel->max_threads < most->threads
+                                 ? kernel->max_threads
+                                 : most->threads;
+    for (unsigned i = 0; i < 3; i++) {
+        const bool grid = c->grid[i] > most->grid[i];
+        if (!grid && c->block[i] <= most->block[i]) continue;
+        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "the kernel '%s': culv_kernel_call.%s is %" PRIu32
+                          " in %c, and the GPU takes %" PRIu32,
+                          kernel->name, grid ? "grid" : "block", grid ? c->grid[i] : c->block[i],
+                          axes[i], grid ? most->grid[i] : most->block[i]);
+    }
+    const uint64_t all = (uint64_t)c->block[0] * c->block[1] * c->block[2];
+    if (all > threads)
+        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                          " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
+                          kernel->name, c->block[0], c->block[1], c->block[2], all, threads);
+    if (c->shared_bytes > most->shared || kernel->static_shared > most->shared - c->shared_bytes)
+        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
+                          " of its own are more than the %" PRIu32
+                          " that a launch in a command buffer has; a CUDA stream takes more "
+                          "(culv_kernel_call_launch())",
+                          kernel->name, c->shared_bytes, kernel->static_shared, most->shared);
+    return CULV_OK;
+}
+
+static culv_result check_family(const culv_vk_kernels *kernels, uint32_t family)
+{
+    const culv_vk_device *vk = kernels->vk;
+    if (family < 64 && (vk->kernel_families >> family & 1) != 0) return CULV_OK;
+    const bool known = family < vk->queue_families;
+    return culvi_fail(&vk->base.device->voice, kernels->label, CULV_ERROR_INVALID,
+                      CULV_REASON_QUEUE,
+                      known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "
+                              "and runs no kernels"
+                            : "there is no queue family %" PRIu32
+                              " of '%s'; pass that of the command buffer's pool",
+                      family, vk->base.name);
+}
+
+culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
+                                       VkCommandBuffer command_buffer, uint32_t queue_family)
+{
+    culv_kernel_call c;
+    culvi_kernel_values values;
+    const function *of;
+    CULVI_REQUIRE(NULL, kernels);
+    CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
+    culv_result result = culvi_kernel_call_read(call, __func__, true, &c, &values);
+    if (result == CULV_OK) result = get_function(kernels, c.kernel, &of);
+    if (result == CULV_OK) result = check_limits(kernels, &c);
+    if (result == CULV_OK) result = check_family(kernels, queue_family);
+    if (result != CULV_OK) return result;
+    /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END. One block,
+     * and a count of 1, are what vkd3d-proton passes. */
+    const void *extra[] = {(const void *)(uintptr_t)1, values.block, (const void *)(uintptr_t)2,
+                           &values.block_size, NULL};
+    const VkCuLaunchInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
+                                    .function = of->handle,
+                                    .gridDimX = c.grid[0],
+                                    .gridDimY = c.grid[1],
+                                    .gridDimZ = c.grid[2],
+                                    .blockDimX = c.block[0],
+                                    .blockDimY = c.block[1],
+                                    .blockDimZ = c.block[2],
+                                    .sharedMemBytes = c.shared_bytes,
+                                    .paramCount = values.count,
+                                    .pParams = values.count > 0 ? (const void *const *)values.params
+                                                                : NULL,
+                                    .extraCount = values.block != NULL ? 1 : 0,
+                                    .pExtras = values.block != NULL ? extra : NULL};
+    kernels->vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
+    return CULV_OK;
+}

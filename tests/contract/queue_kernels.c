@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA kernels in Vulkan's command buffers: VK_NVX_binary_import and VK_NVX_image_view_handle. */
+#include "contract.h"
+#include "raw_vulkan_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct stage {
+    pair p;
+    VkCuModuleNVX module;
+} stage;
+
+enum { WORDS = 65536, WIDTH = 200, HEIGHT = 120, FUNCTIONS = 8 };
+
+static unsigned char *read_image(const stage *s, const char *name, size_t *size)
+{
+    char path[TEST_PATH_MAX], relative[256];
+    snprintf(relative, sizeof relative, "share/culvert/%s.%s", name,
+             s->p.cu->software ? "soft.so" : "fatbin");
+    FILE *file = fopen(test_path(path, relative), "rb");
+    if (file == NULL) SKIP("%s was not built", relative);
+    REQUIRE_EQ(fseek(file, 0, SEEK_END), 0);
+    const long end = ftell(file);
+    REQUIRE(end > 0);
+    rewind(file);
+    unsigned char *bytes = malloc((size_t)end + 1);
+    REQUIRE(bytes != NULL);
+    REQUIRE_EQ(fread(bytes, 1, (size_t)end, file), end);
+    fclose(file);
+    *size = (size_t)end;
+    return bytes;
+}
+
+static VkResult make_module(const stage *s, const void *image, size_t size, VkCuModuleNVX *out)
+{
+    const VkCuModuleCreateInfoNVX info = {
+        .sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX, .dataSize = size, .pData = image};
+    return vkCreateCuModuleNVX(s->p.vk.device, &info, NULL, out);
+}
+
+static void stage_open(stage *s)
+{
+    pair *p = &s->p;
+    size_t size = 0;
+    memset(s, 0, sizeof *s);
+    p->cu = raw_cuda_open();
+    CU_OK(p->cu->DeviceGet(&p->device, 0));
+    CU_OK(p->cu->DeviceGetUuid(&p->uuid, p->device));
+    raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
+                                          .software = p->cu->software,
+                                          .kernels = true});
+    if (!p->vk.kernels) SKIP("the device offers no VK_NVX_binary_import");
+    p->context = raw_cuda_context(p->cu, p->device);
+    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    unsigned char *image = read_image(s, "queue_kernels", &size);
+    VK_OK(make_module(s, image, size, &s->module));
+    free(image); /* read during the call */
+}
+
+static void stage_close(stage *s)
+{
+    if (s->module != VK_NULL_HANDLE) vkDestroyCuModuleNVX(s->p.vk.device, s->module, NULL);
+    pair_close(&s->p);
+}
+
+static VkCuFunctionNVX get(const stage *s, const char *name)
+{
+    const VkCuFunctionCreateInfoNVX info = {
+        .sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX, .module = s->module, .pName = name};
+    VkCuFunctionNVX function = VK_NULL_HANDLE;
+    VK_OK(vkCreateCuFunctionNVX(s->p.vk.device, &info, NULL, &function));
+    return function;
+}
+
+static void give_back(const stage *s, VkCuFunctionNVX function)
+{
+    vkDestroyCuFunctionNVX(s->p.vk.device, function, NULL);
+}
+
+static VkCuLaunchInfoNVX launch_of(VkCuFunctionNVX function, unsigned threads, unsigned block,
+                                   size_t count, const void *const *params)
+{
+    return (VkCuLaunchInfoNVX){.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
+                               .function = function,
+                               .gridDimX = (threads + block - 1) / block,
+                               .gridDimY = 1,
+                               .gridDimZ = 1,
+                               .blockDimX = block,
+                               .blockDimY = 1,
+                               .blockDimZ = 1,
+                               .paramCount = count,
+                               .pParams = params};
+}
+
+static void barrier(VkCommandBuffer commands)
+{
+    const VkMemoryBarrier all = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                 .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
+                                 .dstAccessMask =
+                                     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT};
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
+                         VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 1, &all, 0, NULL, 0, NULL);
+}
+
+static bool runs_kernels(const stage *s, uint32_t queue)
+{
+    return (s->p.vk.queues[queue].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
+}
+
+static size_t wrong_words(const stage *s, const raw_vk_buffer *buffer,
+                          uint32_t (*expected)(uint32_t i))
+{
+    static uint32_t words[WORDS];
+    size_t wrong = 0;
+    raw_vk_read((raw_vk *)(uintptr_t)&s->p.vk, buffer, 0, words, sizeof words);
+    for (uint32_t i = 0; i < WORDS; i++)
+        wrong += words[i] != expected(i);
+    return wrong;
+}
+
+/* Between two fills and a copy: 7, then + 5, then * 3 + 200 + 1000. */
+static uint32_t in_order_word(uint32_t i)
+{
+    (void)i;
+    return (7u + 5u) * 3u + 200u + 1000u;
+}
+
+/* Kernels run where they were recorded, on every queue that has graphics or compute; parameters are
+ * read when they are recorded, each by itself or as one block. */
+static void in_order(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    const VkCuFunctionNVX add = get(&s, "queue_add"), mix = get(&s, "queue_mix");
+    for (uint32_t queue = 0; queue < vk->queue_count; queue++) {
+        if (!runs_kernels(&s, queue)) continue;
+        for (int as_block = 0; as_block < 2; as_block++) {
+            raw_vk_buffer work, copy;
+            raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
+            raw_vk_buffer_create(vk, WORDS * 4, 0, &copy);
+            VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
+            unsigned count = WORDS, addend = 5;
+            unsigned char salt = 200;
+            double by = 1000.0;
+            const void *adds[] = {&address, &count, &addend},
+                       *mixes[] = {&address, &count, &salt, &by};
+            struct {
+                VkDeviceAddress address;
+                unsigned count;
+                unsigned char salt;
+                double by;
+            } block = {address, count, salt, by};
+            size_t size = sizeof block;
+            const void *extras[] = {(const void *)(uintptr_t)1, &block, (const void *)(uintptr_t)2,
+                                    &size, NULL};
+            VkCommandBuffer commands = raw_vk_begin(vk, queue);
+            vkCmdFillBuffer(commands, work.buffer, 0, VK_WHOLE_SIZE, 7);
+            barrier(commands);
+            VkCuLaunchInfoNVX launch = launch_of(add, WORDS, 256, 3, adds);
+            vkCmdCuLaunchKernelNVX(commands, &launch);
+            barrier(commands);
+            launch = launch_of(mix, WORDS, 128, as_block ? 0 : 4, as_block ? NULL : mixes);
+            launch.extraCount = as_block ? 1 : 0;
+            launch.pExtras = as_block ? extras : NULL;
+            vkCmdCuLaunchKernelNVX(commands, &launch);
+            barrier(commands);
+            address = 64; /* nothing looks at these any more */
+            memset(&block, 0xee, sizeof block);
+            addend = count = salt = 0;
+            const VkBufferCopy all = {0, 0, WORDS * 4};
+            vkCmdCopyBuffer(commands, work.buffer, copy.buffer, 1, &all);
+            barrier(commands);
+            vkCmdFillBuffer(commands, work.buffer, 0, VK_WHOLE_SIZE, 99);
+            raw_vk_submit(vk, commands, &(raw_vk_job){.queue = queue});
+            const size_t wrong = wrong_words(&s, &copy, in_order_word);
+            if (queue == 0)
+                ANSWER(as_block ? "wrong, by one block" : "wrong, by single parameters",
+                       "%zu of %d", wrong, WORDS);
+            REQUIRE_EQ(wrong, 0);
+            raw_vk_buffer_destroy(vk, &copy);
+            raw_vk_buffer_destroy(vk, &work);
+        }
+    }
+    give_back(&s, mix);
+    give_back(&s, add);
+    stage_close(&s);
+}
+
+static VkCommandBuffer allocate(const stage *s, VkCommandPool pool, VkCommandBufferLevel level)
+{
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = pool,
+                                              .level = level,
+                                              .commandBufferCount = 1};
+    VkCommandBuffer commands = VK_NULL_HANDLE;
+    VK_OK(vkAllocateCommandBuffers(s->p.vk.device, &info, &commands));
+    return commands;
+}
+
+static VkCommandPool make_pool(const stage *s)
+{
+    const VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .queueFamilyIndex = 0};
+    VkCommandPool pool = VK_NULL_HANDLE;
+    VK_OK(vkCreateCommandPool(s->p.vk.device, &info, NULL, &pool));
+    return pool;
+}
+
+static void begin(VkCommandBuffer commands, VkCommandBufferUsageFlags flags)
+{
+    const VkCommandBufferInheritanceInfo inherited = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = flags,
+                                           .pInheritanceInfo = &inherited};
+    VK_OK(vkBeginCommandBuffer(commands, &info));
+}
+
+static VkResult submit(const stage *s, uint32_t count, const VkCommandBuffer *commands)
+{
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = count,
+                               .pCommandBuffers = commands};
+    return vkQueueSubmit(s->p.vk.queues[0].queue, 1, &info, VK_NULL_HANDLE);
+}
+
+/* 1, then (x + 1) * 3 + 2 + 0 for each of the six executions. */
+static uint32_t again_word(uint32_t i)
+{
+    uint32_t word = 1;
+    (void)i;
+    for (int n = 0; n < 6; n++)
+        word = (word + 1) * 3 + 2;
+    return word;
+}
+
+/* A command buffer that executes a secondary one twice, submitted three times. */
+static void again(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_buffer work;
+    raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
+    raw_vk_fill(vk, &work, 0, WORDS * 4, 1, NULL);
+    const VkCuFunctionNVX add = get(&s, "queue_add"), mix = get(&s, "queue_mix");
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
+    unsigned count = WORDS, addend = 1;
+    unsigned char salt = 2;
+    double by = 0.0;
+    const void *adds[] = {&address, &count, &addend}, *mixes[] = {&address, &count, &salt, &by};
+    const VkCuLaunchInfoNVX first = launch_of(add, WORDS, 256, 3, adds),
+                            second = launch_of(mix, WORDS, 256, 4, mixes);
+    const VkCommandPool pool = make_pool(&s);
+    const VkCommandBuffer secondary = allocate(&s, pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY),
+                          primary = allocate(&s, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    begin(secondary, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    vkCmdCuLaunchKernelNVX(secondary, &first);
+    barrier(secondary);
+    vkCmdCuLaunchKernelNVX(secondary, &second);
+    barrier(secondary);
+    VK_OK(vkEndCommandBuffer(secondary));
+    begin(primary, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    vkCmdExecuteCommands(primary, 1, &secondary);
+    vkCmdExecuteCommands(primary, 1, &secondary);
+    VK_OK(vkEndCommandBuffer(primary));
+    const VkCommandBuffer twice[] = {primary, primary};
+    VK_OK(submit(&s, 2, twice));
+    VK_OK(submit(&s, 1, twice));
+    VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
+    answer_wrong("words after three submissions", wrong_words(&s, &work, again_word), WORDS);
+    vkDestroyCommandPool(vk->device, pool, NULL);
+    raw_vk_buffer_destroy(vk, &work);
+    give_back(&s, mix);
+    give_back(&s, add);
+    stage_close(&s);
+}
+
+static void shared_memory(void)
+{
+    static const unsigned sizes[] = {1024, 12288, 15000}; /* the last one is beyond 48 KiB */
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_buffer work;
+    raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
+    const VkCuFunctionNVX turn = get(&s, "queue_turn");
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
+    for (size_t n = 0; n < 3; n++) {
+        unsigned words = n == 1 ? sizes[n] - 64 : sizes[n]; /* with the static 256 bytes: 48 KiB */
+        uint32_t *found = malloc(words * 4 * 2), *given = pattern_words(words * 4 * 2, 3);
+        REQUIRE(found != NULL);
+        raw_vk_write(vk, &work, 0, given, words * 4 * 2);
+        const void *params[] = {&address, &words};
+        VkCuLaunchInfoNVX launch = launch_of(turn, 2 * 128, 128, 2, params);
+        launch.sharedMemBytes = words * 4;
+        VkCommandBuffer commands = raw_vk_begin(vk, 0);
+        vkCmdCuLaunchKernelNVX(commands, &launch);
+        raw_vk_submit(vk, commands, NULL);
+        raw_vk_read(vk, &work, 0, found, words * 4 * 2);
+        size_t wrong = 0;
+        for (unsigned i = 0; i < 2 * words; i++) {
+            const unsigned base = i / words * words, at = i % words;
+            wrong += found[i] != given[base + words - 1 - at] + given[base + at % 64];
+        }
+        ANSWER(answer_key("wrong with %u dynamic bytes", words * 4), "%zu of %u", wrong, 2 * words);
+        if (n < 2) REQUIRE_EQ(wrong, 0);
+        free(given);
+        free(found);
+    }
+    give_back(&s, turn);
+    raw_vk_buffer_destroy(vk, &work);
+    stage_close(&s);
+}
+
+/* CUDA reads what a kernel in Vulkan's queue wrote, and the other way round. */
+static uint32_t both_word(uint32_t i)
+{
+    return i * 2654435761u + 9u + 4u;
+}
+
+static void shared_with_cuda(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    shared_buffer shared;
+    static uint32_t found[WORDS];
+    shared_buffer_open(&s.p, WORDS * 4, RAW_VK_ADDRESS, false, &shared);
+    uint32_t *given = pattern_words(WORDS * 4, 9);
+    CU_OK(s.p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
+    CU_OK(s.p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
+    const VkCuFunctionNVX add = get(&s, "queue_add");
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &shared.vk);
+    unsigned count = WORDS, addend = 4;
+    const void *params[] = {&address, &count, &addend};
+    const VkCuLaunchInfoNVX launch = launch_of(add, WORDS, 256, 3, params);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    raw_vk_acquire(vk, commands, 0, &shared.vk);
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    barrier(commands);
+    raw_vk_release(vk, commands, 0, &shared.vk);
+    raw_vk_submit(vk, commands, NULL);
+    cuda_read(&s.p, shared.pointer, found, sizeof found);
+    size_t wrong = 0;
+    for (uint32_t i = 0; i < WORDS; i++)
+        wrong += found[i] != both_word(i) + 0u * given[i];
+    answer_wrong("words by CUDA", wrong, WORDS);
+    free(given);
+    give_back(&s, add);
+    shared_buffer_close(&s.p, &shared);
+    stage_close(&s);
+}
+
+/* Images -------------------------------------------------------------------------------------- */
+
+typedef uint64_t(VKAPI_PTR *handle_64)(VkDevice, const VkImageViewHandleInfoNVX *);
+
+static VkImageView make_view(const stage *s, VkImage image)
+{
+    const VkImageViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = image,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = VK_FORMAT_R8G8B8A8_UNORM,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VkImageView view = VK_NULL_HANDLE;
+    VK_OK(vkCreateImageView(s->p.vk.device, &info, NULL, &view));
+    return view;
+}
+
+static VkSampler make_sampler(const stage *s)
+{
+    const VkSamplerCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                      .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                      .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                      .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    VkSampler sampler = VK_NULL_HANDLE;
+    VK_OK(vkCreateSampler(s->p.vk.device, &info, NULL, &sampler));
+    return sampler;
+}
+
+static uint64_t handle_of(const stage *s, VkImageView view, VkSampler sampler)
+{
+    handle_64 wide = NULL;
+    const VkImageViewHandleInfoNVX info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_HANDLE_INFO_NVX,
+        .imageView = view,
+        .descriptorType = sampler != VK_NULL_HANDLE ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
+                                                    : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+        .sampler = sampler};
+    const uint32_t narrow = vkGetImageViewHandleNVX(s->p.vk.device, &info);
+    /* A validation layer that does not know the call passes handles of its own on to the driver. */
+    const PFN_vkVoidFunction found =
+        s->p.vk.validation ? NULL
+                           : vkGetDeviceProcAddr(s->p.vk.device, "vkGetImageViewHandle64NVX");
+    memcpy(&wide, &found, sizeof wide);
+    MEASURED("queue_kernels.handles", "32 bits: %#x, 64 bits: %#llx", (unsigned)narrow,
+             wide != NULL ? (unsigned long long)wide(s->p.vk.device, &info) : 0ull);
+    REQUIRE(narrow != 0);
+    return narrow;
+}
+
+/* An image view is a surface or, with a sampler, a texture. Its handle is a kernel's parameter. */
+static void images(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_image image;
+    raw_vk_buffer out;
+    static uint32_t texels[WIDTH * HEIGHT], samples[WIDTH * HEIGHT];
+    raw_vk_image_create(
+        vk,
+        &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                             .width = WIDTH,
+                             .height = HEIGHT,
+                             .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT},
+        &image);
+    raw_vk_buffer_create(vk, sizeof samples, RAW_VK_ADDRESS, &out);
+    const VkImageView view = make_view(&s, image.image);
+    const VkSampler sampler = make_sampler(&s);
+    const VkCuFunctionNVX paint = get(&s, "queue_paint"), sample = get(&s, "queue_sample");
+    uint64_t surface = handle_of(&s, view, VK_NULL_HANDLE), texture = handle_of(&s, view, sampler);
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
+    int width = WIDTH, height = HEIGHT;
+    const void *paints[] = {&surface, &width, &height},
+               *takes[] = {&texture, &width, &height, &address};
+    VkCuLaunchInfoNVX launch = launch_of(paint, WIDTH, 16, 3, paints);
+    launch.blockDimY = 8;
+    launch.gridDimY = (HEIGHT + 7) / 8;
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    barrier(commands);
+    launch.function = sample;
+    launch.paramCount = 4;
+    launch.pParams = takes;
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    barrier(commands);
+    raw_vk_submit(vk, commands, NULL);
+    raw_vk_image_read(vk, &image, 0, texels);
+    raw_vk_read(vk, &out, 0, samples, sizeof samples);
+    size_t wrong = 0, wrong_samples = 0;
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        const uint32_t x = i % WIDTH, y = i / WIDTH, expected = x | y << 8 | ((x + y) & 255) << 16;
+        wrong += texels[i] != (expected | 0xff000000u);
+        wrong_samples += samples[i] != expected;
+    }
+    answer_wrong("texels by a surface", wrong, WIDTH * HEIGHT);
+    answer_wrong("samples by a texture", wrong_samples, WIDTH * HEIGHT);
+    give_back(&s, sample);
+    give_back(&s, paint);
+    vkDestroySampler(vk->device, sampler, NULL);
+    vkDestroyImageView(vk->device, view, NULL);
+    raw_vk_buffer_destroy(vk, &out);
+    raw_vk_image_destroy(vk, &image);
+    stage_close(&s);
+}
+
+/* Errors -------------------------------------------------------------------------------------- */
+
+static void answer_vk(const char *key, VkResult result)
+{
+    ANSWER(key, "%d", (int)result);
+}
+
+/* What is no image, and a name that is not there. */
+static void refused(void)
+{
+    static const char text[] = "This is no kernel.\n";
+    stage s;
+    stage_open(&s);
+    VkCuModuleNVX module = VK_NULL_HANDLE;
+    VkResult result = make_module(&s, text, sizeof text, &module);
+    answer_vk("a module of a text", result);
+    REQUIRE(result < VK_SUCCESS);
+    const VkCuFunctionCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
+                                            .module = s.module,
+                                            .pName = "queue_none"};
+    VkCuFunctionNVX function = VK_NULL_HANDLE;
+    result = vkCreateCuFunctionNVX(s.p.vk.device, &info, NULL, &function);
+    answer_vk("a function of a name that is not there", result);
+    if (result == VK_SUCCESS) give_back(&s, function);
+    stage_close(&s);
+}
+
+/* A function lives on without its module, as the twin has it. */
+static void module_first(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_buffer work;
+    raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &work);
+    raw_vk_fill(vk, &work, 0, 4096, 1, NULL);
+    const VkCuFunctionNVX add = get(&s, "queue_add");
+    if (s.p.cu->software) {
+        vkDestroyCuModuleNVX(vk->device, s.module, NULL);
+        s.module = VK_NULL_HANDLE;
+    }
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
+    unsigned count = 1024, addend = 4;
+    const void *params[] = {&address, &count, &addend};
+    const VkCuLaunchInfoNVX launch = launch_of(add, 1024, 256, 3, params);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    raw_vk_submit(vk, commands, NULL);
+    uint32_t words[1024];
+    size_t wrong = 0;
+    raw_vk_read(vk, &work, 0, words, sizeof words);
+    for (int i = 0; i < 1024; i++)
+        wrong += words[i] != 5;
+    answer_wrong("words", wrong, 1024);
+    give_back(&s, add);
+    raw_vk_buffer_destroy(vk, &work);
+    stage_close(&s);
+}
+
+/* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can
+ * be destroyed. */
+static void fault(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_buffer work;
+    raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &work);
+    const VkCuFunctionNVX poke = get(&s, "queue_poke");
+    uint64_t nowhere = 64;
+    const void *params[] = {&nowhere};
+    const VkCuLaunchInfoNVX launch = launch_of(poke, 32, 32, 1, params);
+    const VkCommandPool pool = make_pool(&s);
+    const VkCommandBuffer commands = allocate(&s, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    begin(commands, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    VK_OK(vkEndCommandBuffer(commands));
+    VkResult result = submit(&s, 1, &commands);
+    if (result == VK_SUCCESS) result = vkQueueWaitIdle(vk->queues[0].queue);
+    answer_vk("the wait", result);
+    REQUIRE_EQ(result, VK_ERROR_DEVICE_LOST);
+    answer_vk("the next submission", submit(&s, 1, &commands));
+    MEASURED("queue_kernels.fault", "CUDA's context then: %s",
+             raw_cuda_result_name(s.p.cu->CtxSynchronize()));
+    vkDestroyCommandPool(vk->device, pool, NULL);
+    give_back(&s, poke);
+    vkDestroyBuffer(vk->device, work.buffer, NULL);
+    vkFreeMemory(vk->device, work.memory, NULL);
+    vkDestroyCuModuleNVX(vk->device, s.module, NULL);
+    raw_vk_close_lost(vk);
+}
+
+const test_case queue_kernel_cases[] = {
+    {.name = "queue_kernel.in_order",
+     .run = in_order,
+     .mark = TEST_BOTH,
+     .reason = "the library records launches among Vulkan's commands",
+     .smoke = true},
+    {.name = "queue_kernel.again",
+     .run = again,
+     .mark = TEST_BOTH,
+     .reason = "command buffers are recorded once and submitted often"},
+    {.name = "queue_kernel.shared_memory",
+     .run = shared_memory,
+     .mark = TEST_BOTH,
+     .reason = "up to 48 KiB; what is beyond is reported"},
+    {.name = "queue_kernel.shared_with_cuda",
+     .run = shared_with_cuda,
+     .mark = TEST_BOTH,
+     .reason = "both APIs work on one buffer"},
+    {.name = "queue_kernel.images",
+     .run = images,
+     .mark = TEST_BOTH,
+     .reason = "surfaces and textures of image views"},
+    {.name = "queue_kernel.refused",
+     .run = refused,
+     .mark = TEST_BOTH,
+     .reason = "what is refused; the codes are reported"},
+    {.name = "queue_kernel.module_first",
+     .run = module_first,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "no text says whether a function needs its module: only the twin is asked"},
+    {.name = "queue_kernel.fault",
+     .run = fault,
+     .mark = TEST_BOTH,
+     .reason = "the library tells of a lost device",
+     .own = true},
+    {.name = NULL},
+};

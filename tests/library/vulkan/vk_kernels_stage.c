@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "vk_kernels_stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void vk_kernels_open(vk_kernels_stage *s)
+{
+    memset(s, 0, sizeof *s);
+    lib_with_kernels = true;
+    lib_open(&s->w);
+    if (!s->w.vk.kernels) SKIP("the device offers no VK_NVX_binary_import");
+    s->stream = lib_stream(&s->w);
+    test_path(s->share, "share/culvert");
+    if (!s->w.cu->software) {
+        char fatbin[TEST_PATH_MAX + 32];
+        snprintf(fatbin, sizeof fatbin, "%s/queue_kernels.fatbin", s->share);
+        if (access(fatbin, R_OK) != 0) SKIP("no kernels for NVIDIA devices were built");
+    }
+    LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &s->kernels));
+    LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
+}
+
+void vk_kernels_close(vk_kernels_stage *s)
+{
+    culv_vk_kernels_destroy(&s->queue);
+    REQUIRE(s->queue == NULL);
+    culv_kernels_unload(&s->kernels);
+    lib_stream_destroy(&s->w, s->stream);
+    lib_close(&s->w);
+}
+
+culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name)
+{
+    culv_kernel *kernel = NULL;
+    LIB_OK(culv_kernels_get(s->kernels, name, &kernel));
+    return kernel;
+}
+
+unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size)
+{
+    char path[TEST_PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/queue_kernels.%s", s->share,
+             s->w.cu->software ? "soft.so" : "fatbin");
+    FILE *file = fopen(path, "rb");
+    REQUIRE(file != NULL);
+    REQUIRE_EQ(fseek(file, 0, SEEK_END), 0);
+    const long end = ftell(file);
+    REQUIRE(end > 0);
+    rewind(file);
+    unsigned char *bytes = malloc((size_t)end);
+    REQUIRE(bytes != NULL);
+    REQUIRE_EQ(fread(bytes, 1, (size_t)end, file), end);
+    fclose(file);
+    *size = (size_t)end;
+    return bytes;
+}
+
+culv_vk_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size)
+{
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = size,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_vk_buffer *made = NULL;
+    d.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &made));
+    REQUIRE(culv_vk_buffer_address(made) != 0);
+    return made;
+}
+
+culv_vk_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
+{
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                    .extent = {width, height, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
+                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT |
+                                             VK_IMAGE_USAGE_SAMPLED_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    culv_vk_image *made = NULL;
+    d.create_info = &info;
+    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &made));
+    return made;
+}
+
+VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image)
+{
+    const VkImageViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = image,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = VK_FORMAT_R8G8B8A8_UNORM,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VkImageView view = VK_NULL_HANDLE;
+    VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
+    return view;
+}
+
+void vk_kernels_write(const vk_kernels_stage *s, const culv_vk_buffer *to, const void *bytes,
+                      size_t size)
+{
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemcpyHtoD(culv_vk_buffer_pointer(to), bytes, size));
+    CU_OK(s->w.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
+    lib_leave(&s->w, before);
+}
+
+void vk_kernels_read(const vk_kernels_stage *s, const culv_vk_buffer *from, void *bytes,
+                     size_t size)
+{
+    lib_finish(&s->w, s->stream);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemcpyDtoH(bytes, culv_vk_buffer_pointer(from), size));
+    lib_leave(&s->w, before);
+}
+
+void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_direction direction)
+{
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    culv_vk_buffer_barrier b;
+    t.buffer = buffer;
+    t.queue_family = 0;
+    LIB_OK(culv_vk_buffer_get_barrier(&t, direction, &b));
+    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
+}
+
+void vk_kernels_between(VkCommandBuffer commands)
+{
+    culv_vk_memory_barrier b;
+    LIB_OK(culv_vk_kernel_get_barrier(&b));
+    vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 1, &b.barrier, 0, NULL, 0, NULL);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What the suites of kernels in command buffers share: a device that runs them, and the kernels of
+ * tests/contract/queue_kernels.cu. */
+#ifndef CULVERT_TESTS_VK_KERNELS_STAGE_H_
+#define CULVERT_TESTS_VK_KERNELS_STAGE_H_
+
+#include "library.h"
+
+typedef struct vk_kernels_stage {
+    lib_world w;
+    CUstream stream;
+    culv_kernels *kernels;
+    culv_vk_kernels *queue;
+    char share[TEST_PATH_MAX];
+} vk_kernels_stage;
+
+void vk_kernels_open(vk_kernels_stage *s);
+void vk_kernels_close(vk_kernels_stage *s);
+culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name);
+/* The file that the device's driver loads, whole; freed by the caller. */
+unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size);
+/* A buffer of both APIs, device-local. */
+culv_vk_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size);
+culv_vk_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height);
+VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image);
+/* Through CUDA; both wait. */
+void vk_kernels_write(const vk_kernels_stage *s, const culv_vk_buffer *to, const void *bytes,
+                      size_t size);
+void vk_kernels_read(const vk_kernels_stage *s, const culv_vk_buffer *from, void *bytes,
+                     size_t size);
+/* The barriers of a whole buffer between CUDA, or a kernel of the queue, and any use of it. */
+void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_direction direction);
+void vk_kernels_between(VkCommandBuffer commands);
+
+#endif
