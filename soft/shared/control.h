@@ -115,7 +115,7 @@ typedef struct culv_soft_vk_counts {
     uint64_t buffers;
     uint64_t images;
     uint64_t dedicated; /* of memories, those allocated or imported for one buffer or image */
-    uint64_t modules; /* of VK_NVX_binary_import */
+    uint64_t modules;   /* of VK_NVX_binary_import */
     uint64_t functions;
 } culv_soft_vk_counts;
 
