@@ -26,29 +26,30 @@
 CULV_EXTERN_C_BEGIN
 
 /** Which kind of memory a buffer or an image lies in. All kinds hold the same data; they differ in
- * speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 38 to 39 G words/s
- * in the fast kind, 6.3 in the others (docs/memory-kinds.md). */
+ * speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in the
+ * fast kind, 6.3 in the others (docs/memory-kinds.md). */
 typedef enum culv_memory_kind {
     /** In a descriptor: the fast kind. In an answer: Culvert does not know it, because the memory
      * is the host's, or came as a handle and nobody said how it was allocated. */
     CULV_MEMORY_KIND_UNKNOWN = 0,
     /** Random access is as fast as in memory of cuMemAlloc, from both sides and at every size: the
-     * memory is dedicated to the one buffer, or bound to a sparse buffer, or CUDA's own. */
+     * memory is dedicated to the one buffer, or CUDA's own. */
     CULV_MEMORY_KIND_FAST = 1,
     /** The driver may compress it. Streaming access to compressible contents is up to 1.4 times as
      * fast. Random access from CULV_SLOW_KIND_BYTES on is up to six times as slow, from
      * both sides. Exportable memory that is not dedicated is of this kind, so all blocks of an
      * allocator are. */
     CULV_MEMORY_KIND_COMPRESSIBLE = 2,
-    /** CUDA's memory in a buffer of the graphics API that does not have all of the allocation: fast
-     * for CUDA; random access of the graphics API is as slow as in the compressible kind. */
+    /** CUDA's memory in a buffer of the graphics API that does not have all of the allocation, or
+     * that is sparse: fast for CUDA; random access of the graphics API is as slow as in the
+     * compressible kind. */
     CULV_MEMORY_KIND_PLAIN = 3,
     CULV_MEMORY_KIND_FORCE32 = 0x7fffffff
 } culv_memory_kind;
 
 /** From this size on, in bytes, the kind of memory matters for random access, and Culvert warns of
- * memory of yours that is not of the fast kind. All kinds were alike at 512 MiB, and at 4 GiB all
- * but the fast one were at a sixth (measured on an H200); sizes between are not known yet. */
+ * memory of yours that is not of the fast kind. All kinds were alike at 1 GiB, and at 4 GiB all but
+ * the fast one were at a sixth (measured on an H200); sizes between are not known yet. */
 #define CULV_SLOW_KIND_BYTES (UINT64_C(1) << 30)
 
 /** Opaque: an imported allocation. You order the creation and the destruction of one object. */

@@ -66,7 +66,9 @@ typedef struct culv_vmm_access {
 /** Bits of culv_vmm_allocation_desc::usage. */
 typedef enum culv_vmm_usage {
     /** Compressible memory. This is a hint: culv_vmm_allocation_info::usage tells whether it was
-     * granted. */
+     * granted. Where GPUs stand behind NVSwitches (culv_multicast_supported()), NVIDIA's driver
+     * crashes when CUDA imports such memory by its handle, as images need it (measured with
+     * 580.159.04). Culvert refuses images in it there. Do not import its handle as culv_memory. */
     CULV_VMM_USAGE_COMPRESSIBLE = 1,
     CULV_VMM_USAGE_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
     /** Backs sparse arrays (culvert/sparse.h) and nothing else. It cannot be mapped. */

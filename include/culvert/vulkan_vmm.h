@@ -70,8 +70,8 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
 /** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset:
  * CULV_MEMORY_KIND_FAST where the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN where
  * it lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE where the allocation is
- * compressible. Bound or not makes no difference. For a buffer that you made for sparse binding the
- * answer is not meant: that is of the fast kind. CULV_MEMORY_KIND_UNKNOWN where an argument is
+ * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you made
+ * for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an argument is
  * NULL.
  * Errors: none.
  * Ownership: none.
@@ -195,9 +195,9 @@ CULV_EXPORT culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view,
                                                    size_t *count);
 
 /** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
- * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. Should Vulkan want more
- * for a chunk's buffer than the chunk has, CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN for
- * NULL, and for a view that has no buffer yet.
+ * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN
+ * for one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
+ * CULV_MEMORY_KIND_UNKNOWN for NULL, and for a view that has no buffer yet.
  * Errors: none.
  * Ownership: none.
  * Threads: one at a time.

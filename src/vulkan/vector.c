@@ -125,10 +125,12 @@ static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
     const culv_vk_vector *view = (const culv_vk_vector *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    /* What is bound to a sparse buffer is of the fast kind, dedicated or not (measured). */
+    /* What is bound to a sparse buffer is as slow for Vulkan as memory that is not dedicated
+     * (measured: docs/memory-kinds.md). */
     culv_memory_kind kind = chunk->allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE
                                 ? CULV_MEMORY_KIND_COMPRESSIBLE
-                                : CULV_MEMORY_KIND_FAST;
+                            : view->queue != NULL ? CULV_MEMORY_KIND_PLAIN
+                                                  : CULV_MEMORY_KIND_FAST;
     culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
     if (result == CULV_OK)
         result = view->queue != NULL ? make_memory(view, chunk, &memory)

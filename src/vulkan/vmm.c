@@ -80,10 +80,19 @@ culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *a,
 /* NVIDIA's Vulkan writes into images compressed, which CUDA sees in memory that is compressible on
  * its side too, and in such as is dedicated the driver does without: else what Vulkan's copies
  * write reads wrong (measured, docs/nvidia-measured.md). */
-static culv_result check_shared_image(const culv_vk_device *vk, const char *label,
-                                      const culv_vmm_allocation *a)
+static culv_result check_image_memory(const culv_vk_device *vk, const char *label,
+                                      const culv_vmm_allocation *a, bool dedicated)
 {
-    if (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) return CULV_OK;
+    const culv_device *device = vk->base.device;
+    if ((a->usage & CULV_VMM_USAGE_COMPRESSIBLE) && device->caps.multicast)
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "the VMM allocation is compressible, and '%s' is one of several GPUs behind NVSwitches: "
+            "NVIDIA's driver crashes there when CUDA imports such memory, which an image needs "
+            "(measured with 580.159.04). Give the image an allocation of its own that is not "
+            "compressible, dedicated and from offset 0 on",
+            device->caps.name);
+    if (dedicated || (a->usage & CULV_VMM_USAGE_COMPRESSIBLE)) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
         "the image would share the VMM allocation with others, and CUDA would misread what Vulkan "
@@ -123,9 +132,8 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
             told);
     if (d.label == NULL) d.label = allocation->label;
     result = culvi_vk_vmm_check(vk, d.label, allocation);
-    if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE &&
-        !d.dedicated)
-        result = check_shared_image(vk, d.label, allocation);
+    if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE)
+        result = check_image_memory(vk, d.label, allocation, d.dedicated);
     if (result == CULV_OK) result = culvi_vk_vmm_import(vk, allocation, &d, out);
     if (result != CULV_OK) return result;
     d.size = allocation->size;
@@ -275,7 +283,7 @@ static culv_result check_image(culv_vk_device *vk, const char *label, VkImage im
     *dedicated = offset == 0;
     result = check_place(vk, label, a, "image", &needs,
                          needs.requires_dedicated || verdict.dedicated_only, false, offset);
-    return result == CULV_OK && !*dedicated ? check_shared_image(vk, label, a) : result;
+    return result == CULV_OK ? check_image_memory(vk, label, a, *dedicated) : result;
 }
 
 culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,

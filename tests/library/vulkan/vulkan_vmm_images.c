@@ -311,6 +311,7 @@ static void try_rows(image_row row)
         culv_vmm_allocation_destroy(&allocation);
         if (!(info.usage & CULV_VMM_USAGE_COMPRESSIBLE))
             SKIP("compressible memory was not granted");
+        if (caps.multicast) SKIP("behind NVSwitches it is refused: image_behind_switches");
     }
     for (size_t i = 0; i < sizeof usages / sizeof usages[0]; i++) {
         row.usage = usages[i];
@@ -440,6 +441,35 @@ static void refused(void)
     stage_close(&s);
 }
 
+/* CUDA's import of compressible memory crashes there (measured on two H200s). */
+static void refused_behind_switches(void)
+{
+    static stage s;
+    vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
+    vmm_stage_play(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED);
+    stage_open(&s);
+    const culv_device_caps caps = lib_caps(s.w.device);
+    if (!caps.multicast) SKIP("'%s' has no multicast", caps.name);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 253, 127, 1, 0, &external);
+    culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
+    VkImage image = create_image(&s, &info);
+    const vmm_stage_objects before = vmm_stage_count();
+    refuses(&s, image, &info, allocation, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM, "NVSwitches");
+    refuses(&s, image, &info, allocation, 65536, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "not compressible");
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    VkDeviceMemory out;
+    d.image = image;
+    d.dedicated = 1;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(s.w.attachment, allocation, &d, &out),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    REQUIRE(vmm_stage_same(&before));
+    vkDestroyImage(s.w.vk.device, image, NULL);
+    culv_vmm_allocation_destroy(&allocation);
+    stage_close(&s);
+}
+
 /* What Vulkan is told: at offset 0 the memory is for the one image or buffer, elsewhere it is
  * not. */
 static void dedication(void)
@@ -462,7 +492,7 @@ static void dedication(void)
                                             .pNext = &external_buffer,
                                             .size = 65536,
                                             .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
-    culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
+    culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, !lib_caps(s.w.device).multicast);
     culv_vmm_allocation_info ai = culv_vmm_allocation_info_init();
     LIB_OK(culv_vmm_allocation_get_info(allocation, &ai));
     for (int i = 0; i < 2; i++) {
@@ -501,5 +531,6 @@ const test_case vk_vmm_image_cases[] = {
     {.name = "vk_vmm.image_bound_here_at_an_offset", .run = bound_here_at_an_offset},
     {.name = "vk_vmm.dedication", .run = dedication},
     {.name = "vk_vmm.image_refused", .run = refused},
+    {.name = "vk_vmm.image_behind_switches", .run = refused_behind_switches},
     {.name = NULL},
 };
