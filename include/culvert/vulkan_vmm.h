@@ -70,9 +70,9 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
 /** Returns the kind of memory that culv_vk_buffer_bind_vmm() gives this buffer at this offset:
  * CULV_MEMORY_KIND_FAST where the buffer needs all of the allocation; CULV_MEMORY_KIND_PLAIN where
  * it lies at an offset or needs less; CULV_MEMORY_KIND_COMPRESSIBLE where the allocation is
- * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you made
- * for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an argument is
- * NULL.
+ * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you
+ * made for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an
+ * argument is NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any, ordered with the destruction of the buffer and the allocation.
