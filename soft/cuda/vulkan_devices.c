@@ -40,6 +40,17 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
     return count;
 }
 
+/* The loader unloads its drivers with the last instance, and NVIDIA's takes the thread's current EGL
+ * context with it then (measured with 580). */
+void soft_vulkan_keep_drivers(void)
+{
+    static const char *const names[] = {"libGLX_nvidia.so.0", "libEGL_nvidia.so.0"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+        if (library != NULL) dlclose(library);
+    }
+}
+
 int soft_vulkan_devices(struct soft_found_device *found, int capacity)
 {
     /* Never closed: drivers behind the loader do not all survive being unloaded. */
@@ -58,6 +69,7 @@ int soft_vulkan_devices(struct soft_found_device *found, int capacity)
     VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                  .pApplicationInfo = &application};
     if (vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return 0;
+    soft_vulkan_keep_drivers();
     int count = read_devices(instance, get, found, capacity);
     GET(vkDestroyInstance);
     if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);

@@ -46,6 +46,12 @@ void culvi_module_close(void *module)
     dlclose(module);
 }
 
+void culvi_module_keep(const char *name)
+{
+    void *module = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+    if (module != NULL) dlclose(module);
+}
+
 int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
