@@ -53,8 +53,8 @@ typedef struct culv_gl_register_desc {
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
     /** 1: culv_gl_map() does not ask OpenGL whether the object is still there, with the same size.
-     * That saves two calls of OpenGL for each object. What CUDA does with an object that was
-     * deleted or resized, nobody says. */
+     * That saves a call of OpenGL for each buffer and each texture of immutable storage, and
+     * six for others. What CUDA does with an object that was deleted or resized, nobody says. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;

@@ -93,7 +93,7 @@ static void take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call)
 {
     const culvi_voice *voice = culvi_gl_voice(gl);
     culvi_gl_context now = culvi_gl_current(&gl->windows);
@@ -120,8 +120,14 @@ culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *cal
             "%s(): the attached context was destroyed, and another one has its handle; "
             "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
             call);
-    take_error(gl, call);
     return CULV_OK;
+}
+
+culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = culvi_gl_enter_quick(gl, label, call);
+    if (result == CULV_OK) take_error(gl, call);
+    return result;
 }
 
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
