@@ -89,10 +89,7 @@ static culv_result make_instance(const culv_gl *gl, const char *label, culvi_gl_
         e->instance = NULL;
         return fail_vk(gl, label, r, "vkCreateInstance");
     }
-    /* The loader unloads its drivers with the last instance. NVIDIA's takes the thread's current
-     * EGL context with it then, and eglMakeCurrent() fails from there on (measured with 580). */
-    culvi_module_keep("libGLX_nvidia.so.0");
-    culvi_module_keep("libEGL_nvidia.so.0");
+    culvi_gl_keep_drivers();
     e->destroy_instance = (PFN_vkDestroyInstance)get(e->instance, "vkDestroyInstance");
     return CULV_OK;
 }
