@@ -235,7 +235,7 @@ default_jobs() {
 # Cases that measure time, and those in which kernels fault: after suites that fault kernels on purpose, Vulkan devices
 # of later processes were seen lost, so these come last.
 times='^contract[.](measured[.]|vmm[.]memory_info$|.*[.](costs|round_trips)$)'
-faults='^(contract[.](vmm_access[.]|queue_kernel[.]fault|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))|kernels[.]wrong[.]fault|library-vk-kernels[.].*fault)'
+faults='^(contract[.](vmm_access[.]|queue_kernel[.](fault|most)|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))|kernels[.]wrong[.]fault|library-vk-kernels[.].*fault)'
 last='^library-faults[.]'
 
 run_tests() {

@@ -309,7 +309,7 @@ static void unmapped_under_work(void)
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     lib_finish(&s.w, s.stream);
     raw_vk_image_read(&s.w.vk, &i.caller, 0, texels);
-    REQUIRE_EQ_BYTES(texels, painted, i.size);
+    REQUIRE_EQ_BYTES(texels, painted, (size_t)253 * 127 * 4); /* i.size has padding */
     free(painted);
     free(texels);
     raw_vk_image_destroy(&s.w.vk, &i.caller);
