@@ -105,9 +105,9 @@ CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_k
  * call. What is wrong is found here, before the GPU sees it. It makes no CUDA call, and after the
  * kernel's first call it allocates nothing and takes no lock.
  *
- * queue_family is the family of the command buffer's pool. The GPU's limits are checked, and 48 KiB
- * of static and dynamic shared memory together: what a stream may ask for beyond that has no
- * counterpart in Vulkan. Record it outside of render passes: Culvert cannot see that.
+ * queue_family is the family of the command buffer's pool. The GPU's limits are checked. Static and
+ * dynamic shared memory together may have 48 KiB less what the GPU reserves (47 KiB on an H200): a
+ * launch with more loses the VkDevice, and what a stream may ask for has no counterpart in Vulkan. Record it outside of render passes: Culvert cannot see that.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; KERNEL: other arguments than the kernel takes, or a
  * kernel of another culv_kernels; VALUE: a grid, block or shared_bytes beyond the limits, or args
  * and params are both set; QUEUE: the family has neither graphics nor compute); UNSUPPORTED

@@ -237,7 +237,9 @@ int soft_attribute(int attribute, CUdevice device)
         value = (int)SOFT_MAX_SHARED_OPTIN;
         break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: value = 233472; break;
-    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: value = 1024; break;
+    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
+        value = (int)SOFT_RESERVED_SHARED;
+        break;
     case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: value = 65536; break;
     case CU_DEVICE_ATTRIBUTE_WARP_SIZE: value = 32; break;
     case CU_DEVICE_ATTRIBUTE_MAX_PITCH: value = 0x7fffffff; break;

@@ -73,6 +73,10 @@ EXPORT int culvSoftQueueRun(const culv_soft_queue_kernel *kernel, culv_soft_dim3
                                    .block = block,
                                    .shared_bytes = shared_bytes,
                                    .params = params};
+    /* An H200 loses the VkDevice over more (measured). */
+    const uint32_t most = SOFT_MAX_SHARED - SOFT_RESERVED_SHARED;
+    if (shared_bytes > most || kernel->static_shared > most - shared_bytes)
+        return CUDA_ERROR_LAUNCH_FAILED;
     void *stack = soft_fault_thread_begin();
     CUresult result = soft_pool_run(&work);
     soft_fault_thread_end(stack);

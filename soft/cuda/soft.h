@@ -30,6 +30,8 @@
 #define SOFT_MAX_PEERS      8u /* "eight peers" of the CUDA Programming Guide */
 #define SOFT_MAX_BLOCK      1024u
 #define SOFT_MAX_SHARED     49152u
+/* Of a block's, for the GPU itself. */
+#define SOFT_RESERVED_SHARED 1024u
 /* An H200's 227 KiB: "a kernel must opt in", CUDA Programming Guide, compute capability 9.0 */
 #define SOFT_MAX_SHARED_OPTIN 232448u
 /* As an H200's; workers have no priorities, so that it means nothing. */

@@ -182,10 +182,10 @@ static void launches(void)
     call.shared_bytes = 60000;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("60000 bytes of dynamic shared memory");
-    LIB_SAYS("49152");
+    LIB_SAYS("48128");
     call.kernel = vk_kernels_get(&s, "queue_turn"); /* has 256 of its own */
     call.num_args = 2;
-    call.shared_bytes = 49152 - 252;
+    call.shared_bytes = 48128 - 252;
     LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_SAYS("256 of its own");
