@@ -101,9 +101,10 @@ bool soft_vulkan_memory_header(uint8_t header[32])
                                        .pApplicationInfo = &application};
     if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS)
         return false;
+    soft_vulkan_keep_drivers();
     const bool found = open_device(instance, get, header);
     GET(vkDestroyInstance);
-    if (vkDestroyInstance != NULL && !soft_vulkan_keep(instance)) vkDestroyInstance(instance, NULL);
+    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
     return found;
 }
 

@@ -304,7 +304,7 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
     gl->contexts[0] = now;
     atomic_init(&gl->num_contexts, 1);
     culvi_gl_exporter_hold(gl);
-    (void)culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
+    culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
     culvi_graphics_attached(&gl->base);
     *out = gl;
     return CULV_OK;
