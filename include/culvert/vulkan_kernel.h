@@ -107,7 +107,8 @@ CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_k
  *
  * queue_family is the family of the command buffer's pool. The GPU's limits are checked. Static and
  * dynamic shared memory together may have 48 KiB less what the GPU reserves (47 KiB on an H200): a
- * launch with more loses the VkDevice, and what a stream may ask for has no counterpart in Vulkan. Record it outside of render passes: Culvert cannot see that.
+ * launch with more loses the VkDevice, and what a stream may ask for has no counterpart in Vulkan.
+ * Record it outside of render passes: Culvert cannot see that.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; KERNEL: other arguments than the kernel takes, or a
  * kernel of another culv_kernels; VALUE: a grid, block or shared_bytes beyond the limits, or args
  * and params are both set; QUEUE: the family has neither graphics nor compute); UNSUPPORTED

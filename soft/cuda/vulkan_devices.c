@@ -40,8 +40,8 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
     return count;
 }
 
-/* The loader unloads its drivers with the last instance, and NVIDIA's takes the thread's current EGL
- * context with it then (measured with 580). */
+/* The loader unloads its drivers with the last instance, and NVIDIA's takes the thread's current
+ * EGL context with it then (measured with 580). */
 void soft_vulkan_keep_drivers(void)
 {
     static const char *const names[] = {"libGLX_nvidia.so.0", "libEGL_nvidia.so.0"};
