@@ -69,6 +69,7 @@ bool files_read(const char *path, void **data, size_t *size)
         free(buffer);
         return false;
     }
+    buffer[length] = '\0';
     *data = buffer;
     *size = (size_t)length;
     return true;
