@@ -16,8 +16,8 @@ bool files_share_path(char out[FILES_PATH_MAX], const char *name);
 /* Makes the directories above a file's path. False, with a message, when one could not be made. */
 bool files_make_parents(const char *path);
 
-/* Reads a file; *data is for free(). A 0 follows, which *size does not count. False, with a message,
- * on failure. */
+/* Reads a file; *data is for free(). A 0 follows, which *size does not count. False, with a
+ * message, on failure. */
 bool files_read(const char *path, void **data, size_t *size);
 
 /* Writes a file. False, with a message, on failure. */
