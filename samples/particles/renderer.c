@@ -19,7 +19,8 @@ bool renderer_create(renderer *r, uint32_t width, uint32_t height, uint32_t coun
     while (levels < RENDERER_LEVELS && shorter >> levels)
         levels++;
     r->light = gl_texture(GL_RGBA16F, width, height, levels, GL_LINEAR);
-    r->glow = r->light ? gl_texture(GL_RGBA16F, width / 4, height / 4, 1, GL_LINEAR) : 0;
+    const uint32_t glow_width = width / 4, glow_height = height / 4;
+    r->glow = r->light ? gl_texture(GL_RGBA16F, glow_width, glow_height, 1, GL_LINEAR) : 0;
     r->picture = r->glow ? gl_texture(GL_RGBA8, width, height, 1, GL_NEAREST) : 0;
     if (!r->picture) return false;
     r->light_target = gl_framebuffer(r->light);
@@ -28,7 +29,7 @@ bool renderer_create(renderer *r, uint32_t width, uint32_t height, uint32_t coun
     if (!r->picture_target) return false;
     glCreateVertexArrays(1, &r->vertices);
     glCreateQueries(GL_TIMESTAMP, 2, r->queries);
-    glProgramUniform2f(r->around, 0, (float)(width / 4), (float)(height / 4));
+    glProgramUniform2f(r->around, 0, (float)glow_width, (float)glow_height);
     glProgramUniform2f(r->around, 1, (float)width, (float)height);
     glProgramUniform1i(r->around, 2, (GLint)levels);
     glProgramUniform2f(r->tone, 0, (float)width, (float)height);

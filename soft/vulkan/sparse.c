@@ -557,8 +557,8 @@ static void *run(void *argument)
             atomic_fetch_sub(&soft_vk_threads, 1);
         }
         pthread_mutex_unlock(&sparse->lock);
+        drop_job(next); /* first, so that who waits finds its descriptors closed */
         device->next.SignalSemaphore(device->handle, &signal);
-        drop_job(next);
     }
     return NULL;
 }

@@ -428,13 +428,14 @@ culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out)
 
 culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out)
 {
-    CULVI_REQUIRE(NULL, out);
-    *out = (culv_vk_memory_barrier){
-        .src_stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-        .dst_stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT,
-        .barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                    .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
-                    .dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT}};
+    VkMemoryBarrier2 b;
+    culv_result result = culv_vk_kernel_get_barrier2(out != NULL ? &b : NULL);
+    if (result != CULV_OK) return result;
+    *out = (culv_vk_memory_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
+                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
+                                    .barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                                                .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
+                                                .dstAccessMask = (VkAccessFlags)b.dstAccessMask}};
     return CULV_OK;
 }
 
