@@ -131,7 +131,8 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
     plan->handle_types = 0;
     plan->dedicated = false;
     plan->size = shape->size;
-    if (shape->is_image && !shape->row->mapped) /* says it without Vulkan's words */
+    if (plan->path == CULV_SHARING_SHARED && shape->is_image && !shape->row->mapped)
+        /* says it without Vulkan's words */
         return culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label);
     if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_plan(gl, shape, plan);
     return shape->is_image ? plan_copied_image(gl, shape, plan) : CULV_OK;

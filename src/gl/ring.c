@@ -367,6 +367,13 @@ static bool refused(const culv_gl *gl, culv_result result)
             culvi_thread_state()->error.reason == CULV_REASON_DEVICE_MISMATCH);
 }
 
+/* Messages are of one line. */
+static void join_lines(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '\n') *text = ';';
+}
+
 /* The best way that works. STAGED only where it is allowed, or where the objects are so. */
 static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
 {
@@ -386,12 +393,16 @@ static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
         culvi_text_add(&text, "%s: %.320s\n", culv_gl_way_name((culv_gl_way)way),
                        culv_last_error_message());
     }
+    if (result == CULV_OK) memcpy((*out)->refusals, refusals, sizeof refusals);
+    join_lines(refusals);
     if (result != CULV_OK && tried > 1 && refused(gl, result))
         result = culvi_fail(culvi_gl_voice(gl), p->desc->label, first.result, first.reason,
-                            "no way works for the ring:\n%s%s", refusals,
-                            staged ? "" : "STAGED: no resource allows CULV_FALLBACK_HOST");
+                            "no way works for the ring: %s%s", refusals,
+                            staged ? "" : " STAGED: no resource allows CULV_FALLBACK_HOST");
     result = culvi_attempt_end(culvi_gl_voice(gl), result);
-    if (result == CULV_OK) memcpy((*out)->refusals, refusals, sizeof refusals);
+    if (result == CULV_OK && refusals[0] != '\0')
+        culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "'%s' takes the way %s: %s",
+                  (*out)->base.label, culv_gl_way_name((*out)->way), refusals);
     return result;
 }
 
@@ -413,10 +424,8 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     culvi_free(p);
     if (result != CULV_OK) return result;
     culvi_graphics_ref(&gl->base);
-    culvi_log(voice, CULV_LOG_INFO, "'%s' takes the way %s%s%s%s", ring->base.label,
-              culv_gl_way_name(ring->way),
-              ring->on_cpu ? ", in which OpenGL's side waits on the CPU" : "",
-              ring->refusals[0] != '\0' ? "; refused were\n" : "", ring->refusals);
+    if (ring->on_cpu)
+        culvi_log(voice, CULV_LOG_INFO, "'%s': OpenGL's side waits on the CPU", ring->base.label);
     *out = ring;
     return CULV_OK;
 }
