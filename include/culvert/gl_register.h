@@ -53,8 +53,8 @@ typedef struct culv_gl_register_desc {
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
     /** 1: culv_gl_map() does not ask OpenGL whether the object is still there, with the same size.
-     * That saves two calls of OpenGL for each object. What CUDA does with an object that was
-     * deleted or resized, nobody says. */
+     * That saves a call of OpenGL for each buffer and each texture of immutable storage, and
+     * six for others. What CUDA does with an object that was deleted or resized, nobody says. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;
@@ -216,8 +216,8 @@ typedef struct culv_gl_readback_desc {
     uint32_t width, height;         /**< Required: pixels. */
     culv_gl_readback_format format; /**< Default: CULV_GL_READBACK_DEPTH32F. */
     /** The sized internal format of the framebuffer's attachment that is read, where it is
-     * multisampled or `flip` is set: OpenGL resolves depth between equal formats only. Default: the
-     * format's own: GL_DEPTH_COMPONENT32F, GL_DEPTH24_STENCIL8, GL_RGBA8, ... */
+     * multisampled, or `flip` is set for colour: OpenGL resolves depth between equal formats only.
+     * Default: the format's own: GL_DEPTH_COMPONENT32F, GL_DEPTH24_STENCIL8, GL_RGBA8, ... */
     uint32_t internal_format;
     culv_bool flip;    /**< 1: the upper row first. OpenGL's own order is the lower row first. */
     const char *label; /**< Copied (up to 63 bytes). Default: none. */

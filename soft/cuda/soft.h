@@ -148,6 +148,8 @@ struct soft_found_device {
     uint8_t uuid[16];
 };
 int soft_vulkan_devices(struct soft_found_device *found, int capacity);
+/* Whether this VkInstance must stay until the process ends. */
+bool soft_vulkan_keep(const void *instance);
 bool soft_device_valid(CUdevice device);
 /* What cuDeviceGetAttribute answers: culvSoftPlayAttribute's value, where there is one. */
 int soft_attribute(int attribute, CUdevice device);

@@ -3,6 +3,7 @@
 #include "soft.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,22 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
     return count;
 }
 
+/* The loader unloads its drivers with the last instance, and NVIDIA's takes the thread's current
+ * EGL context with it then (measured with 580): there one instance is never destroyed. */
+bool soft_vulkan_keep(const void *instance)
+{
+    static const char *const names[] = {"libGLX_nvidia.so.0", "libEGL_nvidia.so.0"};
+    static atomic_uintptr_t kept;
+    uintptr_t none = 0;
+    bool nvidia = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+        nvidia = nvidia || library != NULL;
+        if (library != NULL) dlclose(library);
+    }
+    return nvidia && atomic_compare_exchange_strong(&kept, &none, (uintptr_t)instance);
+}
+
 int soft_vulkan_devices(struct soft_found_device *found, int capacity)
 {
     /* Never closed: drivers behind the loader do not all survive being unloaded. */
@@ -60,6 +77,6 @@ int soft_vulkan_devices(struct soft_found_device *found, int capacity)
     if (vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return 0;
     int count = read_devices(instance, get, found, capacity);
     GET(vkDestroyInstance);
-    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+    if (vkDestroyInstance != NULL && !soft_vulkan_keep(instance)) vkDestroyInstance(instance, NULL);
     return count;
 }

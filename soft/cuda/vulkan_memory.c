@@ -103,7 +103,7 @@ bool soft_vulkan_memory_header(uint8_t header[32])
         return false;
     const bool found = open_device(instance, get, header);
     GET(vkDestroyInstance);
-    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+    if (vkDestroyInstance != NULL && !soft_vulkan_keep(instance)) vkDestroyInstance(instance, NULL);
     return found;
 }
 

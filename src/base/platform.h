@@ -77,6 +77,8 @@ void *culvi_module_open(const char *path, char *why, size_t why_size);
 void *culvi_module_loaded(const char *name);
 void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
+/* What is loaded under this name stays until the process ends. False: it is not loaded. */
+bool culvi_module_keep(const char *name);
 /* Whether there is a file at that path, loadable or not. */
 bool culvi_module_exists(const char *path);
 /* Reads the first bytes of a file, up to `size`. Returns 0, or errno. */

@@ -46,6 +46,13 @@ void culvi_module_close(void *module)
     dlclose(module);
 }
 
+bool culvi_module_keep(const char *name)
+{
+    void *module = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
+    if (module != NULL) dlclose(module);
+    return module != NULL;
+}
+
 int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

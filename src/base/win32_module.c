@@ -48,6 +48,12 @@ void culvi_module_close(void *module)
     (void)module;
 }
 
+bool culvi_module_keep(const char *name)
+{
+    HMODULE module = NULL;
+    return GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_PIN, name, &module) != 0;
+}
+
 int culvi_file_head(const char *path, void *out, size_t size, size_t *out_size)
 {
     int fd = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);

@@ -93,7 +93,7 @@ static void take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call)
 {
     const culvi_voice *voice = culvi_gl_voice(gl);
     culvi_gl_context now = culvi_gl_current(&gl->windows);
@@ -120,8 +120,14 @@ culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *cal
             "%s(): the attached context was destroyed, and another one has its handle; "
             "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
             call);
-    take_error(gl, call);
     return CULV_OK;
+}
+
+culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = culvi_gl_enter_quick(gl, label, call);
+    if (result == CULV_OK) take_error(gl, call);
+    return result;
 }
 
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
@@ -298,6 +304,7 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
     gl->contexts[0] = now;
     atomic_init(&gl->num_contexts, 1);
     culvi_gl_exporter_hold(gl);
+    (void)culvi_gl_keep_drivers(); /* those of the program's own VkInstance */
     culvi_graphics_attached(&gl->base);
     *out = gl;
     return CULV_OK;

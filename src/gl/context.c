@@ -77,6 +77,15 @@ void culvi_gl_windows_close(culvi_gl_windows *w)
     }
 }
 
+/* Vulkan's loader unloads its drivers with the last instance. NVIDIA's takes the thread's current
+ * EGL context with it then, and eglMakeCurrent() fails from there on (measured with 580). */
+bool culvi_gl_keep_drivers(void)
+{
+    const bool glx = culvi_module_keep("libGLX_nvidia.so.0");
+    const bool egl = culvi_module_keep("libEGL_nvidia.so.0");
+    return glx || egl;
+}
+
 /* EGL keeps a current context for each rendering API, and the functions say which of a thread's
  * APIs is bound. Whatever that is, its context is the one that GL calls reach. */
 culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)

@@ -7,6 +7,7 @@
 #include "gl/gl_exporter.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct culvi_gl_exporter {
@@ -178,13 +179,23 @@ static culv_result make_own(culv_gl *gl, const char *label, culvi_gl_exporter *e
     return result;
 }
 
+/* With another VkInstance in the process the context stays, as it does without NVIDIA's driver: one
+ * of Culvert's instances is never destroyed. */
+static bool keeps(const culvi_gl_exporter *e)
+{
+    static atomic_uintptr_t kept;
+    uintptr_t none = 0;
+    return culvi_gl_keep_drivers() &&
+           atomic_compare_exchange_strong(&kept, &none, (uintptr_t)e->instance);
+}
+
 static void free_own(culvi_gl_exporter *e)
 {
     if (e == NULL) return;
     if (e->module != NULL) {
         culv_vk_detach(&e->vk);
         if (e->device != NULL) e->destroy_device(e->device, NULL);
-        if (e->instance != NULL) e->destroy_instance(e->instance, NULL);
+        if (e->instance != NULL && !keeps(e)) e->destroy_instance(e->instance, NULL);
         culvi_module_close(e->module);
     }
     culvi_free(e);

@@ -35,6 +35,8 @@ enum { CULVI_GL_MODULE_EGL, CULVI_GL_MODULE_GLX, CULVI_GL_MODULE_GL, CULVI_GL_MO
 
 void culvi_gl_windows_open(culvi_gl_windows *windows, culv_gl_get_proc caller);
 void culvi_gl_windows_close(culvi_gl_windows *windows);
+/* What is loaded of NVIDIA stays loaded: called while a VkInstance is there. False: nothing is. */
+bool culvi_gl_keep_drivers(void);
 culvi_gl_context culvi_gl_current(const culvi_gl_windows *windows);
 void *culvi_gl_proc(const culvi_gl_windows *windows, culv_gl_platform platform, const char *name);
 const char *culvi_gl_platform_name(culv_gl_platform platform);

@@ -56,6 +56,8 @@ bool culvi_gl_is_current(const culv_gl *gl);
  * attachment, and one whose context was destroyed and made anew behind the same handle. `call` is
  * the public name, for the message. Takes an error that the program left. */
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call);
+/* The same without the error, for calls that read none of OpenGL's errors. */
+culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call);
 /* The same for a destroy: OK too when the contexts are lost. */
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call);
 

@@ -85,6 +85,7 @@ CULV_GL(glTextureStorageMem3DEXT, OPTIONAL, void,
         (uint32_t texture, int32_t levels, uint32_t format, int32_t width, int32_t height,
          int32_t depth, uint32_t memory, uint64_t offset))
 CULV_GL(glGenSemaphoresEXT, OPTIONAL, void, (int32_t count, uint32_t *semaphores))
+CULV_GL(glCreateSemaphoresNV, OPTIONAL, void, (int32_t count, uint32_t *semaphores))
 CULV_GL(glDeleteSemaphoresEXT, OPTIONAL, void, (int32_t count, const uint32_t *semaphores))
 CULV_GL(glImportSemaphoreFdEXT, OPTIONAL, void, (uint32_t semaphore, uint32_t type, int32_t fd))
 CULV_GL(glImportSemaphoreWin32HandleEXT, OPTIONAL, void,

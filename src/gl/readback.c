@@ -10,11 +10,13 @@
 
 enum { SCRATCH = 2 }; /* resolved; upside down */
 enum { MOST = 32768 };
+enum { DEPTH = 0x100 }; /* GL_DEPTH_BUFFER_BIT */
 
 struct culv_gl_readback {
     culv_gl *gl;
     culv_gl_registration *registration;
     uint32_t buffer;
+    uint32_t unturned; /* a buffer of depth that is not upside down yet; 0: not needed yet */
     uint32_t framebuffers[SCRATCH], renderbuffers[SCRATCH]; /* 0: not needed yet */
     int32_t width, height;
     uint32_t internal_format;
@@ -46,6 +48,7 @@ static void delete_objects(culv_gl_readback *r)
         if (r->framebuffers[i] != 0) t->glDeleteFramebuffers(1, &r->framebuffers[i]);
         if (r->renderbuffers[i] != 0) t->glDeleteRenderbuffers(1, &r->renderbuffers[i]);
     }
+    if (r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
     if (r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
 }
 
@@ -152,7 +155,8 @@ static culv_result blit(culv_gl_readback *r, int i, bool flip, uint32_t *from, i
         r->internal_format);
 }
 
-static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t x, int32_t y)
+static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t x, int32_t y,
+                               uint32_t to)
 {
     const culvi_gl_table *t = &r->gl->table;
     int32_t pack[NUM_PACK], bound = 0, framebuffer = 0;
@@ -162,7 +166,7 @@ static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t
     }
     t->glGetIntegerv(CULVI_GL_PIXEL_PACK_BUFFER_BINDING, &bound);
     t->glGetIntegerv(CULVI_GL_READ_FRAMEBUFFER_BINDING, &framebuffer);
-    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, r->buffer);
+    t->glBindBuffer(CULVI_GL_PIXEL_PACK_BUFFER, to);
     t->glBindFramebuffer(CULVI_GL_READ_FRAMEBUFFER, from);
     t->glReadPixels(x, y, r->width, r->height, formats[r->format].pixels, formats[r->format].type,
                     NULL);
@@ -174,6 +178,41 @@ static culv_result read_pixels(const culv_gl_readback *r, uint32_t from, int32_t
     for (int i = 0; i < NUM_PACK; i++)
         t->glPixelStorei(pack_names[i], pack[i]);
     return result;
+}
+
+static bool has_depth(const culv_gl_readback *r)
+{
+    return (formats[r->format].mask & DEPTH) != 0;
+}
+
+/* A readback that turned depth by a blit did not come back with NVIDIA's 580, so the rows are
+ * copied one by one. */
+static culv_result read_turned(culv_gl_readback *r, uint32_t from, int32_t x, int32_t y)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    const ptrdiff_t row = (ptrdiff_t)r->width * (ptrdiff_t)formats[r->format].bytes;
+    culv_result result = CULV_OK;
+    if (r->unturned == 0) {
+        uint32_t made = 0;
+        t->glCreateBuffers(1, &made);
+        t->glNamedBufferStorage(made, row * r->height, NULL, 0);
+        result = culvi_gl_check_error(
+            r->gl, r->label, "glNamedBufferStorage", CULV_REASON_DRIVER_REFUSED,
+            "a pixel buffer of %td bytes could not be made", row * r->height);
+        if (result != CULV_OK) {
+            t->glDeleteBuffers(1, &made);
+            return result;
+        }
+        r->unturned = made;
+    }
+    result = read_pixels(r, from, x, y, r->unturned);
+    for (ptrdiff_t i = 0; result == CULV_OK && i < r->height; i++)
+        t->glCopyNamedBufferSubData(r->unturned, r->buffer, i * row, (r->height - 1 - i) * row,
+                                    row);
+    return result == CULV_OK
+               ? culvi_gl_check_error(r->gl, r->label, "glCopyNamedBufferSubData",
+                                      CULV_REASON_DRIVER_REFUSED, "rows could not be copied")
+               : result;
 }
 
 culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer, int32_t x,
@@ -194,8 +233,10 @@ culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuff
                                   "%" PRIu32 " is no framebuffer of this context", framebuffer);
     /* A resolve cannot turn the image upside down at the same time. */
     if (result == CULV_OK && samples > 0) result = blit(readback, 0, false, &framebuffer, &x, &y);
+    if (result == CULV_OK && readback->flip && has_depth(readback))
+        return read_turned(readback, framebuffer, x, y);
     if (result == CULV_OK && readback->flip) result = blit(readback, 1, true, &framebuffer, &x, &y);
-    return result == CULV_OK ? read_pixels(readback, framebuffer, x, y) : result;
+    return result == CULV_OK ? read_pixels(readback, framebuffer, x, y, readback->buffer) : result;
 }
 
 culv_gl_registration *culv_gl_readback_registration(const culv_gl_readback *readback)

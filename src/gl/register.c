@@ -182,18 +182,28 @@ static culvi_registered *entry_of(const void *list, uint32_t i)
     return registrations[i] != NULL ? &registrations[i]->base : NULL;
 }
 
+/* Whether culvi_gl_look_again() asks so that errors of OpenGL may come of it. */
+static bool asks(const culv_gl_registration *r)
+{
+    return !r->unchecked && r->object.target != 0 && !r->object.immutable;
+}
+
 static culv_result enter(culv_gl_registration *const *list, uint32_t count, const char *call)
 {
     if (list == NULL || list[0] == NULL)
         return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
     culv_gl *gl = list[0]->gl;
-    for (uint32_t i = 1; i < count; i++)
+    bool takes_errors = false;
+    for (uint32_t i = 0; i < count; i++) {
         if (list[i] != NULL && list[i]->gl != gl)
             return culvi_fail(culvi_gl_voice(gl), list[i]->base.memory.label, CULV_ERROR_INVALID,
                               CULV_REASON_VALUE,
                               "%s(): entry %u was registered by another attachment than entry 0",
                               call, (unsigned)i);
-    return culvi_gl_enter(gl, list[0]->base.memory.label, call);
+        takes_errors = takes_errors || (list[i] != NULL && asks(list[i]));
+    }
+    return takes_errors ? culvi_gl_enter(gl, list[0]->base.memory.label, call)
+                        : culvi_gl_enter_quick(gl, list[0]->base.memory.label, call);
 }
 
 culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t count, CUstream stream)

@@ -321,12 +321,17 @@ culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char
     const culvi_gl_table *t = &gl->table;
     culvi_gl_object now = {.name = object->name, .target = object->target};
     if (object->target == 0) {
+        /* One call for each, and none for errors: a map of many buffers costs little more. */
         int64_t size = 0;
-        if (!t->glIsBuffer(object->name)) return changed(gl, label, call, object, "was deleted");
-        if (object->immutable) return CULV_OK;
-        t->glGetNamedBufferParameteri64v(object->name, CULVI_GL_BUFFER_SIZE, &size);
-        return (uint64_t)size == object->size ? CULV_OK
-                                              : changed(gl, label, call, object, "was resized");
+        if (object->immutable) {
+            if (t->glIsBuffer(object->name)) return CULV_OK;
+        } else {
+            t->glGetNamedBufferParameteri64v(object->name, CULVI_GL_BUFFER_SIZE, &size);
+            if ((uint64_t)size == object->size) return CULV_OK;
+            drop_errors(gl); /* of a name that is no buffer any more */
+        }
+        return changed(gl, label, call, object,
+                       t->glIsBuffer(object->name) ? "was resized" : "was deleted");
     }
     const bool renderbuffer = object->target == CULVI_GL_RENDERBUFFER;
     if (!(renderbuffer ? t->glIsRenderbuffer(object->name) : t->glIsTexture(object->name)))

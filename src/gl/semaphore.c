@@ -32,12 +32,18 @@ static culv_result import_sync(const culv_gl *gl, const culvi_semaphore_plan *pl
     const int32_t timeline = CULVI_GL_SEMAPHORE_TYPE_TIMELINE_NV;
     culvi_duplicate lent;
     uint32_t name = 0;
-    t->glGenSemaphoresEXT(1, &name);
-    culv_result result =
-        culvi_gl_check_error(gl, plan->label, "glGenSemaphoresEXT", CULV_REASON_DRIVER_REFUSED,
-                             "a semaphore could not be made");
+    const bool is_timeline = plan->type == CULV_SEMAPHORE_TIMELINE;
+    /* A name of glGenSemaphoresEXT() is no object before its import, and NVIDIA's driver sets no
+     * type of such a name (GL_INVALID_VALUE, "Not a semaphore"; measured with 580). */
+    if (is_timeline)
+        t->glCreateSemaphoresNV(1, &name);
+    else
+        t->glGenSemaphoresEXT(1, &name);
+    culv_result result = culvi_gl_check_error(
+        gl, plan->label, is_timeline ? "glCreateSemaphoresNV" : "glGenSemaphoresEXT",
+        CULV_REASON_DRIVER_REFUSED, "a semaphore could not be made");
     if (result != CULV_OK) return result;
-    if (plan->type == CULV_SEMAPHORE_TIMELINE) {
+    if (is_timeline) {
         t->glSemaphoreParameterivNV(name, CULVI_GL_SEMAPHORE_TYPE_NV, &timeline);
         result = culvi_gl_check_error(gl, plan->label, "glSemaphoreParameterivNV",
                                       CULV_REASON_DRIVER_REFUSED,
@@ -71,7 +77,8 @@ static bool imports(const culv_gl *gl, culv_semaphore_type type)
     return has[CULVI_GL_SEMAPHORE] && has[CULVI_GL_SEMAPHORE_HANDLE] &&
            gl->table.glGenSemaphoresEXT != NULL &&
            (type == CULV_SEMAPHORE_BINARY ||
-            (has[CULVI_GL_TIMELINE_SEMAPHORE] && gl->table.glSemaphoreParameterivNV != NULL &&
+            (has[CULVI_GL_TIMELINE_SEMAPHORE] && gl->table.glCreateSemaphoresNV != NULL &&
+             gl->table.glSemaphoreParameterivNV != NULL &&
              gl->table.glSemaphoreParameterui64vEXT != NULL));
 }
 

@@ -98,6 +98,8 @@ lying_gl_counts lying_gl_count(void)
       (texture, levels, format, width, height, depth, memory, offset), (void)0)                    \
     X(GenSemaphoresEXT, GENSEMAPHORESEXT, (GLsizei n, GLuint * names), (n, names),                 \
       counts.semaphores += n)                                                                      \
+    X(CreateSemaphoresNV, CREATESEMAPHORESNV, (GLsizei n, GLuint * names), (n, names),             \
+      counts.semaphores += n)                                                                      \
     X(ImportSemaphoreFdEXT, IMPORTSEMAPHOREFDEXT, (GLuint semaphore, GLenum type, GLint fd),       \
       (semaphore, type, fd), (void)0)                                                              \
     X(SemaphoreParameterui64vEXT, SEMAPHOREPARAMETERUI64VEXT,                                      \

@@ -26,6 +26,7 @@ static struct egl {
     any_fn (*GetProcAddress)(const char *);
     void *(*GetPlatformDisplay)(unsigned, void *, const intptr_t *);
     unsigned (*Initialize)(void *, int *, int *);
+    int (*GetError)(void);
     unsigned (*BindAPI)(unsigned);
     void *(*CreateContext)(void *, void *, void *, const int *);
     unsigned (*MakeCurrent)(void *, void *, void *, void *);
@@ -59,8 +60,9 @@ static const char *open_egl(void)
     void *library = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed */
     if (library == NULL) return "no libEGL.so.1";
     egl.library = library;
-    if (!LOAD(GetProcAddress) || !LOAD(GetPlatformDisplay) || !LOAD(Initialize) || !LOAD(BindAPI) ||
-        !LOAD(CreateContext) || !LOAD(MakeCurrent) || !LOAD(DestroyContext))
+    if (!LOAD(GetProcAddress) || !LOAD(GetPlatformDisplay) || !LOAD(Initialize) ||
+        !LOAD(GetError) || !LOAD(BindAPI) || !LOAD(CreateContext) || !LOAD(MakeCurrent) ||
+        !LOAD(DestroyContext))
         FAIL("libEGL.so.1 lacks a function of EGL 1.5");
     LOAD(QueryDevicesEXT);
     LOAD(QueryDeviceAttribEXT);
@@ -138,7 +140,8 @@ void *raw_gl_another(const raw_gl *gl, bool shares)
 void raw_gl_current(const raw_gl *gl, void *context)
 {
     egl.BindAPI(EGL_OPENGL_API);
-    if (!egl.MakeCurrent(gl->display, NULL, NULL, context)) FAIL("eglMakeCurrent");
+    if (!egl.MakeCurrent(gl->display, NULL, NULL, context))
+        FAIL("eglMakeCurrent of %p: EGL error %#x", context, (unsigned)egl.GetError());
 }
 
 void raw_gl_destroy(const raw_gl *gl, void *context)

@@ -44,6 +44,7 @@
     X(TextureSubImage2D, TEXTURESUBIMAGE2D)                                                        \
     X(TextureSubImage3D, TEXTURESUBIMAGE3D)                                                        \
     X(GetTextureImage, GETTEXTUREIMAGE)                                                            \
+    X(GetTextureLevelParameteriv, GETTEXTURELEVELPARAMETERIV)                                      \
     X(ClearTexImage, CLEARTEXIMAGE)                                                                \
     X(CopyImageSubData, COPYIMAGESUBDATA)                                                          \
     X(CreateRenderbuffers, CREATERENDERBUFFERS)                                                    \

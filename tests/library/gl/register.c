@@ -64,6 +64,23 @@ static void buffers(void)
     stage_close(&s);
 }
 
+static void require_texels(const raw_gl_image *image, int level, const char *way, int turn,
+                           const uint8_t *found, const uint8_t *expected)
+{
+    const size_t bytes = raw_gl_level_bytes(image, level);
+    size_t wrong = 0, first = 0;
+    for (size_t i = bytes; i-- > 0;)
+        if (found[i] != expected[i]) {
+            wrong++;
+            first = i;
+        }
+    if (wrong != 0)
+        FAIL("%s, %s, level %d, %s, turn %d: %zu of %zu bytes wrong, first at %zu: 0x%02x, not "
+             "0x%02x",
+             image->kind->name, image->format->name, level, way, turn, wrong, bytes, first,
+             found[first], expected[first]);
+}
+
 static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_gl_format *format)
 {
     raw_gl_image image;
@@ -90,7 +107,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
             const size_t bytes = raw_gl_level_bytes(&image, i);
             memset(found, 0, bytes);
             stage_move_level(s, r, &image, i, found, false, turn == 0);
-            REQUIRE_EQ_BYTES(found, texels[i], bytes);
+            require_texels(&image, i, "from OpenGL to CUDA", turn, found, texels[i]);
             raw_gl_fill(format, texels[i], bytes, 40u + (unsigned)(turn * 8 + i));
             stage_move_level(s, r, &image, i, texels[i], true, turn == 1);
         }
@@ -99,7 +116,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
             const size_t bytes = raw_gl_level_bytes(&image, i);
             memset(found, 0, bytes);
             raw_gl_image_read(&s->gl, &image, i, found);
-            REQUIRE_EQ_BYTES(found, texels[i], bytes);
+            require_texels(&image, i, "from CUDA to OpenGL", turn, found, texels[i]);
         }
     }
     LIB_OK(culv_gl_unregister(&r));
@@ -374,8 +391,19 @@ static void changed_objects(void)
     s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
     LIB_OK(culv_gl_register_image(s.attached, texture, GL_TEXTURE_2D, NULL, &r));
     s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 32, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
-    LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("another size or format");
+    const GLenum error = s.gl.GetError();
+    GLint width = 0;
+    s.gl.GetTextureLevelParameteriv(texture, 0, GL_TEXTURE_WIDTH, &width);
+    if (error != GL_NO_ERROR) { /* a driver may hold on to what is registered */
+        REQUIRE_EQ(error, GL_INVALID_OPERATION);
+        REQUIRE_EQ(width, 16);
+        LIB_OK(culv_gl_map(&r, 1, s.stream));
+        LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+    } else {
+        REQUIRE_EQ(width, 32);
+        LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+        LIB_SAYS("another size or format");
+    }
     LIB_OK(culv_gl_unregister(&r));
     LIB_OK(culv_gl_register_image(s.attached, texture, GL_TEXTURE_2D, NULL, &r));
     s.gl.DeleteTextures(1, &texture);

@@ -77,6 +77,9 @@ void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_imag
     const size_t row = (size_t)width * image->format->bytes;
     const size_t slices = (size_t)(depth / parts);
     CUcontext before = lib_enter(&s->w);
+    /* OpenGL's work is done before what follows the map on its stream; the boxes are copied on
+     * another one. */
+    CU_OK(cu->StreamSynchronize(s->stream));
     for (int i = 0; i < parts; i++) {
         CUarray array = NULL;
         uint8_t *part = texels + row * (size_t)height * slices * (size_t)i;
