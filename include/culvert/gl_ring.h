@@ -94,7 +94,7 @@ CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc
  * no-op. CUDA's work on it should be over (culv_ring_drain()): see culv_gl_buffer_destroy(). What
  * is still mapped is unmapped.
  * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
- * and *ring stays), DRIVER (a registration could not be given up; *ring stays, try again).
+ * and *ring stays), DRIVER (the driver refused; *ring stays, try again).
  * Ownership: *ring is Culvert's again, unless the call failed.
  * Threads: the context's, after the last call of either side.
  * Since: 0.1 */

@@ -77,8 +77,9 @@ const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration
 
 /* ring_clock.c */
 void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind);
-/* After the work of both sides; without a context OpenGL's part of it is gone already. */
-void culvi_gl_clock_end(culvi_gl_clock *clock);
+/* After the work of both sides; without a context OpenGL's part of it is gone already. A driver's
+ * refusal leaves the rest for the next try. */
+culv_result culvi_gl_clock_end(culvi_gl_clock *clock);
 /* For src/ring. */
 culv_ring_timeline culvi_gl_clock_timeline(culvi_gl_clock *clock, const char *name);
 /* Marks a value behind what OpenGL, or the stream, was told to do before. */

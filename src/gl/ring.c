@@ -210,13 +210,13 @@ static culv_result unmake(culv_gl_ring *ring)
 {
     const bool current = culvi_gl_is_current(ring->gl);
     culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
+    for (int side = 0; side < 2 && result == CULV_OK; side++)
+        result = culvi_gl_clock_end(&ring->clocks[side]);
     if (result != CULV_OK) return result;
     culvi_graphics_ring_unmake(&ring->base);
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
         if (current && ring->slots[slot].fence != NULL)
             ring->gl->table.glDeleteSync(ring->slots[slot].fence);
-    culvi_gl_clock_end(&ring->clocks[0]);
-    culvi_gl_clock_end(&ring->clocks[1]);
     culvi_condition_destroy(&ring->nap);
     culvi_mutex_destroy(&ring->lock);
     culvi_free(ring);

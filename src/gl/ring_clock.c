@@ -174,21 +174,41 @@ void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clo
     clock->kind = kind;
 }
 
-void culvi_gl_clock_end(culvi_gl_clock *clock)
+static culv_result drop_events(culvi_gl_clock *clock)
 {
-    if (clock->ring == NULL) return;
-    culv_gl_ring *ring = clock->ring;
+    const culv_gl_ring *ring = clock->ring;
     culv_device *device = ring->base.graphics->device;
-    const bool current = culvi_gl_is_current(ring->gl);
     culvi_scope scope;
-    for (uint32_t i = 0; i < clock->count; i++)
-        if (current && mark_at(clock, i)->fence != NULL)
-            ring->gl->table.glDeleteSync(mark_at(clock, i)->fence);
-    if (culvi_enter_quietly(device, &scope) != CUDA_SUCCESS) return; /* they went with it */
-    for (uint32_t i = 0; i < CULVI_RING_PAST; i++)
-        if (clock->marks[i].event != NULL)
-            (void)CULVI_RELEASE(device, cuEventDestroy, (clock->marks[i].event));
+    if (culvi_lost(device)) return CULV_OK; /* they went with the context */
+    culv_result result = culvi_enter(device, &scope, label_of(ring));
+    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; i < CULVI_RING_PAST && result == CULV_OK; i++) {
+        culvi_gl_mark *mark = &clock->marks[i];
+        if (mark->event == NULL) continue;
+        CUresult code = CULVI_RELEASE(device, cuEventDestroy, (mark->event));
+        if (culvi_release_done(device, "cuEventDestroy", code, false))
+            mark->event = NULL;
+        else
+            result = culvi_fail_cuda(device, label_of(ring), code, "cuEventDestroy",
+                                     CULV_REASON_DRIVER_REFUSED, "the ring could not be given up");
+    }
     culvi_leave(device, &scope);
+    return result;
+}
+
+culv_result culvi_gl_clock_end(culvi_gl_clock *clock)
+{
+    if (clock->ring == NULL) return CULV_OK;
+    const culv_gl *gl = clock->ring->gl;
+    culv_result result = clock->kind == CULVI_GL_CLOCK_EVENTS ? drop_events(clock) : CULV_OK;
+    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; i < clock->count; i++) {
+        culvi_gl_mark *mark = mark_at(clock, i);
+        if (mark->fence != NULL && culvi_gl_is_current(gl)) gl->table.glDeleteSync(mark->fence);
+        mark->fence = NULL;
+    }
+    clock->ring = NULL;
+    return CULV_OK;
 }
 
 static culv_result make_fence(const culv_gl_ring *ring, culvi_gl_mark *mark)
