@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: a ring of frames between CUDA and OpenGL: buffers and textures in each slot, in whichever
- * way the two can share them. culvert/ring.h describes the order of the calls.
+/* Culvert: a ring of frames between CUDA and OpenGL. Each slot has buffers and textures, in the way
+ * that works for the two. culvert/ring.h describes the order of the calls.
  *
  *   culv_gl_ring_acquire_on(ring, stream, timeout, &f);      CUDA, the producer
  *   kernel<<<..., stream>>>(culv_gl_ring_pointer(ring, f.slot, 0));
