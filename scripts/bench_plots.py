@@ -1,4 +1,4 @@
-"""Plots of the JSON of culvert-bench, culvert-bench-memory and culvert-bench-kinds, called by scripts/bench-plots.
+"""Plots of the JSON of culvert-bench, culvert-bench-memory, culvert-bench-kinds and culvert-bench-gl, called by scripts/bench-plots.
 
 usage: bench_plots.py RESULTS.json DIRECTORY
 
@@ -374,7 +374,34 @@ def kinds_of_images(run, directory):
     kinds_of(run, directory, "images", ("sampled, random", "surface, random", "sampled, stream"))
 
 
-PLOTS = {"culvert-bench-kinds": (kinds_of_buffers, kinds_of_images),
+# culvert-bench-gl ----------------------------------------------------------------------------------------------------
+
+def gl_frames(run, directory):
+    """A panel for each size: a bar for each way and flow, beside what both sides take alone."""
+    rows = [r for r in run["frames"] if r["left_out"] is None]
+    sizes_of = sorted({r["bytes"] for r in rows})
+    if not sizes_of:
+        return
+    names = list(collections.OrderedDict.fromkeys((r["way"], r["depth"], r["burst"]) for r in rows))
+    colors = {"memory": "#0060a8", "register": "#b05a00", "staged": "#a02060"}
+    figure, panels = plt.subplots(1, len(sizes_of), figsize=(7.2, 0.3 * len(names) + 1.5), sharey=True, squeeze=False)
+    for axes, count in zip(panels[0], sizes_of):
+        mine = {(r["way"], r["depth"], r["burst"]): r for r in rows if r["bytes"] == count}
+        points = [(i, name[0], mine[name]["us"]["median"]) for i, name in enumerate(names) if name in mine]
+        lengths(axes, axes.barh([i for i, _, _ in points], [us for _, _, us in points], 0.7, color=[colors[way] for _, way, _ in points]))
+        one = next(iter(mine.values()))
+        axes.axvline(one["cuda_alone"] + one["gl_alone"], color="black", linewidth=0.8, linestyle=":")
+        axes.set_xlim(0, 1.25 * max(us for _, _, us in points))
+        axes.set_title(bytes_text(count), fontsize=9)
+        axes.set_xlabel("us a frame")
+        axes.tick_params(axis="x", labelsize=6)
+    panels[0][0].set_yticks(range(len(names)), [f"{way} {depth}/{burst}" for way, depth, burst in names], fontsize=7)
+    panels[0][0].invert_yaxis()
+    figure.suptitle("CUDA to OpenGL by way and depth/burst (dotted: both sides alone)", fontsize=9)
+    save(figure, directory, "gl-frames", run)
+
+
+PLOTS = {"culvert-bench-gl": (gl_frames,), "culvert-bench-kinds": (kinds_of_buffers, kinds_of_images),
          "culvert-bench": (frames, latency, sizes, loads, search), "culvert-bench-memory": (doublings, peaks, chunks, freed)}
 
 
@@ -389,7 +416,7 @@ def main():
         for plot in PLOTS[run["program"]]:
             plot(run, pathlib.Path(sys.argv[2]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench, culvert-bench-memory or culvert-bench-kinds ({type(error).__name__}: {error})", file=sys.stderr)
+        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench, culvert-bench-memory, culvert-bench-kinds or culvert-bench-gl ({type(error).__name__}: {error})", file=sys.stderr)
         return 1
     return 0
 

@@ -19,7 +19,7 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
-                                        culvert-bench-memory and culvert-bench-kinds, then ripple by turns on its paths at two sizes; --quick
+                                        culvert-bench-memory, culvert-bench-kinds and culvert-bench-gl, then ripple by turns on its paths at two sizes; --quick
                                         and --driver=... count for all
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
                                         info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
@@ -349,7 +349,7 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-memory culvert-bench-kinds; do
+    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl; do
         [ -x "$here/bin/$program" ] || continue
         echo
         "$here/bin/$program" "$@" || return
@@ -415,6 +415,7 @@ run_all() {
         [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
         step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
+        step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
         step bench_ripple run_ripple_bench
     fi
     # None of them may be there.

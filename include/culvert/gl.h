@@ -11,6 +11,7 @@
  *      The old way: register objects of your own, culv_gl_register_buffer() ...      gl_register.h
  *   4. Share semaphores, which order the two sides: culv_gl_semaphore_create().      gl_semaphore.h
  *   5. Use CUDA's memory in OpenGL: a culv_vector.                                   gl_vector.h
+ *   6. Let frames flow in a ring of slots, by either way: culv_gl_ring_create().     gl_ring.h
  *
  * Culvert calls OpenGL by direct state access (OpenGL 4.5, or GL_ARB_direct_state_access): it
  * changes none of your bindings. It reads glGetError() after its calls. An error that you left
@@ -26,6 +27,7 @@
 #include "gl_device.h"
 #include "gl_memory.h"
 #include "gl_register.h"
+#include "gl_ring.h"
 #include "gl_semaphore.h"
 #include "gl_vector.h"
 

@@ -48,6 +48,55 @@ static bool staged_release(exchange *e, CUstream stream, uint64_t frame)
            cuda_ok(cu, cu->cuStreamSynchronize(stream), "cuStreamSynchronize");
 }
 
+/* A frame that takes longer than this to come is an error. */
+#define LIMIT_NS UINT64_C(60000000000)
+
+static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    gl_exchange *g = e->own;
+    (void)frame; /* the ring counts them */
+    if (!culv_ok(culv_gl_ring_acquire_on(g->ring, stream, LIMIT_NS, &g->filling),
+                 "culv_gl_ring_acquire_on"))
+        return false;
+    exchange_buffer *to = &e->buffers[g->filling.slot];
+    e->filling = g->filling.slot;
+    e->burst_open = !g->filling.burst_ends;
+    /* Registered objects have others in each frame. */
+    to->cuda_cells = culv_gl_ring_pointer(g->ring, e->filling, 0);
+    return culv_ok(
+        culv_image_get_surface(culv_gl_ring_image(g->ring, e->filling, 1), 0, &to->cuda_tint),
+        "culv_image_get_surface");
+}
+
+static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    gl_exchange *g = e->own;
+    (void)frame;
+    return culv_ok(culv_gl_ring_release_on(g->ring, stream, &g->filling),
+                   "culv_gl_ring_release_on");
+}
+
+static bool ring_end_burst(exchange *e, CUstream stream)
+{
+    const gl_exchange *g = e->own;
+    return culv_ok(culv_gl_ring_flush_on(g->ring, stream), "culv_gl_ring_flush_on");
+}
+
+static void ring_flow(const exchange *e, exchange_flow *out)
+{
+    const gl_exchange *g = e->own;
+    culv_ring_stats stats = culv_ring_stats_init();
+    if (!culv_ok(culv_ring_get_stats(culv_gl_ring_core(g->ring), &stats), "culv_ring_get_stats"))
+        return;
+    out->buffers = stats.depth;
+    out->burst = stats.burst;
+}
+
+static const exchange_path path_gl_ring = {.name = "ring",
+                                           .cuda_acquire = ring_acquire,
+                                           .cuda_release = ring_release,
+                                           .cuda_end_burst = ring_end_burst,
+                                           .flow = ring_flow};
 static const exchange_path path_gl_shared = {
     .name = "shared", .cuda_acquire = shared_acquire, .cuda_release = shared_release};
 static const exchange_path path_gl_staged = {
@@ -113,28 +162,66 @@ static bool create_staged(gl_exchange *g, exchange *e)
     return g->tint != 0 && gl_ok("glNamedBufferStorage");
 }
 
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, bool staged,
-                        uint32_t width, uint32_t height)
+/* Every slot has a GL buffer that is a CUdeviceptr as well, and a texture that is a CUDA surface as
+ * well. */
+static bool create_ring(gl_exchange *g, exchange *e)
 {
+    culv_gl_buffer_create_desc cells = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc tint = culv_gl_image_create_desc_init();
+    culv_ring_settings settings = culv_ring_settings_init();
+    culv_gl_ring_desc desc = culv_gl_ring_desc_init();
+    const culv_gl_ring_resource resources[] = {{.buffer = &cells}, {.image = &tint}};
+    cells.size = e->cells_size;
+    cells.label = "cells";
+    tint.internal_format = GL_RGBA8;
+    tint.width = e->grid.width;
+    tint.height = e->grid.height;
+    tint.label = "tint";
+    settings.burst = e->flow.burst;
+    settings.max_latency = e->flow.max_latency_ns;
+    desc.max_depth = e->num_buffers;
+    desc.settings = &settings;
+    desc.resources = resources;
+    desc.num_resources = 2;
+    desc.side = CULV_RING_CONSUMER; /* OpenGL reads */
+    desc.label = "ripple";
+    return culv_ok(culv_gl_ring_create(g->interop->attached, &desc, &g->ring),
+                   "culv_gl_ring_create");
+}
+
+/* The shaders' sampler. */
+static bool set_sampler(GLuint texture)
+{
+    glTextureParameteri(texture, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+    return gl_ok("glTextureParameteri");
+}
+
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+                        const exchange_flow *flow, uint32_t width, uint32_t height)
+{
+    const bool ring = path == OPTIONS_RING, staged = path == OPTIONS_STAGED;
     memset(g, 0, sizeof *g);
     memset(e, 0, sizeof *e);
     g->interop = interop;
-    e->path = staged ? &path_gl_staged : &path_gl_shared;
+    e->path = ring ? &path_gl_ring : staged ? &path_gl_staged : &path_gl_shared;
     e->device = interop->device;
     e->cu = interop->cu;
     e->grid = (VkExtent2D){width, height};
     e->cells_size = (VkDeviceSize)width * height * 4u * sizeof(float);
     e->tint_size = (VkDeviceSize)width * height * 4u;
-    e->flow = (exchange_flow){.buffers = 1, .burst = 1};
-    e->num_buffers = 1;
+    e->flow = ring ? *flow : (exchange_flow){.buffers = 1, .burst = 1};
+    e->num_buffers = e->flow.buffers;
     e->own = g;
-    if (!(staged ? create_staged(g, e) : create_shared(g, e))) return false;
-    /* The shaders' sampler. */
-    glTextureParameteri(g->tint, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-    glTextureParameteri(g->tint, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
-    glTextureParameteri(g->tint, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
-    glTextureParameteri(g->tint, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-    return gl_ok("glTextureParameteri");
+    if (ring) {
+        bool fine = create_ring(g, e);
+        for (uint32_t slot = 0; fine && slot < e->num_buffers; slot++)
+            fine = set_sampler(culv_gl_ring_name(g->ring, slot, 1));
+        return fine;
+    }
+    return (staged ? create_staged(g, e) : create_shared(g, e)) && set_sampler(g->tint);
 }
 
 void gl_exchange_destroy(gl_exchange *g, exchange *e)
@@ -151,6 +238,7 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
     if (e->path == &path_gl_staged && e->buffers[0].cuda_cells)
         (void)cu->cuMemFree(e->buffers[0].cuda_cells);
     glFinish();
+    (void)culv_gl_ring_destroy(&g->ring);
     (void)culv_gl_semaphore_destroy(&g->drawn);
     (void)culv_gl_semaphore_destroy(&g->ready);
     (void)culv_gl_image_destroy(&g->image);
@@ -161,6 +249,13 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
 
 bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
 {
+    if (g->ring) {
+        if (!culv_ok(culv_gl_ring_acquire(g->ring, LIMIT_NS, &g->drawing), "culv_gl_ring_acquire"))
+            return false;
+        g->cells = culv_gl_ring_name(g->ring, g->drawing.slot, 0);
+        g->tint = culv_gl_ring_name(g->ring, g->drawing.slot, 1);
+        return true;
+    }
     if (g->ready)
         return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, &g->uses),
                        "culv_gl_semaphore_wait");
@@ -172,6 +267,7 @@ bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
 
 bool gl_exchange_end(gl_exchange *g, uint64_t frame)
 {
+    if (g->ring) return culv_ok(culv_gl_ring_release(g->ring, &g->drawing), "culv_gl_ring_release");
     return !g->drawn || culv_ok(culv_gl_semaphore_signal(g->drawn, frame + 1, &g->uses),
                                 "culv_gl_semaphore_signal");
 }

@@ -3,14 +3,17 @@
  *
  *   shared  both sides have one buffer and one texture; two timelines say whose turn it is
  *   staged  through pinned host memory
+ *   ring    several of them in a culv_gl_ring, by whichever way works: what to copy into a program
+ *           of your own
  *
- * There is one buffer: frame f is drawn before CUDA writes frame f + 1, but its steps run beside
- * the drawing. */
+ * Without the ring there is one buffer: frame f is drawn before CUDA writes frame f + 1, but its
+ * steps run beside the drawing. */
 #ifndef RIPPLE_GL_EXCHANGE_H_
 #define RIPPLE_GL_EXCHANGE_H_
 
 #include "../common/gl_interop.h"
 #include "exchange.h"
+#include "options.h"
 
 typedef struct gl_exchange {
     gl_interop *interop;
@@ -21,11 +24,13 @@ typedef struct gl_exchange {
     culv_gl_uses uses; /* what is handed over */
     CUarray array;     /* of staged */
     void *host;        /* of staged: cells, and the tint behind */
+    culv_gl_ring *ring;
+    culv_ring_frame filling, drawing; /* of ring: CUDA's, OpenGL's */
 } gl_exchange;
 
 /* False, with a message, on failure; destroy both either way. */
-bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, bool staged,
-                        uint32_t width, uint32_t height);
+bool gl_exchange_create(gl_exchange *g, exchange *e, gl_interop *interop, options_path path,
+                        const exchange_flow *flow, uint32_t width, uint32_t height);
 /* After both sides are done. */
 void gl_exchange_destroy(gl_exchange *g, exchange *e);
 

@@ -43,11 +43,14 @@ static bool set_up(gl_state *s)
         return false;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    if (!gl_exchange_create(&s->exchange, &p->exchange, &s->interop, o->path == OPTIONS_STAGED,
-                            o->grid_width, o->grid_height) ||
+    const exchange_flow flow = {.buffers = o->depth,
+                                .burst = o->burst,
+                                .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
+    if (!gl_exchange_create(&s->exchange, &p->exchange, &s->interop, o->path, &flow, o->grid_width,
+                            o->grid_height) ||
         !gl_renderer_create(&s->renderer, &p->scene, o->picture_width, o->picture_height))
         return false;
-    p->solver = solver_create(&p->exchange, &p->scene, o->steps, 1);
+    p->solver = solver_create(&p->exchange, &p->scene, o->steps, p->exchange.num_buffers);
     return p->solver != NULL;
 }
 
@@ -67,10 +70,9 @@ static bool count_times(gl_state *s)
 {
     totals *t = &s->program->totals;
     float simulation = 0.0f;
-    double drawing = gl_renderer_milliseconds(&s->renderer);
-    if (!solver_finish(s->program->solver) ||
-        !solver_frame_time(s->program->solver, s->frame - 1, &simulation))
-        return false;
+    double drawing =
+        gl_renderer_milliseconds(&s->renderer); /* waits for it, and so for CUDA's part */
+    if (!solver_frame_time(s->program->solver, s->frame - 1, &simulation)) return false;
     t->timed++;
     t->simulated++;
     t->simulation += (double)simulation;
@@ -78,19 +80,24 @@ static bool count_times(gl_state *s)
     return true;
 }
 
-/* The whole frame of both sides. */
-static bool frame(gl_state *s, bool moves)
+static bool draw(gl_state *s, bool moves)
 {
     program *p = s->program;
     uint64_t simulated = p->totals.simulated;
     uint64_t moment = moves || simulated == 0 ? simulated : simulated - 1;
-    if (!solver_frame(p->solver, s->frame, !moves) ||
-        !gl_exchange_begin(&s->exchange, &p->exchange, s->frame) ||
+    if (!gl_exchange_begin(&s->exchange, &p->exchange, s->frame) ||
         !gl_renderer_draw(&s->renderer, &s->exchange, moment, &s->view) ||
         !gl_exchange_end(&s->exchange, s->frame))
         return false;
     s->frame++;
     return !moves || count_times(s);
+}
+
+/* The whole frame of both sides. */
+static bool frame(gl_state *s, bool moves)
+{
+    solver *to = s->program->solver;
+    return solver_frame(to, s->frame, !moves) && solver_end_burst(to) && draw(s, moves);
 }
 
 static bool write_picture(gl_state *s, const char *path)
@@ -103,6 +110,19 @@ static bool write_picture(gl_state *s, const char *path)
            png_write_rgba(path, o->picture_width, o->picture_height, s->pixels);
 }
 
+/* The solver's burst of frames; without a ring a burst is one frame. Returns how many; 0: failed.
+ */
+static uint64_t solve_burst(gl_state *s, uint64_t first)
+{
+    program *p = s->program;
+    uint64_t left = p->options.frames - first, count = 0;
+    do {
+        if (!solver_frame(p->solver, first + count, false)) return 0;
+        count++;
+    } while (p->exchange.burst_open && count < left);
+    return solver_end_burst(p->solver) ? count : 0;
+}
+
 static bool run_offscreen(gl_state *s)
 {
     const options *o = &s->program->options;
@@ -110,12 +130,15 @@ static bool run_offscreen(gl_state *s)
     progress_begin(&bar, "ripple", o->frames, o->quiet);
     double started = clock_seconds();
     bool fine = true;
-    for (uint64_t i = 0; fine && i < o->frames; i++) {
-        char path[FILES_PATH_MAX];
-        fine = frame(s, true);
-        if (fine && options_wants_picture(o, i))
-            fine = options_picture_path(o, i, path) && write_picture(s, path);
-        progress_update(&bar, i + 1);
+    for (uint64_t i = 0; fine && i < o->frames;) {
+        uint64_t end = i + solve_burst(s, i);
+        for (fine = end > i; fine && i < end; i++) {
+            char path[FILES_PATH_MAX];
+            fine = draw(s, true);
+            if (fine && options_wants_picture(o, i))
+                fine = options_picture_path(o, i, path) && write_picture(s, path);
+            progress_update(&bar, i + 1);
+        }
     }
     s->program->totals.whole = 1e3 * (clock_seconds() - started);
     progress_end(&bar);

@@ -20,8 +20,8 @@ static const char help[] =
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --api API           vulkan (default) or gl: OpenGL 4.5, of the paths shared (default) and staged, and without "
-    "the overlay\n"
+    "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared unless "
+    "--path says another one, and without the overlay\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
@@ -158,9 +158,7 @@ static bool check_window(const options *o)
 static bool check_api(options *o)
 {
     if (o->api == OPTIONS_VULKAN) return true;
-    const char *wrong = o->path_chosen && o->path == OPTIONS_RING
-                            ? "--path ring: not with --api=gl, which has shared and staged"
-                        : o->list
+    const char *wrong = o->list
                             ? "--device list: not with --api=gl, which takes auto, nvidia or soft"
                         : strcmp(o->device, "auto") != 0 && strcmp(o->device, "nvidia") != 0 &&
                                 strcmp(o->device, "soft") != 0

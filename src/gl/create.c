@@ -8,6 +8,38 @@
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
+culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_create_desc *d)
+{
+    if (d->size != 0 && d->size <= PTRDIFF_MAX) return CULV_OK;
+    return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                      "culv_gl_buffer_create_desc.size is %" PRIu64, d->size);
+}
+
+culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
+                                 bool only_host, culv_gl_buffer **out)
+{
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    const culv_gl_buffer_create_desc d = *desc;
+    culv_result result = culvi_gl_check_buffer_size(gl, &d);
+    if (result != CULV_OK) return result;
+    culv_gl_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
+    const culvi_gl_shape shape = {.label = d.label, .size = d.size};
+    culvi_plan plan = {.label = d.label,
+                       .desc = &shape,
+                       .desc_name = "culv_gl_buffer_create_desc",
+                       .fallback = d.fallback,
+                       .only_host = only_host};
+    result = culvi_pair_make(&gl->base, &plan, &buffer->pair);
+    if (result != CULV_OK) {
+        culvi_free(buffer);
+        return result;
+    }
+    culvi_pair_made(&buffer->pair);
+    *out = buffer;
+    return CULV_OK;
+}
+
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                   culv_gl_buffer **out)
 {
@@ -17,25 +49,7 @@ culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc 
     CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_buffer_create_desc");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result != CULV_OK) return result;
-    if (d.size == 0 || d.size > PTRDIFF_MAX)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_gl_buffer_create_desc.size is %" PRIu64, d.size);
-    culv_gl_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
-    const culvi_gl_shape shape = {.label = d.label, .size = d.size};
-    culvi_plan plan = {.label = d.label,
-                       .desc = &shape,
-                       .desc_name = "culv_gl_buffer_create_desc",
-                       .fallback = d.fallback};
-    result = culvi_pair_make(&gl->base, &plan, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
-    culvi_pair_made(&buffer->pair);
-    *out = buffer;
-    return CULV_OK;
+    return result == CULV_OK ? culvi_gl_make_buffer(gl, &d, false, out) : result;
 }
 
 static culv_result destroy_buffer(culv_gl_buffer **buffer, bool has_last_use, CUstream last_use,
@@ -78,17 +92,13 @@ CUdeviceptr culv_gl_buffer_pointer(const culv_gl_buffer *buffer)
 
 /* Textures ------------------------------------------------------------------------------------- */
 
-culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
-                                 culv_gl_image **out)
+culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *desc, bool only_host,
+                                culv_gl_image **out)
 {
-    culv_gl_image_create_desc d;
-    culvi_gl_shape shape;
-    CULVI_REQUIRE(NULL, gl);
     const culvi_voice *voice = culvi_gl_voice(gl);
-    CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
-    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
-    if (result == CULV_OK) result = culvi_gl_read_shape(gl, &d, &shape);
+    const culv_gl_image_create_desc d = *desc;
+    culvi_gl_shape shape;
+    culv_result result = culvi_gl_read_shape(gl, &d, &shape);
     if (result != CULV_OK) return result;
     culv_gl_image *image = culvi_alloc(sizeof *image);
     if (image == NULL) return culvi_fail_host_memory(voice, d.label);
@@ -96,6 +106,7 @@ culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *d
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
                        .fallback = d.fallback,
+                       .only_host = only_host,
                        .is_image = true};
     result = culvi_pair_make(&gl->base, &plan, &image->pair);
     if (result != CULV_OK) {
@@ -105,6 +116,18 @@ culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *d
     culvi_pair_made(&image->pair);
     *out = image;
     return CULV_OK;
+}
+
+culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
+                                 culv_gl_image **out)
+{
+    culv_gl_image_create_desc d;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_image_create_desc");
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    return result == CULV_OK ? culvi_gl_make_image(gl, &d, false, out) : result;
 }
 
 static culv_result destroy_image(culv_gl_image **image, bool has_last_use, CUstream last_use,

@@ -82,6 +82,11 @@
     X(PIXEL_UNPACK_BUFFER, 0x88EC)                                                                 \
     X(PIXEL_PACK_BUFFER_BINDING, 0x88ED)                                                           \
     X(PIXEL_UNPACK_BUFFER_BINDING, 0x88EF)                                                         \
+    X(SYNC_GPU_COMMANDS_COMPLETE, 0x9117)                                                          \
+    X(ALREADY_SIGNALED, 0x911A)                                                                    \
+    X(TIMEOUT_EXPIRED, 0x911B)                                                                     \
+    X(CONDITION_SATISFIED, 0x911C)                                                                 \
+    X(SYNC_FLUSH_COMMANDS_BIT, 0x00000001)                                                         \
     X(ALL_BARRIER_BITS, 0xFFFFFFFF)                                                                \
     X(NUM_DEVICE_UUIDS_EXT, 0x9596)                                                                \
     X(DEVICE_UUID_EXT, 0x9597)                                                                     \

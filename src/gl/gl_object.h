@@ -41,6 +41,14 @@ static inline culvi_gl_object *culvi_gl_object_of(const culvi_native *native)
     return (culvi_gl_object *)(uintptr_t)native->object;
 }
 
+/* create.c. The calls without their checks of arguments and context. `only_host`: with copies
+ * through the host, even where it could be shared. */
+culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_create_desc *d);
+culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *d, bool only_host,
+                                 culv_gl_buffer **out);
+culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *d, bool only_host,
+                                culv_gl_image **out);
+
 /* resource.c. Creates a name and gives it storage. `memory` 0: of OpenGL's own. Nothing is left
  * after an error. */
 culv_result culvi_gl_create_buffer(const culv_gl *gl, const char *label, uint64_t size,

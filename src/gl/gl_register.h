@@ -43,4 +43,8 @@ culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl
                                      culv_gl_registration **out);
 culv_result culvi_gl_unregister(culv_gl_registration **registration, const char *call);
 
+/* For a ring, which has the other culvi_gl_object (gl/gl_ring.h). */
+uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
+const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
+
 #endif

@@ -39,6 +39,18 @@ static const struct packed {
     {0x8D62, RGB, 0x8363},          /* RGB565: 5_6_5 */
     {0x8056, RGBA, 0x8033},         /* RGBA4: 4_4_4_4 */
     {0x8057, RGBA, 0x8034},         /* RGB5_A1: 5_5_5_1 */
+    /* Of three channels, which CUDA does not map: its rows tell nothing of them. */
+    {0x8051, RGB, UNSIGNED_BYTE},          /* RGB8 */
+    {0x8C41, RGB, UNSIGNED_BYTE},          /* SRGB8 */
+    {0x8054, RGB, UNSIGNED_SHORT},         /* RGB16 */
+    {0x881B, RGB, HALF_FLOAT},             /* RGB16F */
+    {0x8815, RGB, FLOAT},                  /* RGB32F */
+    {0x8D7D, RGB_INTEGER, UNSIGNED_BYTE},  /* RGB8UI */
+    {0x8D77, RGB_INTEGER, UNSIGNED_SHORT}, /* RGB16UI */
+    {0x8D71, RGB_INTEGER, UNSIGNED_INT},   /* RGB32UI */
+    {0x8D8F, RGB_INTEGER, BYTE},           /* RGB8I */
+    {0x8D89, RGB_INTEGER, SHORT},          /* RGB16I */
+    {0x8D83, RGB_INTEGER, INT},            /* RGB32I */
 };
 
 /* 0: there is none of this size. */
@@ -131,7 +143,8 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
     plan->handle_types = 0;
     plan->dedicated = false;
     plan->size = shape->size;
-    if (shape->is_image && !shape->row->mapped) /* says it without Vulkan's words */
+    if (plan->path == CULV_SHARING_SHARED && shape->is_image && !shape->row->mapped)
+        /* says it without Vulkan's words */
         return culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label);
     if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_plan(gl, shape, plan);
     return shape->is_image ? plan_copied_image(gl, shape, plan) : CULV_OK;

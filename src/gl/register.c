@@ -232,6 +232,16 @@ culv_result culv_gl_unmap(culv_gl_registration *const *registrations, uint32_t c
 
 /* Getters -------------------------------------------------------------------------------------- */
 
+uint32_t culvi_gl_registration_name(const culv_gl_registration *registration)
+{
+    return registration->object.name;
+}
+
+const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration)
+{
+    return registration->gl;
+}
+
 culv_bool culv_gl_registration_is_mapped(const culv_gl_registration *registration)
 {
     return registration != NULL && registration->base.mapped;

@@ -155,16 +155,26 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     return CULV_OK;
 }
 
-culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
-                                          const culv_ring_settings *settings)
+culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
+                                             const culv_ring_settings *settings,
+                                             const culv_ring_timeline timelines[2])
 {
     culv_ring_desc core = culv_ring_desc_init();
     core.max_depth = ring->depth;
     core.settings = settings;
-    core.ready = core_timeline(&ring->timelines[CULV_RING_PRODUCER], "ready");
-    core.done = core_timeline(&ring->timelines[CULV_RING_CONSUMER], "done");
+    core.ready = timelines[CULV_RING_PRODUCER];
+    core.done = timelines[CULV_RING_CONSUMER];
     core.label = label_of(ring);
     return culv_ring_create(ring->graphics->device, &core, &ring->core);
+}
+
+culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
+                                          const culv_ring_settings *settings)
+{
+    const culv_ring_timeline timelines[2] = {
+        [CULV_RING_PRODUCER] = core_timeline(&ring->timelines[CULV_RING_PRODUCER], "ready"),
+        [CULV_RING_CONSUMER] = core_timeline(&ring->timelines[CULV_RING_CONSUMER], "done")};
+    return culvi_graphics_ring_make_core_on(ring, settings, timelines);
 }
 
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)

@@ -83,6 +83,10 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
                                               bool is_image, bool made);
 culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
                                           const culv_ring_settings *settings);
+/* The same on timelines of the API's own, by side, which are no semaphores. */
+culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
+                                             const culv_ring_settings *settings,
+                                             const culv_ring_timeline timelines[2]);
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
 
 /* The object of a slot; NULL: there is none of that kind. */

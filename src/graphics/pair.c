@@ -192,6 +192,7 @@ culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pa
 {
     static const culvi_paths paths = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
+    if (plan->only_host) return make_by_host(pair, plan);
     if (plan->fallback == 0) return share(pair, plan);
     culv_result result = culvi_check_fallback(&graphics->device->voice, plan->label,
                                               plan->desc_name, plan->fallback);

@@ -24,6 +24,7 @@ struct culvi_plan {
     const void *desc;      /* the API's own */
     const char *desc_name; /* "culv_vk_buffer_create_desc" */
     uint32_t fallback;
+    bool only_host; /* copied through the host even where it could be shared */
     bool is_image;
     culv_sharing path;
     /* By api->plan(). */

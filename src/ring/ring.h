@@ -197,6 +197,12 @@ static inline uint32_t culvi_ring_pop(culvi_ring_queue *queue)
     return slot;
 }
 
+/* Whether the side holds this frame; asked by the thread that uses the side. */
+static inline bool culvi_ring_holds(const culvi_ring_party *me, const culv_ring_frame *frame)
+{
+    return me->held && frame->slot == me->slots[me->at] && frame->number == me->number;
+}
+
 /* What anybody may read about a side at any time: whether it holds a frame, how many frames of an
  * open burst are released, and how long the burst is. */
 static inline void culvi_ring_show(culvi_ring_party *me)
@@ -247,6 +253,10 @@ void culvi_ring_release_kept(culv_ring *ring);
 /* ring_flow.c: culv_ring_acquire() by the name `call`. */
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                culv_ring_frame *out, const char *call);
+/* The same for a side whose queue cannot wait: the host waits until what the burst waits for is
+ * reached. When the time is up (RING_LATE), nothing is acquired. */
+culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                                       culv_ring_frame *out, const char *call);
 /* Takes a burst's next frame if nothing else is to be done; there is nothing to wait for then.
  * False: call culvi_ring_acquire(). */
 bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_frame *out);

@@ -317,8 +317,26 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
                            call, me->number, (uint32_t)me->slots[me->at]);
 }
 
-culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
-                               culv_ring_frame *out, const char *call)
+/* What a burst waits for, on the host. Without it the burst goes back, as by culv_ring_cancel(). */
+static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
+{
+    culvi_ring_party *me = &ring->side[side];
+    const culv_ring_side other =
+        side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    culvi_ring_limit limit = {.timeout = timeout};
+    if (me->wait <= ring->side[other].known) return CULV_OK;
+    culv_result result = culvi_ring_wait(ring, other, me->wait, &limit);
+    if (result == CULV_OK) return CULV_OK;
+    if (result == CULV_ERROR_TIMEOUT)
+        result = culvi_ring_fail_late_work(ring, other, me->wait, timeout);
+    me->flushed = me->brief;
+    give_back_rest(ring, side);
+    culvi_ring_wake(ring);
+    return result;
+}
+
+static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, bool reaches,
+                           culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
@@ -331,10 +349,25 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
         result = fail_held(ring, me, call);
     else if (ring->settings.check_counters != 0)
         result = check_counter(ring, side, &need);
-    if (result == CULV_OK && me->at == me->length) result = begin(ring, side, &need, timeout);
+    if (result == CULV_OK && me->at == me->length) {
+        result = begin(ring, side, &need, timeout);
+        if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
+    }
     if (result == CULV_OK) take(ring, side, out);
     culvi_ring_leave(ring, side);
     return result;
+}
+
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                               culv_ring_frame *out, const char *call)
+{
+    return acquire(ring, side, timeout, false, out, call);
+}
+
+culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                                       culv_ring_frame *out, const char *call)
+{
+    return acquire(ring, side, timeout, true, out, call);
 }
 
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
@@ -342,11 +375,6 @@ culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t tim
 {
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
     return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
-}
-
-static bool holds(const culvi_ring_party *me, const culv_ring_frame *frame)
-{
-    return me->held && frame->slot == me->slots[me->at] && frame->number == me->number;
 }
 
 /* The caller's frame is the one that its side holds. */
@@ -359,7 +387,7 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     const culvi_ring_party *me = &ring->side[side];
-    if (holds(me, frame)) return CULV_OK;
+    if (culvi_ring_holds(me, frame)) return CULV_OK;
     if (!me->held)
         result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                                  "%s: this side holds no frame; acquire one first", call);
@@ -418,7 +446,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
     culvi_ring_party *me;
     for (;;) {
         me = frame != NULL ? take_side(ring, side, CULVI_RING_ENDS) : NULL;
-        if (me != NULL && holds(me, frame)) break;
+        if (me != NULL && culvi_ring_holds(me, frame)) break;
         if (me != NULL) give_side(me);
         culv_result result = enter_with(ring, side, frame, call); /* says why */
         if (result != CULV_OK) return result;

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and OpenGL: which way they take, and what their slots are made of. */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
+#include "gl/gl_ring.h"
+
+#include <stdio.h>
+
+_Static_assert(CULV_GL_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
+_Static_assert(sizeof(struct culv_gl_semaphore) == sizeof(culvi_semaphore_pair),
+               "a ring's timelines are used as culv_gl_semaphores");
+
+/* Ways as bits. */
+enum {
+    MEMORY = 1 << CULV_GL_WAY_MEMORY,
+    REGISTER = 1 << CULV_GL_WAY_REGISTER,
+    STAGED = 1 << CULV_GL_WAY_STAGED
+};
+
+/* What a ring is made from: its descriptors, read. */
+typedef struct plan {
+    const culv_gl_ring_desc *desc;
+    culv_gl_buffer_create_desc buffers[CULVI_RING_RESOURCES];
+    culv_gl_image_create_desc images[CULVI_RING_RESOURCES];
+    uint32_t fallback; /* of all descriptors */
+    unsigned ways;     /* those that the caller's objects leave */
+} plan;
+
+/* What make_object() gets. */
+typedef struct part {
+    const plan *plan;
+    uint32_t index;
+} part;
+
+static const char *label_of(const culv_gl_ring *ring)
+{
+    return ring->base.label[0] != '\0' ? ring->base.label : NULL;
+}
+
+/* Objects in memory objects, and staged ones --------------------------------------------------- */
+
+static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
+                               culvi_pair **out)
+{
+    culv_gl_ring *ring = culvi_gl_ring_of(base);
+    const part *p = description;
+    const culv_gl_ring_resource *from = &p->plan->desc->resources[p->index];
+    const bool staged = ring->way == CULV_GL_WAY_STAGED;
+    culv_gl_image *image = from->images != NULL ? from->images[slot] : NULL;
+    culv_gl_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
+    culv_result result = CULV_OK;
+    if (from->image != NULL) {
+        culv_gl_image_create_desc d = p->plan->images[p->index];
+        d.fallback &= CULV_FALLBACK_PEER;
+        result = culvi_gl_make_image(ring->gl, &d, staged, &image);
+    }
+    if (from->buffer != NULL) {
+        culv_gl_buffer_create_desc d = p->plan->buffers[p->index];
+        d.fallback &= CULV_FALLBACK_PEER;
+        result = culvi_gl_make_buffer(ring->gl, &d, staged, &buffer);
+    }
+    if (result != CULV_OK) return result;
+    *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    if (*out == NULL || (*out)->graphics != base->graphics) return CULV_OK; /* refused next */
+    ring->slots[slot].names[p->index] = culvi_gl_object_of(&(*out)->native)->name;
+    const culv_sharing sharing = (*out)->image != NULL ? culv_image_sharing((*out)->image)
+                                                       : culv_buffer_sharing((*out)->buffer);
+    if (sharing != CULV_SHARING_SHARED) ring->copies = true;
+    return CULV_OK;
+}
+
+static const culvi_graphics_ring_api ring_api = {
+    .desc = "culv_gl_ring_desc",
+    .attachment = "culv_gl",
+    .submit_call = "culv_gl_ring_release",
+    .flush_call = "culv_gl_ring_flush",
+    .make_object = make_object,
+    .submit = culvi_gl_ring_submit,
+};
+
+static culv_result make_objects(culv_gl_ring *ring, const plan *p)
+{
+    culv_result result = CULV_OK;
+    for (uint32_t i = 0; i < p->desc->num_resources && result == CULV_OK; i++) {
+        const culv_gl_ring_resource *from = &p->desc->resources[i];
+        const part description = {p, i};
+        result = culvi_graphics_ring_make_resource(&ring->base, &description, ring->is_image[i],
+                                                   from->image != NULL || from->buffer != NULL);
+    }
+    return result;
+}
+
+/* Registered objects --------------------------------------------------------------------------- */
+
+static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
+                                      const culv_gl_registration *r)
+{
+    const culvi_voice *voice = culvi_gl_voice(ring->gl);
+    if (r == NULL)
+        return culvi_fail(
+            voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+            "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
+    if (culvi_gl_registration_gl(r) != ring->gl)
+        return culvi_fail(
+            voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
+    if (culv_gl_registration_is_mapped(r))
+        return culvi_fail(voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+                          "culv_gl_ring_desc.resources[%" PRIu32
+                          "] has a registration that is mapped; unmap it first",
+                          i);
+    return CULV_OK;
+}
+
+/* Nobody else has the object, so that no map needs to ask whether it is still there. */
+static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
+{
+    culvi_gl_ring_slot *s = &ring->slots[slot];
+    culv_gl *gl = ring->gl;
+    culvi_gl_shape shape;
+    culv_gl_register_desc d = culv_gl_register_desc_init();
+    d.unchecked = 1;
+    if (!ring->is_image[i]) {
+        const culv_gl_buffer_create_desc *from = &p->buffers[i];
+        d.label = from->label;
+        culv_result result = culvi_gl_check_buffer_size(gl, from);
+        if (result == CULV_OK)
+            result = culvi_gl_create_buffer(gl, d.label, from->size, 0, 0, &s->names[i]);
+        return result == CULV_OK
+                   ? culv_gl_register_buffer(gl, s->names[i], &d, &s->registrations[i])
+                   : result;
+    }
+    const culv_gl_image_create_desc *from = &p->images[i];
+    d.label = from->label;
+    d.no_surfaces = from->no_surfaces;
+    culv_result result = culvi_gl_read_shape(gl, from, &shape);
+    if (result == CULV_OK && from->texels != CULV_TEXELS_STORED)
+        result = culvi_fail(culvi_gl_voice(gl), d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                            "culv_gl_image_create_desc.texels: a registered image has its texels "
+                            "as they are stored");
+    if (result == CULV_OK) result = culvi_gl_create_texture(gl, &shape, 0, &s->names[i]);
+    return result == CULV_OK
+               ? culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i])
+               : result;
+}
+
+static culv_result make_registered(culv_gl_ring *ring, const plan *p)
+{
+    for (uint32_t i = 0; i < p->desc->num_resources; i++) {
+        culv_gl_registration *const *given = p->desc->resources[i].registrations;
+        ring->base.num_resources = i + 1;
+        ring->made[i] = given == NULL;
+        for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
+            culvi_gl_ring_slot *s = &ring->slots[slot];
+            culv_result result = given != NULL ? check_registration(ring, i, given[slot])
+                                               : register_made(ring, p, i, slot);
+            if (result != CULV_OK) return result;
+            if (given == NULL) continue;
+            s->registrations[i] = given[slot];
+            s->names[i] = culvi_gl_registration_name(given[slot]);
+        }
+    }
+    return CULV_OK;
+}
+
+/* What of it is there. A refusal leaves the rest for the next try. */
+static culv_result unregister(culv_gl_ring *ring)
+{
+    const culvi_gl_table *t = &ring->gl->table;
+    if (ring->mapped != 0 && culvi_gl_is_current(ring->gl)) {
+        culv_result result = culvi_gl_ring_unmap(ring, ring->mapped, NULL);
+        if (result != CULV_OK) return result;
+    }
+    for (uint32_t slot = 0; slot < ring->base.depth; slot++)
+        for (uint32_t i = 0; i < ring->base.num_resources; i++) {
+            culvi_gl_ring_slot *s = &ring->slots[slot];
+            if (!ring->made[i]) continue;
+            culv_result result = culv_gl_unregister(&s->registrations[i]);
+            if (result != CULV_OK) return result;
+            if (s->names[i] == 0 || !culvi_gl_is_current(ring->gl)) continue;
+            if (ring->is_image[i])
+                t->glDeleteTextures(1, &s->names[i]);
+            else
+                t->glDeleteBuffers(1, &s->names[i]);
+            s->names[i] = 0;
+        }
+    return CULV_OK;
+}
+
+/* Making --------------------------------------------------------------------------------------- */
+
+static culv_result make_clocks(culv_gl_ring *ring, const culv_ring_settings *settings)
+{
+    const culv_ring_side cuda = culvi_gl_ring_cuda_side(ring), gl = ring->base.side;
+    const bool staged = ring->way == CULV_GL_WAY_STAGED;
+    culv_ring_timeline timelines[2];
+    culvi_gl_clock_init(&ring->clocks[cuda], ring,
+                        staged ? CULVI_GL_CLOCK_EVENTS : CULVI_GL_CLOCK_FENCES);
+    culvi_gl_clock_init(&ring->clocks[gl], ring,
+                        staged ? CULVI_GL_CLOCK_AT_ONCE : CULVI_GL_CLOCK_FENCES);
+    for (int side = 0; side < 2; side++)
+        timelines[side] = culvi_gl_clock_timeline(&ring->clocks[side],
+                                                  side == CULV_RING_PRODUCER ? "ready" : "done");
+    return culvi_graphics_ring_make_core_on(&ring->base, settings, timelines);
+}
+
+/* Whatever of the ring is there; OK without a context, too. */
+static culv_result unmake(culv_gl_ring *ring)
+{
+    const bool current = culvi_gl_is_current(ring->gl);
+    culv_result result = ring->way == CULV_GL_WAY_REGISTER ? unregister(ring) : CULV_OK;
+    for (int side = 0; side < 2 && result == CULV_OK; side++)
+        result = culvi_gl_clock_end(&ring->clocks[side]);
+    if (result != CULV_OK) return result;
+    culvi_graphics_ring_unmake(&ring->base);
+    for (uint32_t slot = 0; slot < ring->base.depth; slot++)
+        if (current && ring->slots[slot].fence != NULL)
+            ring->gl->table.glDeleteSync(ring->slots[slot].fence);
+    culvi_condition_destroy(&ring->nap);
+    culvi_mutex_destroy(&ring->lock);
+    culvi_free(ring);
+    return CULV_OK;
+}
+
+static culv_result fill(culv_gl_ring *ring, const plan *p)
+{
+    const culv_ring_settings *settings = p->desc->settings;
+    culv_result result;
+    if (ring->way == CULV_GL_WAY_MEMORY) {
+        /* The objects say at once what is impossible here, the timelines may need a VkDevice. */
+        result = make_objects(ring, p);
+        if (result == CULV_OK)
+            result =
+                culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
+        if (result != CULV_OK) return result;
+        for (int side = 0; side < 2; side++)
+            ring->on_cpu |= culv_gl_semaphore_waits_on_cpu(
+                                (culv_gl_semaphore *)ring->base.timelines[side].pair) != 0;
+        return culvi_graphics_ring_make_core(&ring->base, settings);
+    }
+    ring->on_cpu = ring->way == CULV_GL_WAY_STAGED;
+    result = ring->on_cpu ? make_objects(ring, p) : make_registered(ring, p);
+    return result == CULV_OK ? make_clocks(ring, settings) : result;
+}
+
+static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culv_gl_ring **out)
+{
+    const culv_gl_ring_desc *d = p->desc;
+    culv_gl_ring *ring = culvi_alloc(sizeof *ring);
+    if (ring == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
+    culvi_graphics_ring_init(&ring->base, &ring_api, &gl->base, d->max_depth, d->side, d->label);
+    ring->gl = gl;
+    ring->way = way;
+    for (uint32_t i = 0; i < d->num_resources; i++) {
+        const culv_gl_ring_resource *r = &d->resources[i];
+        ring->is_image[i] =
+            r->image != NULL || r->images != NULL ||
+            (r->registrations != NULL && culv_gl_registration_image(r->registrations[0]) != NULL);
+    }
+    for (uint32_t i = 0; i < CULVI_GL_RING_OBJECTS; i++)
+        ring->layouts[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
+    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
+    if (!culvi_condition_init(&ring->nap)) goto destroy_lock;
+    culv_result result = fill(ring, p);
+    if (result == CULV_OK) {
+        *out = ring;
+        return CULV_OK;
+    }
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    /* A driver that refuses to give up what it registered refuses for good now. */
+    if (unmake(ring) != CULV_OK)
+        culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
+                  "a ring that could not be made could not be given up either, and stays");
+    return culv_last_error_set(&error);
+
+destroy_lock:
+    culvi_mutex_destroy(&ring->lock);
+free_ring:
+    culvi_free(ring);
+    return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
+}
+
+/* Descriptors ---------------------------------------------------------------------------------- */
+
+/* The ways that an object of the caller's has. */
+static unsigned ways_of(const culv_gl_ring_resource *r)
+{
+    culv_sharing sharing = CULV_SHARING_SHARED;
+    if (r->registrations != NULL) return REGISTER;
+    if (r->image != NULL || r->buffer != NULL) return MEMORY | REGISTER | STAGED;
+    /* A NULL among them is told later. */
+    if (r->images != NULL && r->images[0] != NULL)
+        sharing = culv_image_sharing(culv_gl_image_cuda(r->images[0]));
+    if (r->buffers != NULL && r->buffers[0] != NULL)
+        sharing = culv_buffer_sharing(culv_gl_buffer_cuda(r->buffers[0]));
+    return sharing == CULV_SHARING_HOST ? STAGED : MEMORY;
+}
+
+static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
+{
+    const culv_gl_ring_resource *r = &p->desc->resources[i];
+    culv_result result = CULV_OK;
+    if ((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) + (r->buffers != NULL) +
+            (r->registrations != NULL) !=
+        1)
+        return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_ring_desc.resources[%" PRIu32 "] must have exactly one of "
+                          "buffer, image, buffers, images, registrations",
+                          i);
+    if (r->image != NULL) {
+        result = culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
+                                 "culv_gl_image_create_desc");
+        if (result == CULV_OK) p->fallback |= p->images[i].fallback;
+    }
+    if (r->buffer != NULL) {
+        result = culvi_desc_read(voice, &p->buffers[i], sizeof p->buffers[i], r->buffer,
+                                 "culv_gl_buffer_create_desc");
+        if (result == CULV_OK) p->fallback |= p->buffers[i].fallback;
+    }
+    p->ways &= ways_of(r);
+    if (result != CULV_OK || p->ways != 0) return result;
+    return culvi_fail(voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_gl_ring_desc.resources[%" PRIu32
+                      "] and those before it have no way in common: registrations are for "
+                      "REGISTER, objects that are copied through the host for STAGED, others of "
+                      "yours for MEMORY",
+                      i);
+}
+
+static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)
+{
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    culv_result result = culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth,
+                                                   d->side, d->num_resources);
+    if (result != CULV_OK) return result;
+    if ((uint32_t)d->way > CULV_GL_WAY_STAGED)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
+    if (d->num_resources > 0 && d->resources == NULL)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_gl_ring_create: culv_gl_ring_desc.resources is NULL");
+    p->desc = d;
+    /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
+    p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;
+    for (uint32_t i = 0; i < d->num_resources && result == CULV_OK; i++)
+        result = read_resource(voice, p, i);
+    if (result == CULV_OK)
+        result = culvi_check_fallback(voice, d->label, "culv_gl_ring_desc.resources", p->fallback);
+    if (result != CULV_OK) return result;
+    if (d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1))
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_gl_ring_desc.way is %s, which its resources do not have",
+                          culv_gl_way_name(d->way));
+    return CULV_OK;
+}
+
+/* The ways ------------------------------------------------------------------------------------- */
+
+/* Whether another way may still work. What the caller did wrong is wrong in each. */
+static bool refused(const culv_gl *gl, culv_result result)
+{
+    return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
+           result == CULV_ERROR_DRIVER ||
+           (result == CULV_ERROR_INVALID && gl->base.foreign &&
+            culvi_thread_state()->error.reason == CULV_REASON_DEVICE_MISMATCH);
+}
+
+/* Messages are of one line. */
+static void join_lines(char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text == '\n') *text = ';';
+}
+
+/* The best way that works. STAGED only where it is allowed, or where the objects are so. */
+static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
+{
+    const bool staged = (p->fallback & CULV_FALLBACK_HOST) || p->ways == (unsigned)STAGED;
+    char refusals[sizeof(*out)->refusals] = "";
+    culvi_text text = {refusals, sizeof refusals, 0};
+    culv_error first = culv_error_init();
+    culv_result result = CULV_ERROR_UNSUPPORTED;
+    unsigned tried = 0;
+    culvi_attempt_begin();
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
+        if (!(p->ways >> way & 1) || (way == CULV_GL_WAY_STAGED && !staged)) continue;
+        tried++;
+        result = make(gl, p, (culv_gl_way)way, out);
+        if (result == CULV_OK || !refused(gl, result)) break;
+        if (tried == 1) culv_last_error(&first);
+        culvi_text_add(&text, "%s: %.320s\n", culv_gl_way_name((culv_gl_way)way),
+                       culv_last_error_message());
+    }
+    if (result == CULV_OK) memcpy((*out)->refusals, refusals, sizeof refusals);
+    join_lines(refusals);
+    if (result != CULV_OK && tried > 1 && refused(gl, result))
+        result = culvi_fail(culvi_gl_voice(gl), p->desc->label, first.result, first.reason,
+                            "no way works for the ring: %s%s", refusals,
+                            staged ? "" : " STAGED: no resource allows CULV_FALLBACK_HOST");
+    result = culvi_attempt_end(culvi_gl_voice(gl), result);
+    if (result == CULV_OK && refusals[0] != '\0')
+        culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "'%s' takes the way %s: %s",
+                  (*out)->base.label, culv_gl_way_name((*out)->way), refusals);
+    return result;
+}
+
+culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv_gl_ring **out)
+{
+    culv_gl_ring_desc d;
+    culv_gl_ring *ring = NULL;
+    CULVI_REQUIRE(NULL, gl);
+    const culvi_voice *voice = culvi_gl_voice(gl);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_ring_desc");
+    if (result != CULV_OK) return result;
+    plan *p = culvi_alloc(sizeof *p);
+    if (p == NULL) return culvi_fail_host_memory(voice, d.label);
+    result = read_plan(gl, &d, p);
+    if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
+    if (result == CULV_OK)
+        result = d.way == CULV_GL_WAY_NONE ? make_best(gl, p, &ring) : make(gl, p, d.way, &ring);
+    culvi_free(p);
+    if (result != CULV_OK) return result;
+    culvi_graphics_ref(&gl->base);
+    if (ring->on_cpu)
+        culvi_log(voice, CULV_LOG_INFO, "'%s': OpenGL's side waits on the CPU", ring->base.label);
+    *out = ring;
+    return CULV_OK;
+}
+
+culv_result culv_gl_ring_destroy(culv_gl_ring **ring)
+{
+    if (ring == NULL || *ring == NULL) return CULV_OK;
+    culv_gl_ring *mine = *ring;
+    culv_gl *gl = mine->gl;
+    culv_result result = culvi_gl_enter_to_destroy(gl, mine->base.label, __func__);
+    if (result == CULV_OK) result = unmake(mine);
+    if (result != CULV_OK) return result;
+    *ring = NULL;
+    culvi_graphics_unref(&gl->base);
+    return CULV_OK;
+}
+
+/* What it is made of --------------------------------------------------------------------------- */
+
+culv_ring *culv_gl_ring_core(const culv_gl_ring *ring)
+{
+    return ring != NULL ? ring->base.core : NULL;
+}
+
+culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring)
+{
+    return ring != NULL ? ring->way : CULV_GL_WAY_NONE;
+}
+
+culv_bool culv_gl_ring_waits_on_cpu(const culv_gl_ring *ring)
+{
+    return ring != NULL && ring->on_cpu;
+}
+
+const char *culv_gl_ring_refusals(const culv_gl_ring *ring)
+{
+    return ring != NULL ? ring->refusals : "";
+}
+
+static bool has(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return ring != NULL && slot < ring->base.depth && resource < ring->base.num_resources;
+}
+
+uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return has(ring, slot, resource) ? ring->slots[slot].names[resource] : 0;
+}
+
+culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+{
+    if (!has(ring, slot, resource)) return NULL;
+    if (ring->way == CULV_GL_WAY_REGISTER)
+        return culv_gl_registration_buffer(ring->slots[slot].registrations[resource]);
+    return ring->base.resources[resource].objects[slot]->buffer;
+}
+
+culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+{
+    if (!has(ring, slot, resource)) return NULL;
+    if (ring->way == CULV_GL_WAY_REGISTER)
+        return culv_gl_registration_image(ring->slots[slot].registrations[resource]);
+    return ring->base.resources[resource].objects[slot]->image;
+}
+
+CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return culv_buffer_pointer(culv_gl_ring_buffer(ring, slot, resource));
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and OpenGL: the turns of both sides, in each way. */
+#include "gl/gl_ring.h"
+
+static culv_result null_argument(const culv_gl_ring *ring, const char *call, const char *what)
+{
+    return culvi_fail_null(ring != NULL ? culvi_gl_voice(ring->gl) : NULL, call, what);
+}
+
+static const culvi_ring_party *party_of(const culv_gl_ring *ring, culv_ring_side side)
+{
+    return &ring->base.core->side[side];
+}
+
+/* The semaphore of a side; there is one in the way MEMORY. */
+static culv_gl_semaphore *semaphore_of(const culv_gl_ring *ring, culv_ring_side side)
+{
+    return (culv_gl_semaphore *)ring->base.timelines[side].pair;
+}
+
+/* Gives a frame back after an error, which stays the last one. */
+static culv_result give_back(culv_gl_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+{
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    (void)culv_ring_cancel(ring->base.core, side, frame);
+    return culv_last_error_set(&error);
+}
+
+/* Copies --------------------------------------------------------------------------------------- */
+
+/* CUDA's half of a copy of all objects of a slot. Nothing is done to those that are shared. */
+static culv_result copy_by_cuda(const culv_gl_ring *ring, uint32_t slot, bool up, CUstream stream)
+{
+    culv_result result = CULV_OK;
+    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
+        const culvi_pair *pair = ring->base.resources[i].objects[slot];
+        if (pair->image != NULL)
+            result = up ? culv_image_upload(pair->image, stream)
+                        : culv_image_download(pair->image, stream);
+        else
+            result = up ? culv_buffer_upload(pair->buffer, stream)
+                        : culv_buffer_download(pair->buffer, stream);
+    }
+    return result;
+}
+
+/* OpenGL's half. */
+static culv_result copy_by_gl(const culv_gl_ring *ring, uint32_t slot, bool up)
+{
+    culv_result result = CULV_OK;
+    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
+        culvi_pair *pair = ring->base.resources[i].objects[slot];
+        if (pair->image != NULL)
+            result = up ? culv_gl_image_upload((culv_gl_image *)pair)
+                        : culv_gl_image_download((culv_gl_image *)pair);
+        else
+            result = up ? culv_gl_buffer_upload((culv_gl_buffer *)pair)
+                        : culv_gl_buffer_download((culv_gl_buffer *)pair);
+    }
+    return result;
+}
+
+/* Registered objects --------------------------------------------------------------------------- */
+
+static uint32_t list_slot(culv_gl_ring *ring, uint32_t slot, uint32_t count)
+{
+    for (uint32_t i = 0; i < ring->base.num_resources; i++)
+        ring->list[count++] = ring->slots[slot].registrations[i];
+    return count;
+}
+
+static uint32_t list_slots(culv_gl_ring *ring, uint64_t slots)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < ring->base.depth; slot++)
+        if (slots >> slot & 1) count = list_slot(ring, slot, count);
+    return count;
+}
+
+culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream stream)
+{
+    const uint32_t count = list_slots(ring, slots);
+    culv_result result = culv_gl_unmap(ring->list, count, stream);
+    if (result == CULV_OK) ring->mapped &= ~slots;
+    return result;
+}
+
+/* Each in the stream in which it was released: mostly one for all of them. */
+static culv_result unmap_burst(culv_gl_ring *ring, CUstream last)
+{
+    culv_result result = CULV_OK;
+    while (ring->mapped != 0 && result == CULV_OK) {
+        CUstream stream = last;
+        uint64_t together = 0;
+        for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
+            if (!(ring->mapped >> slot & 1)) continue;
+            if (together == 0) stream = ring->slots[slot].stream;
+            if (ring->slots[slot].stream == stream) together |= UINT64_C(1) << slot;
+        }
+        result = culvi_gl_ring_unmap(ring, together, stream);
+    }
+    return result;
+}
+
+/* Maps the slots of CUDA's burst, by one call. */
+static culv_result map_burst(culv_gl_ring *ring, const culv_ring_frame *frame, CUstream stream)
+{
+    const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
+    const culvi_ring_party *me = party_of(ring, side);
+    if (ring->mapped >> frame->slot & 1) return CULV_OK;
+    uint64_t slots = 0;
+    for (uint32_t i = me->at; i < me->length; i++)
+        slots |= UINT64_C(1) << me->slots[i];
+    slots &= ~ring->mapped;
+    culv_result result = CULV_OK;
+    if (frame->wait_value != 0)
+        result = culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value);
+    if (result == CULV_OK) result = culv_gl_map(ring->list, list_slots(ring, slots), stream);
+    if (result != CULV_OK) return result;
+    ring->mapped |= slots;
+    for (uint32_t slot = 0; slot < ring->base.depth; slot++)
+        if (slots >> slot & 1) ring->slots[slot].stream = stream;
+    return CULV_OK;
+}
+
+/* CUDA's turn ---------------------------------------------------------------------------------- */
+
+static culv_result take_for_cuda(culv_gl_ring *ring, CUstream stream, uint64_t timeout,
+                                 culv_ring_frame *out, const char *call)
+{
+    const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
+    if (ring->way == CULV_GL_WAY_MEMORY)
+        return culv_ring_acquire_on(ring->base.core, side, stream, timeout, out);
+    /* In the way STAGED what OpenGL reads and writes is its own, and in the host's memory each of
+     * its copies is over when its call is. */
+    if (culvi_ring_acquire_next(ring->base.core, side, out)) return CULV_OK;
+    return culvi_ring_acquire(ring->base.core, side, timeout, out, call);
+}
+
+culv_result culv_gl_ring_acquire_on(culv_gl_ring *ring, CUstream stream, uint64_t timeout,
+                                    culv_ring_frame *out)
+{
+    culv_ring_frame frame;
+    if (ring == NULL || out == NULL)
+        return null_argument(ring, "culv_gl_ring_acquire_on", ring == NULL ? "ring" : "out");
+    const bool registered = ring->way == CULV_GL_WAY_REGISTER;
+    const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
+    culv_result result = CULV_OK;
+    if (registered) result = culvi_gl_enter(ring->gl, ring->base.label, "culv_gl_ring_acquire_on");
+    if (result == CULV_OK)
+        result = take_for_cuda(ring, stream, timeout, &frame, "culv_gl_ring_acquire_on");
+    if (result != CULV_OK) return result;
+    if (registered)
+        result = map_burst(ring, &frame, stream);
+    else if (side == CULV_RING_CONSUMER)
+        result = copy_by_cuda(ring, frame.slot, false, stream);
+    if (result != CULV_OK) return give_back(ring, side, &frame);
+    *out = frame;
+    return CULV_OK;
+}
+
+typedef struct cuda_turn {
+    culv_gl_ring *ring;
+    CUstream stream;
+    const culv_ring_frame *frame; /* NULL: a flush */
+} cuda_turn;
+
+static culv_result hand_over_by_cuda(void *context, uint64_t value)
+{
+    const cuda_turn *t = context;
+    culv_gl_ring *ring = t->ring;
+    const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
+    culv_result result = CULV_OK;
+    if (ring->way == CULV_GL_WAY_REGISTER) {
+        if (t->frame != NULL) ring->slots[t->frame->slot].stream = t->stream;
+        if (value != 0) result = unmap_burst(ring, t->stream);
+    } else if (t->frame != NULL && side == CULV_RING_PRODUCER) {
+        result = copy_by_cuda(ring, t->frame->slot, true, t->stream);
+    }
+    if (result != CULV_OK || value == 0) return result;
+    return ring->way == CULV_GL_WAY_MEMORY
+               ? culv_semaphore_signal(ring->base.timelines[side].pair->cuda, t->stream, value)
+               : culvi_gl_clock_push(&ring->clocks[side], value, t->stream);
+}
+
+static culv_result enter_for_cuda(const culv_gl_ring *ring, const char *call)
+{
+    return ring->way == CULV_GL_WAY_REGISTER ? culvi_gl_enter(ring->gl, ring->base.label, call)
+                                             : CULV_OK;
+}
+
+culv_result culv_gl_ring_release_on(culv_gl_ring *ring, CUstream stream, culv_ring_frame *frame)
+{
+    if (ring == NULL || frame == NULL)
+        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
+    culv_result result = enter_for_cuda(ring, __func__);
+    if (result != CULV_OK) return result;
+    cuda_turn turn = {ring, stream, frame};
+    return culvi_ring_release_by(ring->base.core, culvi_gl_ring_cuda_side(ring), frame,
+                                 hand_over_by_cuda, &turn, __func__);
+}
+
+culv_result culv_gl_ring_flush_on(culv_gl_ring *ring, CUstream stream)
+{
+    uint64_t value = 0;
+    if (ring == NULL) return null_argument(ring, __func__, "ring");
+    culv_result result = enter_for_cuda(ring, __func__);
+    if (result != CULV_OK) return result;
+    cuda_turn turn = {ring, stream, NULL};
+    return culvi_ring_flush_by(ring->base.core, culvi_gl_ring_cuda_side(ring), hand_over_by_cuda,
+                               &turn, &value, __func__);
+}
+
+culv_result culv_gl_ring_cancel_on(culv_gl_ring *ring, CUstream stream, culv_ring_frame *frame)
+{
+    if (ring == NULL || frame == NULL)
+        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
+    const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
+    culv_result result = enter_for_cuda(ring, __func__);
+    if (result != CULV_OK) return result;
+    /* The whole burst goes back with its first frame. */
+    if (ring->mapped != 0 && frame->burst_begins && culvi_ring_holds(party_of(ring, side), frame))
+        result = culvi_gl_ring_unmap(ring, ring->mapped, stream);
+    return result == CULV_OK ? culv_ring_cancel(ring->base.core, side, frame) : result;
+}
+
+/* OpenGL's turn -------------------------------------------------------------------------------- */
+
+/* What slots have, for GL_EXT_semaphore. */
+static culv_gl_uses uses_of(culv_gl_ring *ring, const uint32_t *slots, uint32_t num_slots)
+{
+    culv_gl_uses u = culv_gl_uses_init();
+    for (uint32_t k = 0; k < num_slots; k++)
+        for (uint32_t i = 0; i < ring->base.num_resources; i++) {
+            const uint32_t name = ring->slots[slots[k]].names[i];
+            if (ring->is_image[i])
+                ring->textures[u.num_textures++] = name;
+            else
+                ring->buffers[u.num_buffers++] = name;
+        }
+    u.buffers = ring->buffers;
+    u.textures = ring->textures;
+    u.layouts = ring->layouts;
+    return u;
+}
+
+/* The wait is for all slots of the burst, whose later frames have none. */
+static culv_result wait_on_gpu(culv_gl_ring *ring, const culv_ring_frame *frame)
+{
+    const culvi_ring_party *me = party_of(ring, ring->base.side);
+    uint32_t slots[CULV_RING_MAX_DEPTH];
+    for (uint32_t i = 0; i < me->length; i++)
+        slots[i] = me->slots[i];
+    const culv_gl_uses uses = uses_of(ring, slots, me->length);
+    return culv_gl_semaphore_wait(semaphore_of(ring, culvi_gl_ring_cuda_side(ring)),
+                                  frame->wait_value, &uses);
+}
+
+/* OpenGL copies into what it drew from: it must not be further ahead than the ring is deep. */
+static culv_result wait_for_last_use(culv_gl_ring *ring, uint32_t slot)
+{
+    const culvi_gl_table *t = &ring->gl->table;
+    void *fence = ring->slots[slot].fence;
+    if (fence == NULL) return CULV_OK;
+    ring->slots[slot].fence = NULL;
+    (void)t->glClientWaitSync(fence, CULVI_GL_SYNC_FLUSH_COMMANDS_BIT, UINT64_MAX);
+    t->glDeleteSync(fence);
+    return culvi_gl_check_error(ring->gl, ring->base.label, "glClientWaitSync",
+                                CULV_REASON_DRIVER_REFUSED,
+                                "OpenGL's last use of the slot was not waited for");
+}
+
+static culv_result begin_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
+{
+    const uint64_t value = frame->wait_value;
+    culv_result result = CULV_OK;
+    switch (ring->way) {
+    case CULV_GL_WAY_REGISTER:
+        return value != 0
+                   ? culvi_gl_clock_order(&ring->clocks[culvi_gl_ring_cuda_side(ring)], value)
+                   : CULV_OK;
+    case CULV_GL_WAY_STAGED: result = wait_for_last_use(ring, frame->slot); break;
+    default:
+        if (value != 0 && !ring->on_cpu) result = wait_on_gpu(ring, frame);
+    }
+    if (result == CULV_OK && ring->base.side == CULV_RING_CONSUMER)
+        result = copy_by_gl(ring, frame->slot, true);
+    return result;
+}
+
+culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout, culv_ring_frame *out)
+{
+    static const char call[] = "culv_gl_ring_acquire";
+    culv_ring_frame frame;
+    if (ring == NULL || out == NULL)
+        return null_argument(ring, call, ring == NULL ? "ring" : "out");
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
+    if (result != CULV_OK) return result;
+    if (ring->on_cpu && !culvi_ring_acquire_next(ring->base.core, ring->base.side, &frame))
+        result =
+            culvi_ring_acquire_reached(ring->base.core, ring->base.side, timeout, &frame, call);
+    else if (!ring->on_cpu)
+        result = culvi_graphics_ring_acquire(&ring->base, timeout, &frame, call);
+    if (result != CULV_OK) return result;
+    result = begin_gl(ring, &frame);
+    if (result != CULV_OK) return give_back(ring, ring->base.side, &frame);
+    *out = frame;
+    return CULV_OK;
+}
+
+culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
+                                 uint32_t count, uint64_t wait, uint64_t signal)
+{
+    culv_gl_ring *ring = culvi_gl_ring_of(base);
+    uint32_t slots[CULV_RING_MAX_DEPTH];
+    (void)work;
+    (void)wait; /* the acquire did */
+    if (signal == 0) return CULV_OK;
+    if (ring->way != CULV_GL_WAY_MEMORY)
+        return culvi_gl_clock_push(&ring->clocks[base->side], signal, NULL);
+    for (uint32_t i = 0; i < count; i++)
+        slots[i] = (uint32_t)((const culvi_gl_ring_slot *)base->pending[i] - ring->slots);
+    const culv_gl_uses uses = uses_of(ring, slots, count);
+    return culv_gl_semaphore_signal(semaphore_of(ring, base->side), signal, &uses);
+}
+
+/* Before the slot is handed over, in the way STAGED. */
+static culv_result finish_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
+{
+    const culvi_gl_table *t = &ring->gl->table;
+    culvi_gl_ring_slot *slot = &ring->slots[frame->slot];
+    culv_result result = CULV_OK;
+    if (ring->base.side == CULV_RING_PRODUCER) result = copy_by_gl(ring, frame->slot, false);
+    if (result != CULV_OK || ring->way != CULV_GL_WAY_STAGED) return result;
+    if (slot->fence != NULL) t->glDeleteSync(slot->fence); /* the slot was released again */
+    slot->fence = t->glFenceSync(CULVI_GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    return culvi_gl_check_error(ring->gl, ring->base.label, "glFenceSync",
+                                CULV_REASON_DRIVER_REFUSED, "the slot could not be handed over");
+}
+
+culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame)
+{
+    if (ring == NULL || frame == NULL)
+        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
+    if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
+        result = finish_gl(ring, frame);
+    if (result != CULV_OK) return result;
+    const culvi_graphics_work work = {
+        .commands = frame->slot < ring->base.depth ? &ring->slots[frame->slot] : NULL};
+    return culvi_graphics_ring_submit(&ring->base, &work, frame, __func__);
+}
+
+culv_result culv_gl_ring_flush(culv_gl_ring *ring)
+{
+    if (ring == NULL) return null_argument(ring, __func__, "ring");
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
+    const culvi_graphics_work work = {.queue = NULL};
+    return result == CULV_OK ? culvi_graphics_ring_flush(&ring->base, &work, __func__) : result;
+}

@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and OpenGL: the data of each frame in each way, whichever side OpenGL has;
+ * what a refused way goes on to; wrong calls. */
+#include "gl_stage.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 1024, BYTES = 4 * WORDS, WIDTH = 36, HEIGHT = 20, MOST = 128, MOST_TEXEL = 3 };
+
+static const uint64_t FAR = TEST_FAR_MS * UINT64_C(1000000);
+
+/* An image's texels are words, all of one value. */
+typedef struct texels {
+    GLenum target, internal, pixels, type;
+    uint32_t words, height;
+} texels;
+
+static const texels plain = {GL_TEXTURE_2D, GL_R32F, GL_RED, GL_FLOAT, 1, HEIGHT};
+static const texels three = {GL_TEXTURE_2D, GL_RGB32F, GL_RGB, GL_FLOAT, 3, HEIGHT};
+static const texels flat = {GL_TEXTURE_1D, GL_R32F, GL_RED, GL_FLOAT, 1, 1};
+
+typedef struct turns {
+    gl_stage s;
+    culv_gl_ring *ring;
+    culv_ring *core;
+    const texels *image;
+    culv_ring_side cuda;
+    CUdeviceptr words;   /* a row of an image's texels for each line of it */
+    CUdeviceptr results; /* a consumer's, for each frame: the buffer, then the image */
+    uint32_t seen;
+} turns;
+
+/* Of a frame: a float that no driver rounds. */
+static uint32_t value_of(uint64_t number)
+{
+    return 0x3f800000u + (uint32_t)number + 1;
+}
+
+static size_t image_words(const texels *t)
+{
+    return (size_t)WIDTH * t->height * t->words;
+}
+
+static size_t result_bytes(const texels *t)
+{
+    return BYTES + 4 * image_words(t);
+}
+
+static culv_gl_buffer_create_desc buffer_desc(uint32_t fallback)
+{
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    d.size = BYTES;
+    d.label = "words";
+    d.fallback = fallback;
+    return d;
+}
+
+static culv_gl_image_create_desc image_desc(const texels *t)
+{
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    d.target = t->target;
+    d.internal_format = t->internal;
+    d.width = WIDTH;
+    d.height = t->height;
+    d.label = "picture";
+    return d;
+}
+
+static culv_result try_ring(turns *t, culv_gl_way way, culv_ring_side side, uint32_t depth,
+                            const culv_ring_settings *settings, const texels *image,
+                            uint32_t fallback)
+{
+    culv_gl_ring_desc d = culv_gl_ring_desc_init();
+    const culv_gl_buffer_create_desc b = buffer_desc(fallback);
+    const culv_gl_image_create_desc i = image_desc(image);
+    const culv_gl_ring_resource resources[] = {{.buffer = &b}, {.image = &i}};
+    d.max_depth = depth;
+    d.settings = settings;
+    d.resources = resources;
+    d.num_resources = 2;
+    d.side = side;
+    d.way = way;
+    d.label = "frames";
+    t->image = image;
+    t->cuda = side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    return culv_gl_ring_create(t->s.attachment, &d, &t->ring);
+}
+
+static void begin_turns(turns *t)
+{
+    CUcontext before;
+    const raw_cuda *cu = t->s.cu;
+    t->core = culv_gl_ring_core(t->ring);
+    t->seen = 0;
+    CU_OK(cu->CtxPushCurrent(t->s.context));
+    CU_OK(cu->MemAlloc(&t->words, 4 * image_words(t->image)));
+    CU_OK(cu->MemAlloc(&t->results, MOST * result_bytes(t->image)));
+    CU_OK(cu->CtxPopCurrent(&before));
+}
+
+static void end_turns(turns *t)
+{
+    static uint32_t found[BYTES / 4 + WIDTH * HEIGHT * MOST_TEXEL];
+    CUcontext before;
+    const raw_cuda *cu = t->s.cu;
+    LIB_OK(culv_ring_drain(t->core, FAR, 0));
+    gl_stage_finish(&t->s);
+    for (uint32_t n = 0; n < t->seen; n++) {
+        gl_stage_download(&t->s, found, t->results + n * result_bytes(t->image),
+                          result_bytes(t->image));
+        for (size_t k = 0; k < result_bytes(t->image) / 4; k++)
+            if (found[k] != value_of(n))
+                FAIL("frame %u, word %zu: CUDA reads 0x%08x, not 0x%08x", (unsigned)n, k,
+                     (unsigned)found[k], (unsigned)value_of(n));
+    }
+    CU_OK(cu->CtxPushCurrent(t->s.context));
+    CU_OK(cu->MemFree(t->words));
+    CU_OK(cu->MemFree(t->results));
+    CU_OK(cu->CtxPopCurrent(&before));
+    LIB_OK(culv_gl_ring_destroy(&t->ring));
+    REQUIRE(t->ring == NULL);
+}
+
+/* CUDA's whole turn is queued: nothing of it waits for the GPU. */
+static void use_by_cuda(const turns *t, uint32_t slot, uint64_t number)
+{
+    const raw_cuda *cu = t->s.cu;
+    culv_image *image = culv_gl_ring_image(t->ring, slot, 1);
+    const CUdeviceptr buffer = culv_gl_ring_pointer(t->ring, slot, 0);
+    const bool writes = t->cuda == CULV_RING_PRODUCER;
+    const size_t row = (size_t)4 * WIDTH * t->image->words;
+    const CUdeviceptr result = t->results + (size_t)number * result_bytes(t->image);
+    CUarray array = NULL;
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = t->words,
+                          .srcPitch = row,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = result + BYTES,
+                          .dstPitch = row,
+                          .WidthInBytes = row,
+                          .Height = t->image->height};
+    REQUIRE(buffer != 0 && image != NULL);
+    REQUIRE(culv_gl_ring_buffer(t->ring, slot, 0) != NULL);
+    REQUIRE(culv_gl_ring_image(t->ring, slot, 0) == NULL);
+    if (t->image->words != 3) {
+        LIB_OK(culv_image_get_array(image, 0, &array));
+        if (writes) {
+            copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+            copy.dstArray = array;
+        } else {
+            copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+            copy.srcArray = array;
+        }
+    } else { /* no array has three channels */
+        culv_subresource_layout layout = culv_subresource_layout_init();
+        LIB_OK(culv_image_get_linear_layout(image, 0, 0, &layout));
+        REQUIRE_EQ(layout.row_pitch, row);
+        if (writes)
+            copy.dstDevice = layout.pointer;
+        else
+            copy.srcDevice = layout.pointer;
+    }
+    if (writes) {
+        CU_OK(cu->MemsetD32Async(buffer, value_of(number), WORDS, t->s.stream));
+        CU_OK(cu->MemsetD32Async(t->words, value_of(number), image_words(t->image), t->s.stream));
+    } else {
+        CU_OK(cu->MemcpyDtoDAsync(result, buffer, BYTES, t->s.stream));
+    }
+    CU_OK(cu->Memcpy2DAsync(&copy, t->s.stream));
+}
+
+static void turn_cuda(turns *t)
+{
+    CUcontext before;
+    culv_ring_frame f;
+    CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
+    LIB_OK(culv_gl_ring_acquire_on(t->ring, t->s.stream, FAR, &f));
+    REQUIRE(f.number < MOST);
+    use_by_cuda(t, f.slot, f.number);
+    LIB_OK(culv_gl_ring_release_on(t->ring, t->s.stream, &f));
+    if (t->cuda == CULV_RING_CONSUMER) t->seen = (uint32_t)f.number + 1;
+    CU_OK(t->s.cu->CtxPopCurrent(&before));
+}
+
+static void require_all(const uint32_t *words, size_t count, uint64_t number, const char *what)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != value_of(number))
+            FAIL("frame %u, word %zu of the %s: OpenGL reads 0x%08x, not 0x%08x", (unsigned)number,
+                 i, what, (unsigned)words[i], (unsigned)value_of(number));
+}
+
+static void use_by_gl(const turns *t, uint32_t slot, uint64_t number)
+{
+    static uint32_t words[WORDS + WIDTH * HEIGHT * MOST_TEXEL];
+    const raw_gl *gl = &t->s.gl;
+    const GLuint buffer = culv_gl_ring_name(t->ring, slot, 0);
+    const GLuint image = culv_gl_ring_name(t->ring, slot, 1);
+    REQUIRE(buffer != 0 && image != 0);
+    if (t->cuda == CULV_RING_CONSUMER) {
+        const uint32_t v = value_of(number), all[3] = {v, v, v};
+        GL_OK(gl, gl->ClearNamedBufferData(buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &v));
+        GL_OK(gl, gl->ClearTexImage(image, 0, t->image->pixels, t->image->type, all));
+        return;
+    }
+    raw_gl_read_buffer(gl, buffer, words, BYTES);
+    require_all(words, WORDS, number, "buffer");
+    memset(words, 0, sizeof words);
+    gl->PixelStorei(GL_PACK_ALIGNMENT, 1);
+    GL_OK(gl, gl->GetTextureImage(image, 0, t->image->pixels, t->image->type,
+                                  (GLsizei)(4 * image_words(t->image)), words));
+    require_all(words, image_words(t->image), number, "image");
+}
+
+static void turn_gl(turns *t)
+{
+    culv_ring_frame f;
+    LIB_OK(culv_gl_ring_acquire(t->ring, FAR, &f));
+    use_by_gl(t, f.slot, f.number);
+    LIB_OK(culv_gl_ring_release(t->ring, &f));
+}
+
+/* The producer fills what is free, then the consumer takes it. */
+static void flow(turns *t, uint32_t frames, uint32_t together)
+{
+    for (uint32_t done = 0; done < frames; done += together) {
+        const uint32_t count = frames - done < together ? frames - done : together;
+        for (int producer = 1; producer >= 0; producer--) {
+            const bool cuda = (t->cuda == CULV_RING_PRODUCER) == (producer == 1);
+            for (uint32_t i = 0; i < count; i++)
+                (cuda ? turn_cuda : turn_gl)(t);
+            if (cuda)
+                LIB_OK(culv_gl_ring_flush_on(t->ring, t->s.stream));
+            else
+                LIB_OK(culv_gl_ring_flush(t->ring));
+        }
+    }
+}
+
+static void carry(culv_gl_way way, uint32_t depth, uint32_t burst, uint32_t fallback)
+{
+    for (int side = 0; side < 2; side++) {
+        turns t = {.ring = NULL};
+        culv_ring_settings settings = culv_ring_settings_init();
+        culv_ring_stats stats = culv_ring_stats_init();
+        settings.burst = burst;
+        gl_stage_open(&t.s, fallback);
+        LIB_OK(try_ring(&t, way, (culv_ring_side)side, depth, &settings, &plain, fallback));
+        REQUIRE_EQ(culv_gl_ring_way(t.ring), way);
+        REQUIRE(strcmp(culv_gl_ring_refusals(t.ring), "") == 0);
+        const bool on_cpu =
+            way == CULV_GL_WAY_STAGED || (way == CULV_GL_WAY_MEMORY && t.s.cu->software);
+        REQUIRE_EQ(culv_gl_ring_waits_on_cpu(t.ring), on_cpu);
+        begin_turns(&t);
+        flow(&t, 5 * depth - 2, depth); /* the last burst is cut off */
+        LIB_OK(culv_ring_get_stats(t.core, &stats));
+        REQUIRE_EQ(stats.consumed, 5 * depth - 2);
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+static void by_memory(void)
+{
+    carry(CULV_GL_WAY_MEMORY, 4, 1, 0);
+    carry(CULV_GL_WAY_MEMORY, 6, 3, 0);
+}
+
+static void by_registration(void)
+{
+    carry(CULV_GL_WAY_REGISTER, 4, 1, 0);
+    carry(CULV_GL_WAY_REGISTER, 6, 3, 0);
+}
+
+static void staged(void)
+{
+    carry(CULV_GL_WAY_STAGED, 4, 1, 0);
+    carry(CULV_GL_WAY_STAGED, 6, 3, 0);
+}
+
+/* More hand-overs than a ring remembers. */
+static void many(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
+        turns t = {.ring = NULL};
+        culv_ring_frame f;
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
+        begin_turns(&t);
+        for (uint32_t i = 0; i < 700; i++) {
+            LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+            REQUIRE_EQ(f.number, i);
+            LIB_OK(culv_gl_ring_release_on(t.ring, t.s.stream, &f));
+            LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+            REQUIRE_EQ(f.number, i);
+            LIB_OK(culv_gl_ring_release(t.ring, &f));
+        }
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+/* What a refused way goes on to -------------------------------------------------------------------
+ */
+
+static const struct refusal {
+    const char *name, *hides;
+    bool stranger;
+    const texels *image;
+    culv_gl_way way; /* with a fallback */
+    const char *says[2];
+    /* Without one. */
+    culv_result result;
+    culv_reason reason;
+} refusals[] = {
+    {.name = "no memory objects: registered",
+     .hides = "GL_EXT_memory_object",
+     .image = &plain,
+     .way = CULV_GL_WAY_REGISTER,
+     .says = {"MEMORY: ", "lacks GL_EXT_memory_object,"}},
+    {.name = "no handles: registered",
+     .hides = "GL_EXT_memory_object_fd",
+     .image = &plain,
+     .way = CULV_GL_WAY_REGISTER,
+     .says = {"MEMORY: ", "lacks GL_EXT_memory_object_fd,"}},
+    {.name = "another GPU's context",
+     .stranger = true,
+     .image = &plain,
+     .way = CULV_GL_WAY_STAGED,
+     .says = {"MEMORY: ", "REGISTER: "},
+     .result = CULV_ERROR_INVALID,
+     .reason = CULV_REASON_DEVICE_MISMATCH},
+    {.name = "a format that CUDA lacks",
+     .image = &three,
+     .way = CULV_GL_WAY_STAGED,
+     .says = {"MEMORY: ", "REGISTER: "},
+     .result = CULV_ERROR_UNSUPPORTED,
+     .reason = CULV_REASON_FORMAT},
+    {.name = "no memory objects, and a target that is not registered",
+     .hides = "GL_EXT_memory_object",
+     .image = &flat,
+     .way = CULV_GL_WAY_STAGED,
+     .says = {"lacks GL_EXT_memory_object,", "REGISTER: "},
+     .result = CULV_ERROR_UNSUPPORTED,
+     .reason = CULV_REASON_EXTENSION_MISSING},
+};
+
+static void refused_ways(void)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+        const struct refusal *r = &refusals[i];
+        for (int side = 0; side < 2; side++) {
+            turns t = {.ring = NULL};
+            printf("%s\n", r->name);
+            lying_gl.hides[0] = r->hides;
+            lying_gl.uuid_xor = r->stranger;
+            gl_stage_open(&t.s, CULV_FALLBACK_HOST);
+            if (r->way == CULV_GL_WAY_STAGED) {
+                LIB_ERROR(
+                    try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0),
+                    r->result, r->reason);
+                REQUIRE(t.ring == NULL);
+                LIB_SAYS(r->says[0]);
+                LIB_SAYS(r->says[1]);
+                LIB_SAYS("STAGED: no resource allows CULV_FALLBACK_HOST");
+            } else {
+                LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0));
+                LIB_OK(culv_gl_ring_destroy(&t.ring));
+            }
+            LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image,
+                            CULV_FALLBACK_HOST));
+            REQUIRE_EQ(culv_gl_ring_way(t.ring), r->way);
+            for (int k = 0; k < 2; k++)
+                if (strstr(culv_gl_ring_refusals(t.ring), r->says[k]) == NULL)
+                    FAIL("'%s' is not in: %s", r->says[k], culv_gl_ring_refusals(t.ring));
+            begin_turns(&t);
+            flow(&t, 11, 3);
+            end_turns(&t);
+            gl_stage_close(&t.s);
+        }
+    }
+}
+
+/* OpenGL without semaphores waits on the CPU, and the memory is shared all the same. */
+static void without_semaphores(void)
+{
+    for (int side = 0; side < 2; side++) {
+        turns t = {.ring = NULL};
+        lying_gl.hides[0] = "GL_EXT_semaphore";
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, &plain, 0));
+        REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
+        REQUIRE(culv_gl_ring_waits_on_cpu(t.ring));
+        begin_turns(&t);
+        flow(&t, 14, 3);
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+/* No Vulkan device exports anything: the ring goes on without one. */
+static void without_vulkan(void)
+{
+    const uint32_t fallbacks[] = {0, CULV_FALLBACK_HOST};
+    for (int i = 0; i < 2; i++) {
+        turns t = {.ring = NULL};
+        gl_stage_open(&t.s, 0);
+        setenv("VK_DRIVER_FILES", "/nowhere.json", 1);
+        setenv("VK_ICD_FILENAMES", "/nowhere.json", 1);
+        const texels *image = i == 0 ? &plain : &flat;
+        LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, CULV_RING_CONSUMER, 3, NULL, image, fallbacks[i]));
+        REQUIRE_EQ(culv_gl_ring_way(t.ring), i == 0 ? CULV_GL_WAY_REGISTER : CULV_GL_WAY_STAGED);
+        printf("%s", culv_gl_ring_refusals(t.ring));
+        begin_turns(&t);
+        flow(&t, 8, 3);
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+/* Two threads ---------------------------------------------------------------------------------- */
+
+typedef struct other {
+    turns *t;
+    void *context;
+    uint32_t frames;
+} other;
+
+static void *cuda_thread(void *arg)
+{
+    const other *o = arg;
+    turns *t = o->t;
+    if (o->context != NULL) {
+        raw_gl_current(&t->s.gl, o->context);
+        LIB_OK(culv_gl_add_context(t->s.attachment));
+    }
+    for (uint32_t i = 0; i < o->frames; i++)
+        turn_cuda(t);
+    LIB_OK(culv_gl_ring_flush_on(t->ring, t->s.stream));
+    if (o->context != NULL) {
+        t->s.gl.Finish();
+        raw_gl_current(&t->s.gl, NULL);
+    }
+    return NULL;
+}
+
+static void two_threads(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
+        for (int side = 0; side < 2; side++) {
+            turns t = {.ring = NULL};
+            other o = {.t = &t, .frames = MOST};
+            pthread_t thread;
+            gl_stage_open(&t.s, 0);
+            LIB_OK(try_ring(&t, (culv_gl_way)way, (culv_ring_side)side, 4, NULL, &plain, 0));
+            begin_turns(&t);
+            if (way == CULV_GL_WAY_REGISTER) o.context = raw_gl_another(&t.s.gl, true);
+            REQUIRE_EQ(pthread_create(&thread, NULL, cuda_thread, &o), 0);
+            for (uint32_t i = 0; i < o.frames; i++)
+                turn_gl(&t);
+            REQUIRE_EQ(pthread_join(thread, NULL), 0);
+            end_turns(&t);
+            if (o.context != NULL) raw_gl_destroy(&t.s.gl, o.context);
+            gl_stage_close(&t.s);
+        }
+}
+
+/* Calls ---------------------------------------------------------------------------------------- */
+
+/* Objects of the caller's own, in each way that they have. */
+static void own_objects(void)
+{
+    enum { DEPTH = 2 };
+    turns t = {.ring = NULL, .image = &plain};
+    culv_gl_buffer *buffers[DEPTH];
+    culv_gl_image *images[DEPTH];
+    culv_gl_registration *registrations[2][DEPTH];
+    GLuint names[DEPTH], textures[DEPTH];
+    culv_gl_ring_desc d = culv_gl_ring_desc_init();
+    const culv_gl_buffer_create_desc b = buffer_desc(0);
+    const culv_gl_image_create_desc im = image_desc(&plain);
+    gl_stage_open(&t.s, 0);
+    t.s.gl.CreateBuffers(DEPTH, names);
+    t.s.gl.CreateTextures(GL_TEXTURE_2D, DEPTH, textures);
+    for (int i = 0; i < DEPTH; i++) {
+        LIB_OK(culv_gl_buffer_create(t.s.attachment, &b, &buffers[i]));
+        LIB_OK(culv_gl_image_create(t.s.attachment, &im, &images[i]));
+        t.s.gl.NamedBufferData(names[i], BYTES, NULL, GL_DYNAMIC_DRAW);
+        t.s.gl.TextureStorage2D(textures[i], 1, GL_R32F, WIDTH, HEIGHT);
+        LIB_OK(culv_gl_register_buffer(t.s.attachment, names[i], NULL, &registrations[0][i]));
+        LIB_OK(culv_gl_register_image(t.s.attachment, textures[i], GL_TEXTURE_2D, NULL,
+                                      &registrations[1][i]));
+    }
+    culv_gl_ring_resource resources[2] = {{.buffers = buffers}, {.images = images}};
+    d.max_depth = DEPTH;
+    d.resources = resources;
+    d.num_resources = 2;
+    t.cuda = CULV_RING_PRODUCER;
+    LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
+    REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
+    REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), culv_gl_buffer_name(buffers[1]));
+    begin_turns(&t);
+    flow(&t, 5, DEPTH);
+    end_turns(&t);
+
+    resources[1] = (culv_gl_ring_resource){.registrations = registrations[1]};
+    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("resources[1] and those before it have no way in common");
+    resources[0] = (culv_gl_ring_resource){.registrations = registrations[0]};
+    d.way = CULV_GL_WAY_MEMORY;
+    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("way is MEMORY, which its resources do not have");
+    d.way = CULV_GL_WAY_NONE;
+    LIB_OK(culv_gl_map(&registrations[0][1], 1, t.s.stream));
+    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
+              CULV_REASON_MAPPED);
+    LIB_OK(culv_gl_unmap(&registrations[0][1], 1, t.s.stream));
+    LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
+    REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_REGISTER);
+    REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), names[1]);
+    REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 1), textures[0]);
+    begin_turns(&t);
+    flow(&t, 5, DEPTH);
+    end_turns(&t);
+    for (int i = 0; i < DEPTH; i++) {
+        LIB_OK(culv_gl_unregister(&registrations[0][i]));
+        LIB_OK(culv_gl_unregister(&registrations[1][i]));
+        LIB_OK(culv_gl_buffer_destroy(&buffers[i]));
+        LIB_OK(culv_gl_image_destroy(&images[i]));
+    }
+    t.s.gl.DeleteBuffers(DEPTH, names);
+    t.s.gl.DeleteTextures(DEPTH, textures);
+    gl_stage_close(&t.s);
+}
+
+/* A frame that is given back is handed out again, with the rest of its burst. */
+static void cancelled(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
+        turns t = {.ring = NULL};
+        culv_ring_settings settings = culv_ring_settings_init();
+        culv_ring_frame f;
+        settings.burst = 2;
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, &settings, &plain, 0));
+        begin_turns(&t);
+        LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+        REQUIRE(culv_gl_ring_pointer(t.ring, f.slot, 0) != 0);
+        LIB_OK(culv_gl_ring_cancel_on(t.ring, t.s.stream, &f));
+        REQUIRE_EQ(culv_gl_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
+        LIB_ERROR(culv_gl_ring_release_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        turn_cuda(&t);
+        turn_cuda(&t);
+        LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+        REQUIRE_EQ(f.number, 0);
+        LIB_OK(culv_ring_cancel(t.core, CULV_RING_CONSUMER, &f));
+        LIB_ERROR(culv_gl_ring_release(t.ring, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        turn_gl(&t);
+        turn_gl(&t);
+        flow(&t, 8, 4);
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+/* The newest frame wins, and is shown again. */
+static void mailbox(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
+        turns t = {.ring = NULL};
+        culv_ring_settings settings = culv_ring_settings_init();
+        culv_ring_frame f;
+        settings.policy = CULV_RING_MAILBOX;
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, &settings, &plain, 0));
+        begin_turns(&t);
+        for (uint32_t round = 0; round < 6; round++) {
+            for (uint32_t i = 0; i < 5; i++)
+                turn_cuda(&t);
+            gl_stage_finish(&t.s);
+            for (int again = 0; again < 2; again++) {
+                LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+                if (again == 1) REQUIRE(f.repeated);
+                use_by_gl(&t, f.slot, f.number);
+                LIB_OK(culv_gl_ring_release(t.ring, &f));
+            }
+        }
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+typedef struct gate {
+    pthread_mutex_t lock;
+} gate;
+
+static void CUDA_CB held(void *user)
+{
+    gate *g = user;
+    pthread_mutex_lock(&g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* CUDA's work is late: a wait on the CPU ends with the time, and the frame is there the next time.
+ */
+static void late(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way += 2) {
+        turns t = {.ring = NULL};
+        gate g = {PTHREAD_MUTEX_INITIALIZER};
+        CUcontext before;
+        culv_ring_frame f;
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
+        begin_turns(&t);
+        LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+        if (culv_gl_ring_waits_on_cpu(t.ring)) {
+            pthread_mutex_lock(&g.lock);
+            CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
+            CU_OK(t.s.cu->LaunchHostFunc(t.s.stream, held, &g));
+            CU_OK(t.s.cu->CtxPopCurrent(&before));
+            turn_cuda(&t);
+            LIB_ERROR(culv_gl_ring_acquire(t.ring, 3000000, &f), CULV_ERROR_TIMEOUT,
+                      CULV_REASON_RING_LATE);
+            LIB_SAYS("the producer is late: 'ready' has not reached 1 within 3 ms");
+            pthread_mutex_unlock(&g.lock);
+            turn_gl(&t);
+        }
+        flow(&t, 4, 2);
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
+static void wrong_calls(void)
+{
+    static const struct {
+        culv_gl_way way;
+        uint32_t depth, resources;
+        culv_ring_side side;
+        const char *says;
+    } rows[] = {
+        {CULV_GL_WAY_NONE, 0, 1, CULV_RING_CONSUMER, "culv_gl_ring_desc.max_depth is 0"},
+        {CULV_GL_WAY_NONE, 65, 1, CULV_RING_CONSUMER, "max_depth is 65; it is 1 to 64"},
+        {CULV_GL_WAY_NONE, 2, 17, CULV_RING_CONSUMER, "num_resources is 17; a slot has 16"},
+        {CULV_GL_WAY_NONE, 2, 1, (culv_ring_side)2, "side is 2"},
+        {(culv_gl_way)4, 2, 1, CULV_RING_CONSUMER, "way is 4, which is not a culv_gl_way"},
+        {CULV_GL_WAY_REGISTER, 2, 0, CULV_RING_CONSUMER, "way is REGISTER, which its resources"},
+        {CULV_GL_WAY_NONE, 2, 2, CULV_RING_CONSUMER, "resources[1] must have exactly one of"},
+    };
+    turns t = {.ring = NULL};
+    culv_ring_frame f;
+    const culv_gl_buffer_create_desc b = buffer_desc(0);
+    const culv_gl_ring_resource resources[17] = {{.buffer = &b}};
+    gl_stage_open(&t.s, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_gl_ring_desc d = culv_gl_ring_desc_init();
+        d.way = rows[i].way;
+        d.max_depth = rows[i].depth;
+        d.resources = resources;
+        d.num_resources = rows[i].resources;
+        d.side = rows[i].side;
+        LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_SAYS(rows[i].says);
+        REQUIRE(t.ring == NULL);
+    }
+    LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
+    LIB_ERROR(culv_gl_ring_acquire(NULL, 0, &f), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, NULL, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_release_on(t.ring, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_release(t.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_cancel_on(t.ring, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_flush(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_ring_flush_on(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
+    REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
+    REQUIRE(culv_gl_ring_buffer(t.ring, 0, 1) == NULL);
+    REQUIRE(culv_gl_ring_core(NULL) == NULL && culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
+    /* Both sides need a context here. Nothing is done without, and the frame stays. */
+    raw_gl_current(&t.s.gl, NULL);
+    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_gl_ring_destroy(&t.ring), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    raw_gl_current(&t.s.gl, t.s.gl.context);
+    LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f));
+    raw_gl_current(&t.s.gl, NULL);
+    LIB_ERROR(culv_gl_ring_release_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
+              CULV_REASON_CONTEXT);
+    raw_gl_current(&t.s.gl, t.s.gl.context);
+    LIB_OK(culv_gl_ring_release_on(t.ring, t.s.stream, &f));
+    LIB_OK(culv_gl_ring_destroy(&t.ring)); /* with a frame that nobody took */
+    LIB_OK(culv_gl_ring_destroy(&t.ring));
+    gl_stage_close(&t.s);
+}
+
+/* Destroyed with a burst mapped, and after its contexts were lost. */
+static void destroyed(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++)
+        for (int lost = 0; lost < 2; lost++) {
+            turns t = {.ring = NULL};
+            culv_ring_frame f;
+            gl_stage_open(&t.s, 0);
+            LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
+            begin_turns(&t);
+            turn_cuda(&t);
+            turn_gl(&t);
+            LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+            t.s.gl.Finish();
+            gl_stage_finish(&t.s);
+            if (lost) {
+                raw_gl_current(&t.s.gl, NULL);
+                raw_gl_destroy(&t.s.gl, t.s.gl.context);
+                t.s.gl.context = NULL;
+                t.s.gl.context = raw_gl_another(&t.s.gl, false);
+                raw_gl_current(&t.s.gl, t.s.gl.context);
+                culv_gl_lose_contexts(t.s.attachment);
+                LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_INVALID,
+                          CULV_REASON_CONTEXT);
+            }
+            gl_stage_download(&t.s, &f.number, t.words, sizeof f.number); /* CUDA still works */
+            CUcontext before;
+            CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
+            CU_OK(t.s.cu->MemFree(t.words));
+            CU_OK(t.s.cu->MemFree(t.results));
+            CU_OK(t.s.cu->CtxPopCurrent(&before));
+            LIB_OK(culv_gl_ring_destroy(&t.ring));
+            if (lost) t.s.before = lying_gl_count(); /* they go with the context */
+            gl_stage_close(&t.s);
+        }
+}
+
+static const test_case cases[] = {
+    {.name = "gl.rings.memory", .run = by_memory, .smoke = true},
+    {.name = "gl.rings.register", .run = by_registration, .smoke = true},
+    {.name = "gl.rings.staged", .run = staged, .smoke = true},
+    {.name = "gl.rings.many", .run = many},
+    {.name = "gl.rings.refused_ways", .run = refused_ways},
+    {.name = "gl.rings.without_semaphores", .run = without_semaphores},
+    {.name = "gl.rings.without_vulkan", .run = without_vulkan, .own = true},
+    {.name = "gl.rings.two_threads", .run = two_threads},
+    {.name = "gl.rings.own_objects", .run = own_objects},
+    {.name = "gl.rings.cancelled", .run = cancelled},
+    {.name = "gl.rings.mailbox", .run = mailbox},
+    {.name = "gl.rings.late", .run = late},
+    {.name = "gl.rings.wrong_calls", .run = wrong_calls},
+    {.name = "gl.rings.destroyed", .run = destroyed, .own = true},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

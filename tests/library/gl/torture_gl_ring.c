@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Torture of rings between CUDA and OpenGL: each driver call and each allocation fails once. */
+#include "torture.h"
+
+#include "raw_gl.h"
+
+#include <culvert/gl.h>
+
+#include <string.h>
+
+enum { DEPTH = 2, BYTES = 4096, FRAMES = 2 };
+
+static raw_gl context;
+
+static void begin(void)
+{
+    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
+    raw_gl_open(&context, torture.w.cu->software, 0, RAW_GL_CORE);
+}
+
+static void end(void)
+{
+    raw_gl_close(&context);
+}
+
+/* After a failure the ring may be stopped: then all that is left is to destroy it. */
+static bool turn(culv_gl_ring *ring, CUstream stream, bool cuda)
+{
+    culv_ring_frame f;
+    if (cuda) {
+        TRY(culv_gl_ring_acquire_on(ring, stream, 0, &f), false, failed);
+        TRY(culv_gl_ring_release_on(ring, stream, &f), false, failed);
+    } else {
+        TRY(culv_gl_ring_acquire(ring, TEST_FAR_MS * UINT64_C(1000000), &f), false, failed);
+        TRY(culv_gl_ring_release(ring, &f), false, failed);
+    }
+    return true;
+failed:
+    return false;
+}
+
+static void one_way(culv_gl *gl, CUstream stream, culv_gl_way way, culv_ring_side side)
+{
+    culv_gl_ring *ring = POISON(culv_gl_ring);
+    culv_gl_buffer_create_desc buffer = culv_gl_buffer_create_desc_init();
+    culv_gl_image_create_desc image = culv_gl_image_create_desc_init();
+    const culv_gl_ring_resource resources[] = {{.buffer = &buffer}, {.image = &image}};
+    culv_gl_ring_desc d = culv_gl_ring_desc_init();
+    buffer.size = BYTES;
+    image.internal_format = 0x8058; /* GL_RGBA8 */
+    image.width = image.height = 16;
+    d.max_depth = DEPTH;
+    d.resources = resources;
+    d.num_resources = 2;
+    d.side = side;
+    d.way = way;
+    d.label = "tortured";
+    TRY_AGAIN(culv_gl_ring_create(gl, &d, &ring), ring == POISON(culv_gl_ring));
+    bool fine = true;
+    for (int i = 0; i < 2 * FRAMES && fine; i++)
+        fine = turn(ring, stream, (i % 2 == 0) == (side == CULV_RING_CONSUMER));
+    context.Finish();
+    TRY_AGAIN(culv_gl_ring_destroy(&ring), ring != NULL);
+    REQUIRE(ring == NULL);
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    culv_gl *gl = NULL;
+    culv_gl_desc how = culv_gl_desc_init();
+    how.get_proc_address = raw_gl_get_proc;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
+    /* The VkDevice that memory comes from has a suite of its own (gl.exporter_fails). */
+    culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
+    culv_gl_buffer *buffer = NULL;
+    d.size = BYTES;
+    LIB_OK(culv_gl_buffer_create(gl, &d, &buffer));
+    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    one_way(gl, stream, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER);
+    one_way(gl, stream, CULV_GL_WAY_REGISTER, CULV_RING_PRODUCER);
+    one_way(gl, stream, CULV_GL_WAY_STAGED, CULV_RING_CONSUMER);
+    one_way(gl, stream, CULV_GL_WAY_STAGED, CULV_RING_PRODUCER);
+    lib_finish(w, stream);
+    DO(culv_gl_detach(&gl));
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+}
+
+static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {30, 10, 20}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("gl_ring", path), {.name = NULL}};
+TEST_SUITE(cases);
