@@ -138,7 +138,8 @@ CULV_EXPORT culv_buffer *culv_gl_buffer_cuda(const culv_gl_buffer *buffer);
 CULV_EXPORT CUdeviceptr culv_gl_buffer_pointer(const culv_gl_buffer *buffer);
 
 /** HOST path (culvert/fallback.h): brings what culv_buffer_upload() sent into the GL buffer. On all
- * other paths it does nothing. CUDA's upload must be over: culv_gl_semaphore_wait() sees to that.
+ * other paths it does nothing. Call culv_gl_semaphore_wait() for CUDA's upload before; the thread
+ * waits here until the context has finished its commands (glFinish).
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
  * Ownership: none.
  * Threads: the context's.

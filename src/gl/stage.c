@@ -107,6 +107,15 @@ static const char *download_part(const culvi_gl_table *t, const culvi_gl_object 
     return "glGetTextureImage";
 }
 
+/* The host is about to read what CUDA uploads. OpenGL's wait for CUDA may be the GPU's alone
+ * (GL_EXT_semaphore), so the thread waits until OpenGL has come past it. */
+static culv_result finish_waits(const culv_gl *gl, const char *label)
+{
+    gl->table.glFinish();
+    return culvi_gl_check_error(gl, label, "glFinish", CULV_REASON_DRIVER_REFUSED,
+                                "what CUDA uploads could not be waited for");
+}
+
 /* The whole texture, level by level. */
 static culv_result copy_image(const culv_gl_image *image, bool up)
 {
@@ -119,6 +128,8 @@ static culv_result copy_image(const culv_gl_image *image, bool up)
     if (!culvi_gl_texel_format(o->row, o->internal_format, &format, &type))
         return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INTERNAL, CULV_REASON_FORMAT,
                           "%s has no client format", o->row->name);
+    if (up) result = finish_waits(gl, label);
+    if (result != CULV_OK) return result;
     pixel_store was = set_tight(&gl->table, !up);
     for (uint32_t i = 0; i < staging->num_parts && result == CULV_OK; i++) {
         const culvi_part *part = &staging->parts[i];
@@ -139,6 +150,8 @@ static culv_result copy_buffer(const culv_gl_buffer *buffer, bool up)
     const culvi_gl_object *o = culvi_gl_object_of(&buffer->pair.native);
     const culv_buffer *cuda = buffer->pair.buffer;
     const ptrdiff_t size = (ptrdiff_t)cuda->size;
+    culv_result result = up ? finish_waits(gl, cuda->label) : CULV_OK;
+    if (result != CULV_OK) return result;
     if (up)
         gl->table.glNamedBufferSubData(o->name, 0, size, cuda->staging->host);
     else /* OpenGL's own memory, of which NVIDIA's driver keeps no old copy */
