@@ -15,7 +15,7 @@
 #include "check.h"
 #include "options.h"
 #include "renderer.h"
-#include "series.h"
+#include "../common/series.h"
 #include "solver.h"
 
 _Static_assert((int)SOLVER_FRAMES_IN_FLIGHT == (int)RENDERER_FRAMES_IN_FLIGHT,
