@@ -322,7 +322,8 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
-        .dynamicRendering = VK_TRUE};
+        .dynamicRendering = VK_TRUE,
+        .maintenance4 = VK_TRUE}; /* glslang writes LocalSizeId */
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,

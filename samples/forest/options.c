@@ -24,7 +24,7 @@ static const char help[] =
     "  --particles N    leaves and wood, from 30000 on (2 Mi; on the software twin 150000)\n"
     "  --frames N       frames to run (120; on the software twin 2)\n"
     "  --samples N      rays for a pixel, each with one to the sun (16; on the software twin 2)\n"
-    "  --size WxH       picture in pixels (1920x1080; on the software twin 640x360)\n"
+    "  --size WxH       picture in pixels (1920x1080; on the software twin 320x180)\n"
     "  --output PATH    PNG of the last frame (out/forest.png); with %d or %04d in it, a picture of every "
     "frame\n"
     "  --every N        a picture of every Nth frame and of the last, numbered\n"
@@ -129,8 +129,8 @@ void options_settle(options *o, bool software)
     if (o->frames == 0) o->frames = software ? 2 : 120;
     if (o->samples == 0) o->samples = software ? 2 : 16;
     if (o->width != 0) return;
-    o->width = software ? 640 : 1920;
-    o->height = software ? 360 : 1080;
+    o->width = software ? 320 : 1920;
+    o->height = software ? 180 : 1080;
 }
 
 bool options_wants_picture(const options *o, uint64_t frame)

@@ -18,7 +18,7 @@ layout(push_constant) uniform Constants {
 
 const vec3 SUN = normalize(vec3(-0.34, 0.40, -0.86));
 const vec3 SUN_COLOR = vec3(1.0, 0.78, 0.50) * 7.5;
-const float MIST = 0.013; // how much light a meter of it takes
+const float MIST = 0.017; // how much light a meter of it takes
 
 uint seed;
 
@@ -46,7 +46,7 @@ float noise(vec2 at)
 vec3 sky(vec3 to)
 {
     float high = clamp(to.y, 0.0, 1.0), near = max(dot(to, SUN), 0.0);
-    vec3 color = mix(vec3(1.05, 0.80, 0.52), vec3(0.34, 0.52, 0.80), pow(high, 0.55));
+    vec3 color = mix(vec3(1.00, 0.70, 0.40), vec3(0.30, 0.48, 0.78), pow(high, 0.55));
     color += vec3(1.0, 0.62, 0.28) * (0.7 * pow(near, 6.0) + 2.6 * pow(near, 60.0));
     return color + vec3(1.0, 0.85, 0.6) * 26.0 * smoothstep(0.9990, 0.9996, near);
 }
@@ -112,8 +112,8 @@ vec3 look(vec3 from, vec3 to)
     float clear = exp(-thick * (ground || found != uvec2(0) ? t : 60.0));
     float where = deep * chance(), toward = dot(to, SUN);
     float scatter = 0.10 + 0.90 * pow(0.5 + 0.5 * toward, 8.0);
-    vec3 haze = vec3(0.40, 0.36, 0.32) * 0.55 +
-                SUN_COLOR * 0.17 * scatter * sunlit(from + where * to);
+    vec3 haze = vec3(0.42, 0.33, 0.23) * 0.50 +
+                SUN_COLOR * 0.20 * scatter * sunlit(from + where * to);
     return color * clear + haze * (1.0 - clear);
 }
 
@@ -138,7 +138,7 @@ void main()
         vec3 to = normalize(ahead * 1.15 + right * on.x - up * on.y);
         sum += min(look(from, to), vec3(9.0));
     }
-    vec3 color = film(sum / float(samples) * 0.85);
+    vec3 color = film(sum / float(samples) * 0.80);
     color = mix(12.92 * color, 1.055 * pow(color, vec3(1.0 / 2.4)) - 0.055,
                 greaterThan(color, vec3(0.0031308)));
     uvec3 bytes = uvec3(255.0 * color + 0.5);
