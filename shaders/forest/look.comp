@@ -16,18 +16,9 @@ layout(push_constant) uniform Constants {
     uint width, height, samples;
 };
 
-const vec3 SUN = normalize(vec3(-0.34, 0.40, -0.86));
+const vec3 SUN = normalize(vec3(-0.30, 0.33, -0.90));
 const vec3 SUN_COLOR = vec3(1.0, 0.78, 0.50) * 7.5;
 const float MIST = 0.017; // how much light a meter of it takes
-
-uint seed;
-
-float chance()
-{
-    seed = seed * 747796405u + 2891336453u; // M. O'Neill's PCG
-    uint x = ((seed >> ((seed >> 28) + 4u)) ^ seed) * 277803737u;
-    return float((x >> 22 ^ x) >> 8) / 16777216.0;
-}
 
 float noise(vec2 at)
 {
@@ -79,7 +70,7 @@ vec3 shade(vec3 at, vec3 to, vec3 normal, vec3 color, float thin, float ambient)
            lit * SUN_COLOR * (color * max(facing, 0.0) * 0.45 + through + gleam * thin);
 }
 
-vec3 look(vec3 from, vec3 to)
+vec3 look(vec3 from, vec3 to, float chance)
 {
     float t = to.y < -1e-4 ? min(-from.y / to.y, 300.0) : 300.0;
     bool ground = t < 300.0;
@@ -108,9 +99,9 @@ vec3 look(vec3 from, vec3 to)
         t = 300.0;
     }
     // Mist, thinner above. What a ray of light takes out of it shines toward us most near the sun.
-    float deep = min(t, 90.0), thick = MIST * exp(-0.05 * max(from.y + 0.5 * deep * to.y, 0.0));
+    float deep = min(t, 60.0), thick = MIST * exp(-0.05 * max(from.y + 0.5 * deep * to.y, 0.0));
     float clear = exp(-thick * (ground || found != uvec2(0) ? t : 60.0));
-    float where = deep * chance(), toward = dot(to, SUN);
+    float where = deep * chance, toward = dot(to, SUN);
     float scatter = 0.10 + 0.90 * pow(0.5 + 0.5 * toward, 8.0);
     vec3 haze = vec3(0.42, 0.33, 0.23) * 0.50 +
                 SUN_COLOR * 0.20 * scatter * sunlit(from + where * to);
@@ -129,14 +120,14 @@ void main()
     const vec3 from = vec3(0.35, 1.65, 9.5), aim = vec3(-0.9, 3.3, -8.0);
     vec3 ahead = normalize(aim - from), right = normalize(cross(ahead, vec3(0, 1, 0)));
     vec3 up = cross(right, ahead), sum = vec3(0);
+    // J. Jimenez's interleaved gradient noise: neighbours differ, and so do a pixel's samples.
+    float start = fract(52.9829189 * fract(dot(vec2(pixel), vec2(0.06711056, 0.00583715))));
     for (uint i = 0u; i < samples; i++) {
-        seed = (pixel.y * width + pixel.x) * 1973u + i * 9277u + 26699u;
-        chance();
         // Samples are spread evenly over the pixel (R. Cranley and T. Patterson).
         vec2 spread = fract(vec2(0.7548777, 0.5698403) * float(i) + vec2(0.5));
         vec2 on = (vec2(pixel) + spread - 0.5 * vec2(width, height)) / float(height);
         vec3 to = normalize(ahead * 1.15 + right * on.x - up * on.y);
-        sum += min(look(from, to), vec3(9.0));
+        sum += min(look(from, to, fract(start + 0.618034 * float(i))), vec3(9.0));
     }
     vec3 color = film(sum / float(samples) * 0.80);
     color = mix(12.92 * color, 1.055 * pow(color, vec3(1.0 / 2.4)) - 0.055,
