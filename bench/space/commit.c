@@ -71,6 +71,7 @@ static void commit_by_hand(commit_state *s)
                                        .memoryTypeIndex = s->type};
     VK_OK(vkAllocateMemory(r->vk.device, &info, NULL, &s->memory));
     bind(s, s->memory);
+    RIG_CU(r->cu->MemRelease(s->handle)); /* the mapping keeps the memory */
 }
 
 static void decommit_by_hand(commit_state *s)
@@ -78,7 +79,6 @@ static void decommit_by_hand(commit_state *s)
     rig *r = &s->b->bench.rig;
     RIG_CU(r->cu->StreamSynchronize(r->stream));
     RIG_CU(r->cu->MemUnmap(culv_vk_space_pointer(s->place), s->size));
-    RIG_CU(r->cu->MemRelease(s->handle));
     bind(s, VK_NULL_HANDLE);
     vkFreeMemory(r->vk.device, s->memory, NULL);
 }

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 32, MOST_LIBRARIES = 200, ANSWER_BYTES = 512 };
+enum { MOST_AT_ONCE = 32, MOST_LIBRARIES = 200, ANSWER_BYTES = 16384 };
 
 /* What a process does first ---------------------------------------------------------------------- */
 
@@ -148,10 +148,10 @@ int starts_child(space_bench *b, const char *name)
     d.size = b->bench.rig.caps.is_software ? SPACE_MIB(64) : SPACE_MIB(4096);
     d.queue = b->queue;
     if (culv_vk_space_create(b->bench.rig.attached, &d, &space) != CULV_OK) {
-        printf("NONE %s\n", culv_last_error_message());
+        printf("SPACE: none %s\n", culv_last_error_message());
     } else {
         CULV_OK_OR_EXIT(culv_vk_space_get_info(space, &info));
-        printf("START %u %u %u %" PRIx64 " %u\n", info.attempts, info.refused_by_cuda,
+        printf("SPACE: %u %u %u %" PRIx64 " %u\n", info.attempts, info.refused_by_cuda,
                info.refused_by_vulkan, (uint64_t)info.address, kept);
     }
     /* All that it had goes with the process. */
@@ -207,12 +207,14 @@ static void take(tally *t, process *p, int status)
     close(p->from);
     p->pid = 0;
     t->started++;
-    if (strncmp(answer, "NONE ", 5) == 0) {
+    /* Some libraries speak when they are loaded. */
+    const char *said = strstr(answer, "SPACE:");
+    if (said != NULL && strncmp(said, "SPACE: none ", 12) == 0) {
         t->none++;
-        fprintf(stderr, SPACE_PROGRAM ": %s", answer + 5);
+        fprintf(stderr, SPACE_PROGRAM ": %s", said + 12);
         return;
     }
-    if (status != 0 || sscanf(answer, "START %u %u %u %" SCNx64 " %u", &attempts, &by_cuda,
+    if (status != 0 || said == NULL || sscanf(said, "SPACE: %u %u %u %" SCNx64 " %u", &attempts, &by_cuda,
                               &by_vulkan, &address, &kept) != 5) {
         t->lost++;
         return;
