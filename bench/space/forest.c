@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MODES = 2, MOST_ROUNDS = 3, SIZES = 3 };
 
@@ -28,18 +28,23 @@ static const char *value_of(const char *line, const char *key)
 static void run(const space_bench *b, const char *mode, unsigned long particles, bool small,
                 times *out)
 {
-    char path[TEST_PATH_MAX], command[2 * TEST_PATH_MAX], line[4096] = "";
+    char path[TEST_PATH_MAX], picture[256], command[2 * TEST_PATH_MAX], line[4096] = "";
+    const char *directory = getenv("TMPDIR");
+    snprintf(picture, sizeof picture, "%s/" SPACE_PROGRAM "-%ld.png",
+             directory != NULL ? directory : "/tmp", (long)getpid());
     snprintf(command, sizeof command,
              "'%s' --mode=%s --particles=%lu --frames=%d --size=%s --samples=1 --device=%s --quiet "
-             "--output=/dev/shm/" SPACE_PROGRAM "-%ld.png",
+             "--output='%s'",
              test_path(path, "bin/forest"), mode, particles, small ? 3 : 60,
              small ? "16x16" : "640x360", b->bench.rig.caps.is_software ? "soft" : "nvidia",
-             (long)b->bench.seed);
+             picture);
     FILE *from = popen(command, "r");
     REQUIRE(from != NULL);
     while (fgets(line, sizeof line, from) != NULL && strncmp(line, "RESULT ", 7) != 0)
         ;
-    if (pclose(from) != 0) FAIL("%s: failed", command);
+    const int status = pclose(from);
+    (void)remove(picture);
+    if (status != 0) FAIL("%s: failed", command);
     out->frame_ms = atof(value_of(line, "frame_ms"));
     out->build_ms = atof(value_of(line, "build_ms"));
     out->hand_over_ms = atof(value_of(line, "hand_over_ms"));
@@ -79,8 +84,8 @@ static void measure(space_bench *b, unsigned long particles, size_t rounds, bool
         }
     }
     snprintf(variant, sizeof variant, "%lu particles", particles);
-    space_add_fact(b, variant, "a frame, one over copy",
-                   frame[1] > 0.0 ? frame[0] / frame[1] : 0.0, "", 0.0);
+    space_add_fact(b, variant, "a frame, one over copy", frame[1] > 0.0 ? frame[0] / frame[1] : 0.0,
+                   "", 0.0);
 }
 
 void section_forest(space_bench *b)

@@ -75,8 +75,8 @@ static void run(space_bench *b, grow_run *g, bool in_space)
         g->us[g->num++] = (bench_now() - begun) * 1e-3;
     }
     uint32_t word = 0;
-    RIG_CU(r->cu->MemsetD32Async(culv_vector_pointer(vector) + size - 4, 0x51ed270bu, 1,
-                                 r->stream));
+    RIG_CU(
+        r->cu->MemsetD32Async(culv_vector_pointer(vector) + size - 4, 0x51ed270bu, 1, r->stream));
     RIG_CU(r->cu->StreamSynchronize(r->stream));
     if (in_space) {
         const raw_vk_buffer buffer = {.buffer = culv_vk_space_handle(space),

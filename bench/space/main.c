@@ -139,8 +139,8 @@ void space_add_fact(space_bench *b, const char *variant, const char *name, doubl
         b->capacity = capacity;
     }
     space_fact *fact = &b->facts[b->num_facts++];
-    *fact = (space_fact){
-        .section = b->bench.measurement, .value = value, .goal = goal, .unit = unit};
+    *fact =
+        (space_fact){.section = b->bench.measurement, .value = value, .goal = goal, .unit = unit};
     snprintf(fact->variant, sizeof fact->variant, "%s", variant);
     snprintf(fact->name, sizeof fact->name, "%s", name);
     if (goal > 0.0 && space_judged(b)) fact->met = value < goal ? "yes" : "no";
@@ -237,10 +237,10 @@ int main(int argc, char **argv)
     exits_watch(60, "opening the devices");
     space_open(b, o.device);
     if (o.start != NULL) return starts_child(b, o.start);
-    b->starts = o.starts != 0                       ? (unsigned)o.starts
-                : o.quick                           ? 2
+    b->starts = o.starts != 0                        ? (unsigned)o.starts
+                : o.quick                            ? 2
                 : b->bench.rig.caps.is_software != 0 ? 20
-                                                    : 1000;
+                                                     : 1000;
     if (b->bench.text != NULL) print_heading(b);
     bool fine = run_sections(b, &o);
     if (b->bench.text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {

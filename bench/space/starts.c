@@ -30,9 +30,9 @@ static unsigned nothing(space_bench *b, random_source *random)
 /* Those whose loading does more than to take addresses. */
 static int is_harmless(const struct dirent *entry)
 {
-    static const char *const not_these[] = {"san",  "nvidia", "cuda",   "GL",   "vulkan",
-                                            "VkLayer", "memusage", "pcprofile", "SegFault",
-                                            "jemalloc", "tcmalloc", "culvert", "pthread_trace"};
+    static const char *const not_these[] = {
+        "san",       "nvidia",   "cuda",     "GL",       "vulkan",  "VkLayer",      "memusage",
+        "pcprofile", "SegFault", "jemalloc", "tcmalloc", "culvert", "pthread_trace"};
     if (strncmp(entry->d_name, "lib", 3) != 0 || strstr(entry->d_name, ".so") == NULL) return 0;
     for (size_t i = 0; i < sizeof not_these / sizeof not_these[0]; i++)
         if (strstr(entry->d_name, not_these[i]) != NULL) return 0;
@@ -107,8 +107,8 @@ static unsigned allocator(space_bench *b, random_source *random)
     size_t free_bytes = 0, total = 0;
     unsigned kept = 0;
     RIG_CU(cu->MemGetInfo(&free_bytes, &total));
-    const size_t range = software ? (size_t)SPACE_MIB(64)
-                                  : (total + total / 8) / SPACE_MIB(2) * SPACE_MIB(2);
+    const size_t range =
+        software ? (size_t)SPACE_MIB(64) : (total + total / 8) / SPACE_MIB(2) * SPACE_MIB(2);
     for (unsigned i = 0; i < 2; i++, kept++) {
         CUdeviceptr at = 0;
         RIG_CU(cu->MemAddressReserve(&at, range, 0, 0, 0));
@@ -214,8 +214,9 @@ static void take(tally *t, process *p, int status)
         fprintf(stderr, SPACE_PROGRAM ": %s", said + 12);
         return;
     }
-    if (status != 0 || said == NULL || sscanf(said, "SPACE: %u %u %u %" SCNx64 " %u", &attempts, &by_cuda,
-                              &by_vulkan, &address, &kept) != 5) {
+    if (status != 0 || said == NULL ||
+        sscanf(said, "SPACE: %u %u %u %" SCNx64 " %u", &attempts, &by_cuda, &by_vulkan, &address,
+               &kept) != 5) {
         t->lost++;
         return;
     }

@@ -48,10 +48,10 @@ static bool read(check *c)
     }
     return cuda_ok(m->cu, m->cu->cuMemcpyDtoH(c->nodes, m->shown.nodes, (size_t)m->sizes.nodes),
                    "cuMemcpyDtoH") &&
-           cuda_ok(m->cu,
-                   m->cu->cuMemcpyDtoH(c->particles, m->shown.particles,
-                                       (size_t)m->sizes.particles),
-                   "cuMemcpyDtoH");
+           cuda_ok(
+               m->cu,
+               m->cu->cuMemcpyDtoH(c->particles, m->shown.particles, (size_t)m->sizes.particles),
+               "cuMemcpyDtoH");
 }
 
 /* The index that an address has in a list of Vulkan's, each found once. */

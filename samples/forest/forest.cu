@@ -110,8 +110,8 @@ static __device__ branch child_of(const branch &b, int which, int level, float t
     branch c;
     c.seed = hash(b.seed * 3u + (uint32_t)which + 1u);
     float around = (float)which * 0.5f + 0.38f * (float)level + 0.3f * chance(c.seed, 0u);
-    float tilt = which == 0 ? 0.025f + 0.02f * chance(c.seed, 1u)
-                            : 0.105f + 0.055f * chance(c.seed, 1u);
+    float tilt =
+        which == 0 ? 0.025f + 0.02f * chance(c.seed, 1u) : 0.105f + 0.055f * chance(c.seed, 1u);
     float3 third = cross(b.along, b.aside);
     float flat = wave(tilt), on = wave(tilt + 0.25f);
     float3 to = make_float3(on * b.along.x, on * b.along.y, on * b.along.z);
@@ -177,8 +177,9 @@ static __device__ particle wood(int n, float time)
     branch b = branch_of(t, (uint32_t)(place - first), levels, time);
     bool birch = t.hue == 3;
     float much = 0.75f + 0.5f * chance(b.seed, 9u);
-    uint32_t color = birch && levels < 3 ? pack(0.62f * much, 0.60f * much, 0.55f * much, KIND_WOOD)
-                                         : pack(0.13f * much, 0.085f * much, 0.06f * much, KIND_WOOD);
+    uint32_t color = birch && levels < 3
+                         ? pack(0.62f * much, 0.60f * much, 0.55f * much, KIND_WOOD)
+                         : pack(0.13f * much, 0.085f * much, 0.06f * much, KIND_WOOD);
     return make(b.from, b.radius,
                 make_float3(b.length * b.along.x, b.length * b.along.y, b.length * b.along.z),
                 color);
@@ -210,8 +211,8 @@ static __device__ particle fallen(uint32_t id, float size, float time)
     const tree t = tree_of((int)(id % (uint32_t)FOREST_TREES));
     bool falls = chance(id, 0u) < 0.06f;
     float reach = t.height * (0.1f + 0.55f * sqrtf(chance(id, 1u))), turn = chance(id, 2u);
-    float3 at = make_float3(t.foot.x + reach * wave(turn + 0.25f),
-                            0.012f + 0.03f * chance(id, 3u), t.foot.z + reach * wave(turn));
+    float3 at = make_float3(t.foot.x + reach * wave(turn + 0.25f), 0.012f + 0.03f * chance(id, 3u),
+                            t.foot.z + reach * wave(turn));
     float3 normal = anywhere(id, 4u);
     normal.y = falls ? normal.y : fabsf(normal.y) + 1.2f;
     if (falls) {
@@ -233,7 +234,7 @@ CULV_KERNEL void forest_grow(CULV_GRID particle *particles, int count, float siz
     if (n >= count) return;
     const int pieces = FOREST_TREES * FOREST_WOOD;
     uint32_t id = (uint32_t)(n - pieces);
-    particles[n] = n < pieces        ? wood(n, time)
+    particles[n] = n < pieces      ? wood(n, time)
                    : id % 8u == 7u ? fallen(id / 8u, size, time)
                                    : leaf(id, size, time);
 }

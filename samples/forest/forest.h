@@ -8,7 +8,7 @@ enum {
     FOREST_ROWS = 9,
     FOREST_TREES = FOREST_COLUMNS * FOREST_ROWS,
     FOREST_LEVELS = 5, /* of branches, above the trunk */
-    FOREST_WOOD = 364 /* pieces of wood a tree: 1 + 3 + 9 + ... + 3^5 */
+    FOREST_WOOD = 364  /* pieces of wood a tree: 1 + 3 + 9 + ... + 3^5 */
 };
 
 typedef struct box {

@@ -148,19 +148,21 @@ static void print_summary(program *p, const char *driver, const char *drawing)
 {
     const options *o = &p->options;
     const memory *m = &p->memory;
-    printf("check: every pointer that Vulkan has leads where it should: %llu nodes, %llu particles, "
-           "%u deep\n",
-           (unsigned long long)p->check.nodes, (unsigned long long)p->check.particles,
-           (unsigned)p->check.depth);
+    printf(
+        "check: every pointer that Vulkan has leads where it should: %llu nodes, %llu particles, "
+        "%u deep\n",
+        (unsigned long long)p->check.nodes, (unsigned long long)p->check.particles,
+        (unsigned)p->check.depth);
     printf("mode %s: the root is at %#llx for CUDA and at %#llx for Vulkan\n", o->mode->name,
            (unsigned long long)m->built.nodes, (unsigned long long)m->seen.nodes);
-    printf("%s | %s | %llu particles, %llu frames | ms a frame: median %.3f, p99 %.3f; of it building "
-           "%.3f, "
-           "copying and patching %.3f, drawing %s | %s\n",
-           p->vulkan.candidate.name, driver, (unsigned long long)o->particles,
-           (unsigned long long)o->frames, series_percentile(&p->frame_ms, 50),
-           series_percentile(&p->frame_ms, 99), series_percentile(&p->build_ms, 50),
-           series_percentile(&p->hand_over_ms, 50), drawing, p->last_picture);
+    printf(
+        "%s | %s | %llu particles, %llu frames | ms a frame: median %.3f, p99 %.3f; of it building "
+        "%.3f, "
+        "copying and patching %.3f, drawing %s | %s\n",
+        p->vulkan.candidate.name, driver, (unsigned long long)o->particles,
+        (unsigned long long)o->frames, series_percentile(&p->frame_ms, 50),
+        series_percentile(&p->frame_ms, 99), series_percentile(&p->build_ms, 50),
+        series_percentile(&p->hand_over_ms, 50), drawing, p->last_picture);
 }
 
 /* For programs; times are medians where nothing else is said. */
@@ -174,10 +176,11 @@ static void print_json(program *p, const char *driver, const char *drawing)
     print_json_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
     print_json_string(driver);
-    printf(", \"particles\": %llu, \"frames\": %llu, \"shared_bytes\": %llu, \"copied_bytes\": %llu, ",
-           (unsigned long long)o->particles, (unsigned long long)o->frames,
-           (unsigned long long)memory_bytes(&m->sizes),
-           (unsigned long long)(m->space ? 0 : m->sizes.particles + m->sizes.nodes));
+    printf(
+        ", \"particles\": %llu, \"frames\": %llu, \"shared_bytes\": %llu, \"copied_bytes\": %llu, ",
+        (unsigned long long)o->particles, (unsigned long long)o->frames,
+        (unsigned long long)memory_bytes(&m->sizes),
+        (unsigned long long)(m->space ? 0 : m->sizes.particles + m->sizes.nodes));
     printf("\"one_address\": %s, \"attempts\": %u, \"nodes\": %llu, \"depth\": %u, ",
            m->built.nodes == m->seen.nodes ? "true" : "false", (unsigned)info.attempts,
            (unsigned long long)p->check.nodes, (unsigned)p->check.depth);

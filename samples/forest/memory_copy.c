@@ -18,8 +18,7 @@ static bool create_shared(memory *m)
         return false;
     VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                        .buffer = culv_vk_buffer_handle(m->shared)};
-    m->shown = memory_places_at(&m->sizes,
-                                culv_vk_buffer_pointer(m->shared));
+    m->shown = memory_places_at(&m->sizes, culv_vk_buffer_pointer(m->shared));
     m->seen = memory_places_at(&m->sizes, vkGetBufferDeviceAddress(m->vulkan->device, &which));
     return true;
 }

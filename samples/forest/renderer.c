@@ -30,9 +30,8 @@ static bool create_pipeline(renderer *r)
         !files_share_path(path, "forest_look.comp.spv") || !files_read(path, &code, &size))
         return false;
     VkShaderModule module = VK_NULL_HANDLE;
-    VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                     .codeSize = size,
-                                     .pCode = code};
+    VkShaderModuleCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
     bool fine = vk_ok(vkCreateShaderModule(v->device, &info, NULL, &module), path);
     free(code);
     if (!fine) return false;

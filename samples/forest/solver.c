@@ -121,9 +121,9 @@ bool solver_frame(solver *s, const memory_mode *mode, memory *m, uint64_t frame)
     const culv_cuda_api *cu = s->cu;
     const solver_slot *slot = &s->slots[frame % SOLVER_FRAMES_IN_FLIGHT];
     /* Nobody has drawn before the first frame. */
-    if (frame > 0 && !culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(m->drawn), s->stream,
-                                                  frame),
-                              "waiting for drawn"))
+    if (frame > 0 &&
+        !culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(m->drawn), s->stream, frame),
+                 "waiting for drawn"))
         return false;
     return cuda_ok(cu, cu->cuEventRecord(slot->begin, s->stream), "cuEventRecord") &&
            grow(s, m, frame) && sort(s, m) && build(s, m) &&

@@ -35,8 +35,7 @@ static void forest(run_result *out, const char *const *more)
 static void forest_fine(run_result *out, const char *const *more)
 {
     forest(out, more);
-    if (out->status == 1 && test_driver() != TEST_DRIVER_SOFT &&
-        strstr(out->text, "one_address: "))
+    if (out->status == 1 && test_driver() != TEST_DRIVER_SOFT && strstr(out->text, "one_address: "))
         SKIP("this device has no one address: %s", out->text);
     if (out->status != 0) FAIL("forest: status %d:\n%s", out->status, out->text);
 }

@@ -76,9 +76,8 @@ static void peer(void)
     if (cu->device_count < 2) SKIP("one CUDA device only");
     space_open(&t);
     culv_device *other = open_second(cu);
-    const culv_vmm_access both[] = {
-        {.device = t.s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
-        {.device = other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    const culv_vmm_access both[] = {{.device = t.s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);
     culv_vk_space *space = NULL;
     d.access = both;
