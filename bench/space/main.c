@@ -83,7 +83,7 @@ static options parse(int argc, char **argv)
     return o;
 }
 
-/* The devices ------------------------------------------------------------------------------------ */
+/* The devices ---------------------------------------------------------------------------------- */
 
 static void open_vulkan(void *state, raw_vk *vk, const raw_vk_options *given)
 {
@@ -121,7 +121,7 @@ culv_vk_space *space_make(space_bench *b, uint64_t size)
     return space;
 }
 
-/* Results ---------------------------------------------------------------------------------------- */
+/* Results -------------------------------------------------------------------------------------- */
 
 bool space_judged(const space_bench *b)
 {

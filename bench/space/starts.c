@@ -18,7 +18,7 @@
 
 enum { MOST_AT_ONCE = 32, MOST_LIBRARIES = 200, ANSWER_BYTES = 16384 };
 
-/* What a process does first ---------------------------------------------------------------------- */
+/* What a process does first -------------------------------------------------------------------- */
 
 static unsigned nothing(space_bench *b, random_source *random)
 {
@@ -62,8 +62,8 @@ static unsigned libraries(space_bench *b, random_source *random)
     return loaded;
 }
 
-/* Memory and addresses of every size, of the process, of CUDA and of its ranges; every second one is
- * given back. */
+/* Memory and addresses of every size, of the process, of CUDA and of its ranges; every second one
+ * is given back. */
 static unsigned fragments(space_bench *b, random_source *random)
 {
     const raw_cuda *cu = b->bench.rig.cu;
@@ -159,7 +159,7 @@ int starts_child(space_bench *b, const char *name)
     _exit(0);
 }
 
-/* Many of them ----------------------------------------------------------------------------------- */
+/* Many of them --------------------------------------------------------------------------------- */
 
 typedef struct process {
     pid_t pid;
