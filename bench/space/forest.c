@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The sample forest with one address, and copying and patching, by turns at three sizes. */
+#include "process.h"
 #include "space.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MODES = 2, MOST_ROUNDS = 3, SIZES = 3 };
@@ -28,23 +31,36 @@ static const char *value_of(const char *line, const char *key)
 static void run(const space_bench *b, const char *mode, unsigned long particles, bool small,
                 times *out)
 {
-    char path[TEST_PATH_MAX], picture[256], command[2 * TEST_PATH_MAX], line[4096] = "";
+    char path[TEST_PATH_MAX], mode_is[32], count[48], output[320], answer[8192];
+    char frames[] = "--frames=60", few[] = "--frames=3", size[] = "--size=640x360",
+         tiny[] = "--size=16x16", samples[] = "--samples=1", quiet[] = "--quiet",
+         nvidia[] = "--device=nvidia", soft[] = "--device=soft";
     const char *directory = getenv("TMPDIR");
-    snprintf(picture, sizeof picture, "%s/" SPACE_PROGRAM "-%ld.png",
+    process p;
+    int status = 0;
+    test_path(path, "bin/forest");
+    snprintf(mode_is, sizeof mode_is, "--mode=%s", mode);
+    snprintf(count, sizeof count, "--particles=%lu", particles);
+    snprintf(output, sizeof output, "--output=%s/" SPACE_PROGRAM "-%ld.png",
              directory != NULL ? directory : "/tmp", (long)getpid());
-    snprintf(command, sizeof command,
-             "'%s' --mode=%s --particles=%lu --frames=%d --size=%s --samples=1 --device=%s --quiet "
-             "--output='%s'",
-             test_path(path, "bin/forest"), mode, particles, small ? 3 : 60,
-             small ? "16x16" : "640x360", b->bench.rig.caps.is_software ? "soft" : "nvidia",
-             picture);
-    FILE *from = popen(command, "r");
-    REQUIRE(from != NULL);
-    while (fgets(line, sizeof line, from) != NULL && strncmp(line, "RESULT ", 7) != 0)
-        ;
-    const int status = pclose(from);
-    (void)remove(picture);
-    if (status != 0) FAIL("%s: failed", command);
+    char *const arguments[] = {path,
+                               mode_is,
+                               count,
+                               output,
+                               small ? few : frames,
+                               small ? tiny : size,
+                               b->bench.rig.caps.is_software ? soft : nvidia,
+                               samples,
+                               quiet,
+                               NULL};
+    process_start(&p, arguments);
+    process_answer(&p, answer, sizeof answer);
+    while (waitpid(p.pid, &status, 0) < 0)
+        REQUIRE(errno == EINTR);
+    (void)remove(strchr(output, '=') + 1);
+    if (status != 0) FAIL("forest %s %s failed: %s", mode_is, count, answer);
+    const char *line = strstr(answer, "RESULT {");
+    if (line == NULL) FAIL("forest told no RESULT: %s", answer);
     out->frame_ms = atof(value_of(line, "frame_ms"));
     out->build_ms = atof(value_of(line, "build_ms"));
     out->hand_over_ms = atof(value_of(line, "hand_over_ms"));

@@ -2,12 +2,12 @@
 /* How often the first address is free in both: many processes, each with its own places for
  * everything (ASLR), some of which have loaded many libraries, broken up the addresses, or reserved
  * much, as PyTorch's allocator does, before they ask for a space. */
+#include "process.h"
 #include "space.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,11 +161,6 @@ int starts_child(space_bench *b, const char *name)
 
 /* Many of them --------------------------------------------------------------------------------- */
 
-typedef struct process {
-    pid_t pid;
-    int from;
-} process;
-
 typedef struct tally {
     unsigned started, first, none, lost, most, by_cuda, by_vulkan, kept;
     uint64_t addresses[64];
@@ -175,36 +170,20 @@ typedef struct tally {
 static void start(const space_bench *b, const struct kind *kind, process *out)
 {
     char driver[64], device[32], which[32], path[TEST_PATH_MAX];
-    int ends[2];
-    REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     snprintf(driver, sizeof driver, "--driver=%s", b->driver);
     snprintf(device, sizeof device, "--device=%d", b->device);
     snprintf(which, sizeof which, "--start=%s", kind->name);
     test_path(path, "bin/" SPACE_PROGRAM);
     char *const arguments[] = {path, driver, device, which, NULL};
-    out->pid = fork();
-    REQUIRE(out->pid >= 0);
-    if (out->pid == 0) {
-        if (dup2(ends[1], STDOUT_FILENO) >= 0) execv(path, arguments);
-        _exit(127);
-    }
-    close(ends[1]);
-    out->from = ends[0];
+    process_start(out, arguments);
 }
 
 static void take(tally *t, process *p, int status)
 {
     char answer[ANSWER_BYTES];
-    size_t used = 0;
-    ssize_t got;
     unsigned attempts, by_cuda, by_vulkan, kept;
     uint64_t address;
-    while (used < sizeof answer - 1 &&
-           ((got = read(p->from, answer + used, sizeof answer - 1 - used)) > 0 ||
-            (got < 0 && errno == EINTR)))
-        used += got > 0 ? (size_t)got : 0;
-    answer[used] = '\0';
-    close(p->from);
+    process_answer(p, answer, sizeof answer);
     p->pid = 0;
     t->started++;
     /* Some libraries speak when they are loaded. */
