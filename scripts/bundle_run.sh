@@ -17,10 +17,12 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         --record: named answers are printed, for scripts/contract-answers, and not
                                         held against the recorded ones
        run suites                       names of the suites
-       run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows
+       run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
+                                        run forest [ARGUMENTS]: the one with pointers
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
-                                        culvert-bench-memory, culvert-bench-kinds and culvert-bench-gl, then ripple by turns on its paths at two sizes; --quick
-                                        and --driver=... count for all
+                                         culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl and
+                                         culvert-bench-space, then ripple by turns on its paths at two sizes; --quick
+                                         and --driver=... count for all
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
                                         info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
                                         validation layer, tests, benchmarks, in OUTDIR/results.tar.gz
@@ -349,7 +351,7 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl; do
+    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space; do
         [ -x "$here/bin/$program" ] || continue
         echo
         "$here/bin/$program" "$@" || return
@@ -400,6 +402,8 @@ run_all() {
         step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
         step swarm "$here/bin/swarm" --output "$results/swarm.png"
         step swarm_sparse "$here/bin/swarm" --sparse --output "$scratch/swarm_sparse.png"
+        step forest "$here/bin/forest" --output "$results/forest.png"
+        step forest_copy "$here/bin/forest" --mode=copy --output "$scratch/forest_copy.png"
         [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
             step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     fi
@@ -416,6 +420,7 @@ run_all() {
         step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
         step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
+        step space "$here/bin/culvert-bench-space" --json="$results/space.json"
         step bench_ripple run_ripple_bench
     fi
     # None of them may be there.
@@ -451,6 +456,7 @@ test) run_tests "$@" ;;
 suites) suites ;;
 ripple) "$here/bin/ripple" "$@" ;;
 swarm) "$here/bin/swarm" "$@" ;;
+forest) "$here/bin/forest" "$@" ;;
 bench) run_bench "$@" ;;
 all) run_all "$@" ;;
 exec)

@@ -281,6 +281,20 @@ static bool choose_features(const vulkan_setup *v, const vulkan_wishes *wishes,
     return false;
 }
 
+/* Sets what it needs in the structures that are in the chain. */
+static bool add_one_address(const vulkan_setup *v, VkPhysicalDeviceFeatures2 *features,
+                            culv_vk_device_features *storage, const void **chain)
+{
+    culv_vk_device_desc desc = culv_vk_device_desc_init();
+    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
+    desc.instance = v->instance;
+    desc.physical_device = v->physical_device;
+    desc.api_version = API_VERSION;
+    storage->one_address = 1;
+    return culv_ok(culv_vk_merge_device_features(&desc, features, storage, chain),
+                   "culv_vk_merge_device_features");
+}
+
 static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
 {
     if (!has_device_extension(v, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
@@ -308,13 +322,20 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
-        .dynamicRendering = VK_TRUE};
+        .dynamicRendering = VK_TRUE,
+        .maintenance4 = VK_TRUE}; /* glslang writes LocalSizeId */
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
-        .timelineSemaphore = VK_TRUE};
-    VkPhysicalDeviceFeatures features;
-    if (!choose_features(v, wishes, &features)) return false;
+        .timelineSemaphore = VK_TRUE,
+        .bufferDeviceAddress = wishes->addresses};
+    VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                          .pNext = &features12};
+    culv_vk_device_features more = culv_vk_device_features_init();
+    const void *chain = &features;
+    if (!choose_features(v, wishes, &features.features) ||
+        (wishes->one_address && !add_one_address(v, &features, &more, &chain)))
+        return false;
     const float priority = 1.0f;
     const uint32_t families[] = {v->queue_family, v->transfer_family};
     uint32_t num_families = families[0] == families[1] ? 1 : 2;
@@ -326,12 +347,11 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                               .pQueuePriorities = &priority};
     }
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                               .pNext = &features12,
+                               .pNext = chain,
                                .queueCreateInfoCount = num_families,
                                .pQueueCreateInfos = queues,
                                .enabledExtensionCount = num_extensions,
-                               .ppEnabledExtensionNames = extensions,
-                               .pEnabledFeatures = &features};
+                               .ppEnabledExtensionNames = extensions};
     if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice"))
         return false;
     volkLoadDevice(v->device);

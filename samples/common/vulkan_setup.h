@@ -39,7 +39,9 @@ typedef struct vulkan_wishes {
     bool validation;
     bool staging; /* the transfer queue and host_pointer_alignment, where there are such */
     bool swapchain;
-    bool sparse; /* sparse buffers, bound by `queue`; a device without them is refused */
+    bool sparse;      /* sparse buffers, bound by `queue`; a device without them is refused */
+    bool addresses;   /* of buffers, for shaders */
+    bool one_address; /* what a culv_vk_space needs; likewise */
     const char *const *instance_extensions; /* of a window */
     uint32_t num_instance_extensions;
 } vulkan_wishes;

@@ -12,10 +12,10 @@
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "../common/report.h"
+#include "../common/series.h"
 #include "check.h"
 #include "options.h"
 #include "renderer.h"
-#include "series.h"
 #include "solver.h"
 
 _Static_assert((int)SOLVER_FRAMES_IN_FLIGHT == (int)RENDERER_FRAMES_IN_FLIGHT,

@@ -185,5 +185,10 @@ static const test_case cases[] = {
     {.name = "space.own_allocation", .run = own_allocation},
     {.name = "space.endurance", .run = endurance, .time_limit = 600, .own = true},
     {.name = NULL}};
-const test_case *const test_suite_tables[] = {
-    cases, space_buffer_cases, space_order_cases, space_refused_cases, space_vector_cases, NULL};
+const test_case *const test_suite_tables[] = {cases,
+                                              space_buffer_cases,
+                                              space_device_cases,
+                                              space_order_cases,
+                                              space_refused_cases,
+                                              space_vector_cases,
+                                              NULL};

@@ -56,6 +56,12 @@ void space_open(space_stage *t)
         if (w->cu->software) FAIL("%s", culv_last_error_message());
         SKIP("%s", culv_last_error_message());
     }
+    space_begin(t);
+}
+
+void space_begin(space_stage *t)
+{
+    const lib_world *w = &t->s.w;
     const VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(link_constants)};
     const VkPipelineLayoutCreateInfo layout = {.sType =
                                                    VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -66,13 +72,18 @@ void space_open(space_stage *t)
     t->chase = make_pipeline(t, "space_chase");
 }
 
-void space_close(space_stage *t)
+void space_end(space_stage *t)
 {
     VkDevice device = t->s.w.vk.device;
     raw_vk_idle(&t->s.w.vk);
     vkDestroyPipeline(device, t->link, NULL);
     vkDestroyPipeline(device, t->chase, NULL);
     vkDestroyPipelineLayout(device, t->layout, NULL);
+}
+
+void space_close(space_stage *t)
+{
+    space_end(t);
     vmm_stage_close(&t->s);
 }
 

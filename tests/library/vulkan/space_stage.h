@@ -17,6 +17,9 @@ typedef struct space_stage {
 /* Skips a GPU that cannot have one address; the twin can. */
 void space_open(space_stage *t);
 void space_close(space_stage *t);
+/* The shaders alone, for a device that was opened in another way. */
+void space_begin(space_stage *t);
+void space_end(space_stage *t);
 /* The first queue that binds sparse buffers. */
 VkQueue space_queue(const space_stage *t);
 
@@ -55,7 +58,7 @@ void space_gate_begin(space_stage *t, space_gate *gate);
 void space_gate_open(space_stage *t, space_gate *gate);
 void space_gate_end(space_stage *t, space_gate *gate);
 
-extern const test_case space_buffer_cases[], space_order_cases[], space_refused_cases[],
-    space_vector_cases[];
+extern const test_case space_buffer_cases[], space_device_cases[], space_order_cases[],
+    space_refused_cases[], space_vector_cases[];
 
 #endif

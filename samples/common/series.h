@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* swarm: measured times, and what is told of them. */
-#ifndef SWARM_SERIES_H_
-#define SWARM_SERIES_H_
+/* Samples: measured times, and what is told of them. */
+#ifndef CULVERT_SAMPLES_SERIES_H_
+#define CULVERT_SAMPLES_SERIES_H_
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* forest's command line. */
+#ifndef FOREST_OPTIONS_H_
+#define FOREST_OPTIONS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "memory.h"
+
+/* Zero where the default is the device's: options_settle(). */
+typedef struct options {
+    const memory_mode *mode;
+    uint32_t width, height, samples; /* rays a pixel */
+    uint64_t frames, every;          /* every: 0: the last frame's picture alone */
+    uint64_t particles;
+    const char *output, *device;
+    bool validation, quiet, list;
+} options;
+
+typedef enum options_result { OPTIONS_RUN, OPTIONS_EXIT, OPTIONS_BAD } options_result;
+
+/* OPTIONS_EXIT: --help was printed. OPTIONS_BAD: a message was. */
+options_result options_parse(options *o, int argc, char **argv);
+
+/* Fills in what depends on the device. */
+void options_settle(options *o, bool software);
+
+/* Is there a picture of this frame to write? */
+bool options_wants_picture(const options *o, uint64_t frame);
+
+#endif

@@ -1,0 +1,47 @@
+#!/bin/sh
+# One case of culvert-bench-space's tests: space.sh CASE. Environment as bench.sh. No test judges a time.
+# SPDX-License-Identifier: MIT
+set -eu
+
+. "$BENCH_SOURCE/tests/bench/case.sh"
+check_json() {
+    "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_space.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
+}
+
+case $case in
+options)
+    run 2 "$BENCH" --bogus
+    complains "unknown option '--bogus'"
+    [ ! -s "$out" ] || fail "output in spite of a wrong option"
+    for wrong in --driver=gpu --only=nothing --only= --device=x --seed=-1 --json= --quick=1 --starts=0 --seconds=x something; do
+        run 2 "$BENCH" "$wrong"
+        complains "$wrong"
+        complains "--help"
+    done
+    run 0 "$BENCH" --help
+    for option in --driver --device --only --list --starts --seconds --seed --quick --json --version; do says "$option"; done
+    run 0 "$BENCH" --list
+    for name in commit grow forest starts; do says "^$name  "; done
+    run 0 "$BENCH" --version
+    [ "$(cat "$out")" = "culvert-bench-space $BENCH_VERSION" ] || fail "not version $BENCH_VERSION"
+    ;;
+quick)
+    # The program ends with 1 when a word is wrong, a picture differs or something is left.
+    run 0 "$BENCH" --quick --driver=soft "--json=$work/space.json"
+    [ ! -s "$err" ] || fail "something on standard error"
+    says "by the software twin"
+    says "too few turns"
+    check_json "$work/space.json" all "documented=$BENCH_SOURCE/docs/space.md"
+    ;;
+one)
+    run 0 "$BENCH" --quick --driver=soft --only=starts --starts=3 --seed=7 --json
+    check_json "$out" "sections=starts" "starts=3" "seed=7"
+    ;;
+driver_failures)
+    for call in cuda:cuMemAddressReserve:1 cuda:cuMemCreate:1 cuda:cuMemMap:2 cuda:cuMemSetAccess:1 vulkan:vkQueueBindSparse:1 vulkan:vkAllocateMemory:1; do
+        must_end $call "$BENCH" --quick --driver=soft --only=commit
+    done
+    ;;
+*) fail "there is no case $case" ;;
+esac
+echo "ok: $case"

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the sample forest: the tree that Vulkan walks is whole, both modes draw the same, and
+ * what it says when a driver's call fails. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failures.h"
+#include "files.h"
+#include "harness.h"
+#include "png_file.h"
+#include "run.h"
+
+enum { WIDTH = 96, HEIGHT = 54, MAX_ARGUMENTS = 28 };
+
+/* A short run with `more` behind, which wins. */
+static void forest(run_result *out, const char *const *more)
+{
+    test_driver_choice choice = test_driver();
+    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
+                         : choice == TEST_DRIVER_SOFT ? "soft"
+                                                      : "auto";
+    const char *list[MAX_ARGUMENTS + 1] = {"--device",  device,  "--particles", "40000",
+                                           "--samples", "1",     "--frames",    "2",
+                                           "--size",    "96x54", "--quiet"};
+    size_t count = 11;
+    for (; *more; more++) {
+        REQUIRE(count < MAX_ARGUMENTS);
+        list[count++] = *more;
+    }
+    run_program(out, "forest", run_scratch(), list);
+}
+
+/* A GPU may lack what one address needs; the twin has it. */
+static void forest_fine(run_result *out, const char *const *more)
+{
+    forest(out, more);
+    if (out->status == 1 && test_driver() != TEST_DRIVER_SOFT && strstr(out->text, "one_address: "))
+        SKIP("this device has no one address: %s", out->text);
+    if (out->status != 0) FAIL("forest: status %d:\n%s", out->status, out->text);
+}
+
+/* The number or string behind a key of the RESULT line. */
+static const char *value_of(const run_result *r, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *result = strstr(r->text, "RESULT {");
+    const char *at = result ? strstr(result, quoted) : NULL;
+    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
+    return at + strlen(quoted);
+}
+
+static unsigned long number_of(const run_result *r, const char *key)
+{
+    return strtoul(value_of(r, key), NULL, 10);
+}
+
+typedef struct sums {
+    char tree[20], picture[20];
+} sums;
+
+static sums sums_of(const run_result *r)
+{
+    sums s;
+    snprintf(s.tree, 19, "%s", value_of(r, "checksum"));
+    snprintf(s.picture, 19, "%s", value_of(r, "picture"));
+    return s;
+}
+
+static void require_same_file(const char *one, const char *other)
+{
+    char path[TEST_PATH_MAX];
+    void *a = NULL, *b = NULL;
+    size_t a_size = 0, b_size = 0;
+    REQUIRE(files_read(run_scratch_path(path, one), &a, &a_size));
+    REQUIRE(files_read(run_scratch_path(path, other), &b, &b_size));
+    if (a_size != b_size || memcmp(a, b, a_size) != 0) FAIL("%s and %s differ", one, other);
+    free(a);
+    free(b);
+}
+
+/* The pointers are CUDA's own in one mode and patched ones in the other. */
+static void modes_draw_the_same(void)
+{
+    run_result one, copy;
+    forest_fine(&one, (const char *[]){"--output", "one.png", "--every", "1", NULL});
+    forest_fine(&copy,
+                (const char *[]){"--mode=copy", "--output", "copy.png", "--every", "1", NULL});
+    REQUIRE(strstr(one.text, "\"one_address\": true"));
+    REQUIRE(strstr(copy.text, "\"one_address\": false"));
+    REQUIRE_EQ(number_of(&one, "copied_bytes"), 0);
+    REQUIRE_EQ(number_of(&copy, "copied_bytes"), 40000 * 32 + 39999 * 64);
+    REQUIRE_EQ(number_of(&one, "nodes"), 39999);
+    REQUIRE_EQ(number_of(&copy, "nodes"), 39999);
+    const sums a = sums_of(&one), b = sums_of(&copy);
+    REQUIRE_EQ_STR(a.tree, b.tree);
+    REQUIRE_EQ_STR(a.picture, b.picture);
+    require_same_file("one-00000.png", "copy-00000.png");
+    require_same_file("one-00001.png", "copy-00001.png");
+}
+
+/* Mean brightness of some rows, of 255. */
+static unsigned mean_of(const uint8_t *pixels, unsigned from, unsigned to)
+{
+    unsigned sum = 0;
+    for (size_t i = (size_t)from * WIDTH * 4; i < (size_t)to * WIDTH * 4; i += 4)
+        sum += (unsigned)pixels[i] + pixels[i + 1] + pixels[i + 2];
+    return sum / (3u * WIDTH * (to - from));
+}
+
+/* Leaves, wood and the ground before the sky; and the next frame is another one. */
+static void picture_shows_the_trees(void)
+{
+    run_result r;
+    char path[TEST_PATH_MAX];
+    uint32_t width = 0, height = 0;
+    uint8_t *first = NULL, *second = NULL;
+    forest_fine(&r, (const char *[]){"--output", "f-%02d.png", NULL});
+    REQUIRE(png_read_rgba(run_scratch_path(path, "f-00.png"), &width, &height, &first));
+    REQUIRE(png_read_rgba(run_scratch_path(path, "f-01.png"), &width, &height, &second));
+    REQUIRE_EQ(width, WIDTH);
+    REQUIRE_EQ(height, HEIGHT);
+    unsigned warm = 0, dark = 0, moved = 0;
+    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; i++) {
+        const uint8_t *p = &first[4 * i];
+        warm += p[0] > p[2] + 60;
+        dark += p[0] + p[1] + p[2] < 240;
+        moved += memcmp(p, &second[4 * i], 3) != 0;
+    }
+    const unsigned sky = mean_of(first, 0, HEIGHT / 2), ground = mean_of(first, HEIGHT - 9, HEIGHT);
+    MEASURED("forest_picture", "%u warm, %u dark, %u moved of %u; above %u, below %u", warm, dark,
+             moved, (unsigned)(WIDTH * HEIGHT), sky, ground);
+    REQUIRE(warm > WIDTH * HEIGHT / 10);
+    REQUIRE(dark > WIDTH * HEIGHT / 20);
+    REQUIRE(moved > WIDTH * HEIGHT / 20);
+    REQUIRE(sky > ground);
+    free(first);
+    free(second);
+}
+
+/* The kernels have nothing that is rounded otherwise elsewhere. The picture is the driver's own,
+ * but the same each time. */
+static void same_bits_everywhere(void)
+{
+    run_result r;
+    forest_fine(&r, (const char *[]){NULL});
+    const sums first = sums_of(&r);
+    MEASURED("checksum", "%s, picture %s", first.tree, first.picture);
+    REQUIRE_EQ_STR(first.tree, "\"01033046f60e21be\"");
+    forest_fine(&r, (const char *[]){NULL});
+    const sums second = sums_of(&r);
+    REQUIRE_EQ_STR(first.tree, second.tree);
+    REQUIRE_EQ_STR(first.picture, second.picture);
+}
+
+static void validation_is_silent(void)
+{
+    run_result r;
+    if (test_sanitized())
+        SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
+    for (unsigned i = 0; i < 2; i++) {
+        forest(&r, (const char *[]){"--validation", "--mode", i == 0 ? "one" : "copy", "--size",
+                                    "16x16", NULL});
+        if (r.status != 0 && strstr(r.text, "is not installed"))
+            SKIP("the validation layer is not installed");
+        if (r.status != 0 || strstr(r.text, "validation:"))
+            FAIL("status %d:\n%s", r.status, r.text);
+    }
+}
+
+static void bad_options_are_refused(void)
+{
+    static const struct {
+        const char *list[5];
+        const char *says;
+    } wrong[] = {
+        {{"--modes", "one"}, "unknown option --modes"},
+        {{"--mode", "both"}, "--mode both: expected one or copy"},
+        {{"--particles"}, "--particles: expected something after it"},
+        {{"--particles", "29999"}, "expected a number from 30000"},
+        {{"--size", "1x1"}, "expected WIDTHxHEIGHT"},
+        {{"--samples", "0"}, "expected a number from 1"},
+        {{"--output", "a.jpg"}, "ends in .png"},
+        {{"--output", "a%s.png"}, "after % only d"},
+    };
+    run_result r;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        forest(&r, wrong[i].list);
+        REQUIRE_EQ(r.status, 2);
+        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
+    }
+    forest(&r, (const char *[]){"--device", "no such device", NULL});
+    REQUIRE_EQ(r.status, 1);
+    REQUIRE(strstr(r.text, "no device is \"no such device\""));
+    forest(&r, (const char *[]){"--help", NULL});
+    REQUIRE_EQ(r.status, 0);
+    REQUIRE(strstr(r.text, "Usage: forest"));
+}
+
+static void brief_run(run_result *r, const void *mode)
+{
+    forest(r, (const char *[]){"--device", "soft", "--particles", "30000", "--size", "16x16",
+                               "--mode", mode, NULL});
+}
+
+/* Every call would be too many here; the suites library-torture-* have the library's. */
+static void failures(const char *mode, const char *const *named, const char *kind, unsigned first,
+                     unsigned last, unsigned stride)
+{
+    const failing_program program = {"forest", brief_run, mode};
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
+    failures_sweep(&program, kind, first, last, test_sanitized() ? stride * 3 : stride, 0);
+}
+
+static void failures_with_one_address(void)
+{
+    failures("one",
+             (const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuMemCreate:1", "cuda:cuMemMap:1",
+                              "cuda:cuLaunchKernel:9", "cuda:cuMemcpyDtoHAsync:1",
+                              "cuda:cuMemcpyDtoH:2", "cuda:cuSignalExternalSemaphoresAsync:2",
+                              "vulkan:vkQueueBindSparse:1", "vulkan:vkCreateComputePipelines:1",
+                              "vulkan:vkQueueSubmit2:2", "vulkan:vkWaitForFences:2", NULL},
+             "vulkan", 21, 60, 13);
+}
+
+static void failures_with_copies(void)
+{
+    failures("copy",
+             (const char *[]){"cuda:cuMemAlloc:3", "cuda:cuMemcpyDtoDAsync:2",
+                              "cuda:cuImportExternalMemory:1", "cuda:cuEventRecord:5",
+                              "vulkan:vkAllocateMemory:1", NULL},
+             "cuda", 46, 110, 21);
+}
+
+static const test_case cases[] = {
+    {.name = "modes_draw_the_same", .run = modes_draw_the_same, .time_limit = 120},
+    {.name = "picture_shows_the_trees", .run = picture_shows_the_trees, .time_limit = 120},
+    {.name = "same_bits_everywhere", .run = same_bits_everywhere, .time_limit = 120},
+    {.name = "validation_is_silent", .run = validation_is_silent, .time_limit = 120},
+    {.name = "bad_options_are_refused", .run = bad_options_are_refused},
+    {.name = "failures_with_one_address", .run = failures_with_one_address, .time_limit = 240},
+    {.name = "failures_with_copies", .run = failures_with_copies, .time_limit = 240},
+    {.name = NULL},
+};
+TEST_SUITE(cases);
