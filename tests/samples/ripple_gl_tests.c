@@ -87,7 +87,7 @@ static void gl_options(void)
         const char *says;
     } wrong[] = {
         {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
-        {{"--api=gl", "--path=ring"}, "--path ring: not with --api=gl"},
+        {{"--api=gl", "--path=ring"}, "--path: with --api=gl it is shared or staged"},
         {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},
         {{"--api=gl", "--device=list"}, "--device list: not with --api=gl"},
         {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},
