@@ -55,7 +55,8 @@ typedef struct exchange_path {
     bool (*record_solver)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_fill)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_filled)(exchange *e, VkCommandBuffer commands, uint64_t frame);
-    /* CUDA's side of a frame elsewhere, on its stream: wait until the buffer is free, and hand it over. */
+    /* CUDA's side of a frame elsewhere, on its stream: wait until the buffer is free, and hand it
+     * over. */
     bool (*cuda_acquire)(exchange *e, CUstream stream, uint64_t frame);
     bool (*cuda_release)(exchange *e, CUstream stream, uint64_t frame);
     /* What CUDA's side released of a burst is handed over now. */
