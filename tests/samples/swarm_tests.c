@@ -149,8 +149,9 @@ static void queues_are_the_same(void)
     size_t sizes[3];
     for (size_t i = 0; i < 3; i++) {
         run_result r;
-        const char *const list[] = {paths[i],   "--size", "160x90",
-                                    "--output", "q.png",  test_sanitized() || i == 0 ? NULL : "--validation",
+        const char *const list[] = {paths[i], "--size",
+                                    "160x90", "--output",
+                                    "q.png",  test_sanitized() || i == 0 ? NULL : "--validation",
                                     NULL};
         swarm(&r, list);
         if (i == 1 && r.status == 1 && strstr(r.text, "VK_NVX_binary_import"))
