@@ -20,7 +20,8 @@ matplotlib.rcParams.update({"svg.hashsalt": "culvert", "svg.fonttype": "none", "
 import matplotlib.pyplot as plt  # noqa: E402
 import matplotlib.ticker  # noqa: E402
 
-COLORS = {"raw ring": "#b05a00", "culv_ring": "#0060a8", "host waits": "#777777", "staged": "#a02060"}
+COLORS = {"raw ring": "#b05a00", "culv_ring": "#0060a8", "host waits": "#777777", "staged": "#a02060",
+          "in-queue": "#208020", "async": "#70b000"}
 
 
 def save(figure, directory, name, run):
@@ -76,8 +77,13 @@ def label_points(figure, axes, points):
                       arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#aaaaaa", "shrinkA": 0, "shrinkB": 2} if far else None)
 
 
+def plotted(rows):
+    """Without the raw twins of what lies on one line with them, and without hosts that wait."""
+    return [r for r in rows if r["variant"] is None and r["scheme"] not in ("raw in-queue", "raw async")]
+
+
 def frames(run, directory):
-    rows = rows_of(run, "frames")
+    rows = [r for r in plotted(rows_of(run, "frames")) if r["scheme"] != "async" or r["depth"] == 2]
     if not rows:
         return
     figure, axes = plt.subplots()
@@ -134,7 +140,7 @@ def latency(run, directory):
 
 
 def name_of(r):
-    return r["scheme"] if r["scheme"] in ("host waits", "staged") else f"{r['scheme']}, {r['depth']}/{r['burst']}"
+    return r["scheme"] if r["scheme"] in ("host waits", "staged", "in-queue") else f"{r['scheme']}, {r['depth']}/{r['burst']}"
 
 
 def style_of(r):
@@ -143,7 +149,7 @@ def style_of(r):
 
 
 def sizes(run, directory):
-    rows = rows_of(run, "sizes")
+    rows = plotted(rows_of(run, "sizes"))
     if not rows:
         return
     figure, axes = plt.subplots()
@@ -166,7 +172,7 @@ def sizes(run, directory):
 
 
 def loads(run, directory):
-    rows = rows_of(run, "loads")
+    rows = plotted(rows_of(run, "loads"))
     if not rows:
         return
     figure, axes = plt.subplots()

@@ -330,9 +330,16 @@ run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are un
     # The twin computes on the CPU.
     if [ "$device" = soft ] || { [ "$device" = auto ] && ! has_nvidia_device; }; then sizes=256x256 frames=20; fi
     [ $quick -eq 0 ] || { sizes=64x48 frames=3 rounds=1; }
+    ways='ring shared staged'
+    # Not every device has CUDA kernels in Vulkan's command buffers.
+    if "$here/bin/ripple" --size 64x48 --frames 1 --path=in-queue --device "$device" --quiet --output "$scratch/bench.png" >"$scratch/in-queue.txt" 2>&1; then
+        ways="$ways in-queue async"
+    else
+        cat "$scratch/in-queue.txt"
+    fi
     for size in $sizes; do
         for round in $rounds; do
-            for way in ring shared staged; do
+            for way in $ways; do
                 echo "ripple $size, $way, round $round:"
                 "$here/bin/ripple" --size "$size" --frames $frames --path=$way --device "$device" --quiet \
                     --output "$scratch/bench.png" || return 1

@@ -53,4 +53,11 @@ CULV_KERNEL void frames_now(CULV_GRID unsigned long long *out)
     if (blockIdx.x == 0 && threadIdx.x == 0) *out = frames_clock();
 }
 
-CULV_KERNELS(frames_solve, frames_now)
+/* A small kernel, of which a frame has many. */
+CULV_KERNEL void frames_count(CULV_GRID unsigned *counts, unsigned words, unsigned add)
+{
+    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    if (thread < words) counts[thread] += add;
+}
+
+CULV_KERNELS(frames_solve, frames_now, frames_count)

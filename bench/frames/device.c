@@ -56,7 +56,8 @@ static VkResult create(raw_vk *vk, VkQueueGlobalPriorityKHR priority, uint32_t n
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
         .timelineSemaphore = VK_TRUE,
-        .hostQueryReset = VK_TRUE};
+        .hostQueryReset = VK_TRUE,
+        .bufferDeviceAddress = vk->kernels};
     const VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = VK_TRUE};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
@@ -88,6 +89,13 @@ void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
     o->host_memory =
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     if (o->host_memory) extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    vk->kernels =
+        raw_vk_has_device_extension(vk->physical, VK_NVX_BINARY_IMPORT_EXTENSION_NAME) &&
+        raw_vk_has_device_extension(vk->physical, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);
+    if (vk->kernels) {
+        extensions[count++] = VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
+        extensions[count++] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
+    }
     o->refused = false;
     if (o->priority != 0) {
         /* The two are one; drivers from before 2022 have the older name only. */

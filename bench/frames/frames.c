@@ -45,6 +45,7 @@ void frames_open(frames_bench *b, int ordinal)
     rig_open_with(r, ordinal, device_open, &b->device);
     solver_open(&b->solver, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
     renderer_open(&b->renderer, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
+    if (r->vk.kernels) queue_solver_open(&b->queue_solver, r, &b->solver);
     rig_timeline_open(r, &b->ready);
     rig_timeline_open(r, &b->done);
     if (b->next_number == 0) b->next_number = 1;
@@ -69,6 +70,7 @@ void frames_close(frames_bench *b)
     rig_timeline_close(&b->bench.rig, &b->done);
     rig_timeline_close(&b->bench.rig, &b->ready);
     close_slots(b);
+    queue_solver_close(&b->queue_solver);
     renderer_close(&b->renderer);
     solver_close(&b->solver);
     rig_close(&b->bench.rig);
@@ -99,6 +101,7 @@ bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes)
         }
         b->pointers[b->num_slots] = culv_vk_buffer_pointer(*slot);
         b->buffers[b->num_slots] = culv_vk_buffer_handle(*slot);
+        b->addresses[b->num_slots] = culv_vk_buffer_address(*slot);
     }
     renderer_bind(&b->renderer, b->buffers, b->num_slots, bytes);
     return true;

@@ -7,6 +7,7 @@
 
 #include "device.h"
 #include "measure.h"
+#include "queue_solver.h"
 #include "renderer.h"
 #include "solver.h"
 
@@ -44,6 +45,7 @@ typedef struct tuning {
     bool compute;       /* the renderer is a dispatch */
     uint32_t family;    /* the renderer's queue */
     uint32_t lead;      /* depths; 0: FRAMES_LEAD */
+    bool host_waits;    /* for each burst, by the timeline `done` */
 } tuning;
 
 struct run;
@@ -57,6 +59,7 @@ typedef struct scheme {
     void (*finish)(struct run *run);  /* NULL: nothing */
     bool no_solver, no_renderer;      /* one side alone */
     bool unchecked;                   /* the renderer has nothing to check */
+    bool in_queue;                    /* the solver runs in a queue of Vulkan's */
     /* A run may be longer than FRAMES_MAX; the times are the first ones' */
     bool endless;
 } scheme;
@@ -125,6 +128,7 @@ typedef struct frames_bench {
     device_options device;
     solver solver;
     renderer renderer;
+    queue_solver queue_solver;
     clocks clocks;
     calibrations calibrations;
     /* The slots, of one size. */
@@ -133,8 +137,9 @@ typedef struct frames_bench {
     culv_vk_buffer *slots[RENDERER_SLOTS];
     CUdeviceptr pointers[RENDERER_SLOTS];
     VkBuffer buffers[RENDERER_SLOTS];
-    rig_timeline ready, done; /* for the schemes that are written by hand */
-    uint32_t next_number;     /* of the next run's first frame */
+    VkDeviceAddress addresses[RENDERER_SLOTS]; /* 0 without kernels in command buffers */
+    rig_timeline ready, done;                  /* for the schemes that are written by hand */
+    uint32_t next_number;                      /* of the next run's first frame */
     size_t rounds;
     uint32_t frames;
 } frames_bench;
@@ -175,6 +180,8 @@ extern const scheme scheme_solver_alone, scheme_renderer_alone;
 extern const scheme scheme_host_waits, scheme_raw, scheme_staged, scheme_ring;
 extern const scheme scheme_raw_graphs,
     scheme_ring_graphs; /* the solver's side launched as graphs */
+/* The solver in the renderer's command buffer, and on the compute queue. */
+extern const scheme scheme_raw_in_queue, scheme_in_queue, scheme_raw_async, scheme_async;
 /* Gives its memory up, which it keeps from run to run. */
 void scheme_staged_close(frames_bench *b);
 

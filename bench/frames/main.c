@@ -14,6 +14,8 @@ const section sections[] = {
     {"copies", "CUDA to Vulkan's copy to CUDA, on the queues for graphics and for transfers",
      section_copies, false},
     {"calls", "CPU time of a frame's calls, Culvert's against the drivers'", section_calls, false},
+    {"launches", "many small kernels in a frame: by a stream, a graph, a command buffer",
+     section_launches, false},
     {"graphs", "the solver's side launched as CUDA graphs", section_graphs, false},
     {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", section_sizes, false},
     {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},

@@ -22,8 +22,8 @@ static const char usage[] =
     "  --only=NAME      one of --list; may be given several times\n"
     "  --list           what there is to measure\n"
     "  --search         what changes the cost of switching (--only=search)\n"
-    "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\"; may be given several "
-    "times\n"
+    "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
+    "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
     "  --size=BYTES     of a frame, with K, M or G (8M; on the twin 64K)\n"
     "  --loads=S/R      microseconds of the solver and of the renderer (110/177)\n"
     "  --depth=N,...    slots (1,2,4,8,16)\n"
@@ -100,9 +100,10 @@ static const char *section_named(const arguments *all, const char *argument, con
 
 static const char *scheme_named(const arguments *all, const char *argument, const char *name)
 {
-    static const scheme *const schemes[] = {&scheme_host_waits, &scheme_staged,
-                                            &scheme_raw,        &scheme_ring,
-                                            &scheme_raw_graphs, &scheme_ring_graphs};
+    static const scheme *const schemes[] = {
+        &scheme_host_waits, &scheme_staged,      &scheme_raw,          &scheme_ring,
+        &scheme_raw_graphs, &scheme_ring_graphs, &scheme_raw_in_queue, &scheme_in_queue,
+        &scheme_raw_async,  &scheme_async};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
         if (strcmp(name, schemes[i]->name) == 0) return schemes[i]->name;
     arguments_wrong(all, "no such scheme:", argument);

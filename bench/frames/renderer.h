@@ -62,6 +62,10 @@ typedef struct renderer_job {
     VkBuffer from;   /* copied into the slot first; VK_NULL_HANDLE: CUDA writes the slot itself */
     /* The ring's barriers; NULL: written by hand. */
     const VkDependencyInfo *acquire, *release;
+    bool stays; /* the slot does not change hands with CUDA: there is no release */
+    /* NULL: nothing. What comes first in the command buffer, not within the frame's times. */
+    void (*first)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
+    void *state;
 } renderer_job;
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job);

@@ -151,6 +151,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     REQUIRE(job->frame < r->num_frames && job->slot < RENDERER_SLOTS);
     VK_OK(vkBeginCommandBuffer(commands, &begin));
     after_the_last(r, commands, job);
+    if (job->first != NULL) job->first(job->state, commands, job->slot, job->frame);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
                              2 * job->frame);
@@ -166,7 +167,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
                              2 * job->frame + 1);
     if (job->release != NULL)
         vkCmdPipelineBarrier2(commands, job->release);
-    else if (job->from == VK_NULL_HANDLE)
+    else if (job->from == VK_NULL_HANDLE && !job->stays)
         hand_over(commands, job, TO_CUDA);
     VK_OK(vkEndCommandBuffer(commands));
     return commands;

@@ -21,6 +21,8 @@ static const outcome *raw_like(const outcome *outcomes, size_t count, const conf
 {
     const scheme *raw = c->scheme == &scheme_ring          ? &scheme_raw
                         : c->scheme == &scheme_ring_graphs ? &scheme_raw_graphs
+                        : c->scheme == &scheme_in_queue    ? &scheme_raw_in_queue
+                        : c->scheme == &scheme_async       ? &scheme_raw_async
                                                            : NULL;
 
     for (size_t i = 0; i < count; i++) {

@@ -58,7 +58,9 @@ static void take_times(run *r, outcome *o)
     bool solved_too = !s->no_solver, timed = !s->no_renderer;
     uint64_t last = 0;
     if (timed) timed = renderer_fetch(&b->renderer, frames, r->c->tuning.family);
-    if (solved_too && timed) solver_fetch(&b->solver, frames);
+    if (solved_too && timed)
+        solver_fetch(&b->solver, s->in_queue ? queue_solver_log(&b->queue_solver) : b->solver.log,
+                     frames);
     for (uint32_t n = r->first; n < frames && timed; n++) {
         renderer_time drawn = renderer_time_of(&b->renderer, n);
         if (n > r->first) samples_add(&o->interval, (double)(int64_t)(drawn.ended - last) * 1e-3);

@@ -187,6 +187,7 @@ void raw_go(run *r)
         if (c->tuning.renderer_late) wait_on_host(r, r->b->ready.vk, ready);
         submit_burst(r, drawing, count, ready, ++r->b->done.value);
         drawing += count;
+        if (c->tuning.host_waits) wait_on_host(r, r->b->done.vk, r->b->done.value);
     }
     run_issued(r);
     wait_on_host(r, r->b->done.vk, r->b->done.value);

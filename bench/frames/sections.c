@@ -93,6 +93,25 @@ void plan_run(plan *p, frames_bench *b, results *all, const char *section, size_
 
 /* Sections ------------------------------------------------------------------------------------- */
 
+/* The solver in Vulkan's queues, as frames follow each other and with a host that waits for each
+ * one; beside that CUDA's stream and timelines, with such a host. */
+static void add_queues(plan *p, uint32_t slots)
+{
+    static const scheme *const waiting[] = {&scheme_raw, &scheme_raw_in_queue, &scheme_in_queue};
+    plan_add(p, &scheme_raw_in_queue, 1, 1);
+    plan_add(p, &scheme_in_queue, 1, 1);
+    for (uint32_t depth = 1; depth <= 4 && depth <= slots; depth *= 2) {
+        plan_add(p, &scheme_raw_async, depth, 1);
+        plan_add(p, &scheme_async, depth, 1);
+    }
+    for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++) {
+        config *c = plan_add(p, waiting[i], 1, 1);
+        if (c == NULL) continue;
+        c->variant = "host waits";
+        c->tuning.host_waits = true;
+    }
+}
+
 void section_frames(frames_bench *b, const options *o, results *all)
 {
     static plan p;
@@ -108,6 +127,7 @@ void section_frames(frames_bench *b, const options *o, results *all)
             plan_add(&p, &scheme_raw, o->depths[depth], o->bursts[burst]);
             plan_add(&p, &scheme_ring, o->depths[depth], o->bursts[burst]);
         }
+    add_queues(&p, most);
     plan_run(&p, b, all, "frames", o->rounds);
 }
 
@@ -141,6 +161,10 @@ static void sweep(frames_bench *b, const options *o, results *all, const char *s
     plan_add(&p, &scheme_ring, deep / 2, 1);
     plan_add(&p, &scheme_raw, deep, deep);
     plan_add(&p, &scheme_ring, deep, deep);
+    plan_add(&p, &scheme_raw_in_queue, 1, 1);
+    plan_add(&p, &scheme_in_queue, 1, 1);
+    plan_add(&p, &scheme_raw_async, 2, 1);
+    plan_add(&p, &scheme_async, 2, 1);
     size_t rounds = w.solver_us + w.renderer_us > 3000.0 ? SWEEP_ROUNDS - 1 : SWEEP_ROUNDS;
     plan_run(&p, b, all, section, o->rounds < rounds ? o->rounds : rounds);
 }

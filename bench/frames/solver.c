@@ -56,10 +56,10 @@ uint32_t solver_calibrate(const solver *s, CUdeviceptr frame, uint64_t bytes, do
     return calibrate(measure, &trial, us);
 }
 
-void solver_fetch(solver *s, uint32_t frames)
+void solver_fetch(solver *s, CUdeviceptr log, uint32_t frames)
 {
     REQUIRE(frames <= s->num_times);
-    RIG_CU(s->cu->MemcpyDtoH(s->times, s->log, (size_t)frames * s->blocks * 2 * sizeof(uint64_t)));
+    RIG_CU(s->cu->MemcpyDtoH(s->times, log, (size_t)frames * s->blocks * 2 * sizeof(uint64_t)));
 }
 
 solver_time solver_time_of(const solver *s, uint32_t frame)

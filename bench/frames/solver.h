@@ -67,8 +67,9 @@ static inline void solver_launch(const solver *s, CUstream stream, solver_job jo
  * where the writing alone takes longer. */
 uint32_t solver_calibrate(const solver *s, CUdeviceptr frame, uint64_t bytes, double us);
 
-/* Takes over what the kernels logged; then solver_time_of() answers. Their stream is idle. */
-void solver_fetch(solver *s, uint32_t frames);
+/* Takes over what the kernels logged, into solver::log or another one of its size; then
+ * solver_time_of() answers. Their stream is idle. */
+void solver_fetch(solver *s, CUdeviceptr log, uint32_t frames);
 solver_time solver_time_of(const solver *s, uint32_t frame);
 
 /* CUDA's global timer, and between which two times of the host's monotonic clock it was read. */

@@ -44,6 +44,7 @@ static void open_culvert(rig *r)
     vk.device = r->vk.device;
     vk.api_version = VK_API_VERSION_1_3;
     vk.num_physical_devices = 1;
+    vk.kernels = r->vk.kernels;
     CULV_OK_OR_EXIT(culv_vk_attach(r->device, &vk, &r->attached));
 }
 

@@ -25,6 +25,7 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device *
     vk.device = v->device;
     vk.api_version = VK_API_VERSION_1_3;
     vk.num_physical_devices = 1;
+    vk.kernels = v->kernels;
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
 }
 

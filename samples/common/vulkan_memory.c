@@ -173,9 +173,15 @@ void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D ext
 
 bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out)
 {
+    return vulkan_once_begin_on(v, v->queue_family, v->queue, out);
+}
+
+bool vulkan_once_begin_on(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out)
+{
     memset(out, 0, sizeof *out);
+    out->queue = queue;
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                    .queueFamilyIndex = v->queue_family};
+                                    .queueFamilyIndex = family};
     if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool"))
         return false;
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
@@ -197,8 +203,8 @@ bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine)
                             .commandBufferInfoCount = 1,
                             .pCommandBufferInfos = &commands};
     bool done = fine && vk_ok(vkEndCommandBuffer(once->commands), "vkEndCommandBuffer") &&
-                vk_ok(vkQueueSubmit2(v->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2") &&
-                vk_ok(vkQueueWaitIdle(v->queue), "vkQueueWaitIdle");
+                vk_ok(vkQueueSubmit2(once->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2") &&
+                vk_ok(vkQueueWaitIdle(once->queue), "vkQueueWaitIdle");
     vkDestroyCommandPool(v->device, once->pool, NULL);
     return done;
 }

@@ -248,7 +248,7 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     VkQueueFamilyProperties families[MAX_NAMES];
     uint32_t num_families = MAX_NAMES;
     vkGetPhysicalDeviceQueueFamilyProperties(v->physical_device, &num_families, families);
-    v->queue_family = v->transfer_family = UINT32_MAX;
+    v->queue_family = v->transfer_family = v->compute_family = UINT32_MAX;
     for (uint32_t i = 0; i < num_families; i++) {
         VkQueueFlags flags = families[i].queueFlags;
         bool draws = flags & VK_QUEUE_GRAPHICS_BIT, computes = flags & VK_QUEUE_COMPUTE_BIT;
@@ -256,12 +256,14 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
         if ((flags & VK_QUEUE_TRANSFER_BIT) && !draws && !computes &&
             v->transfer_family == UINT32_MAX)
             v->transfer_family = i;
+        if (computes && !draws && v->compute_family == UINT32_MAX) v->compute_family = i;
     }
     if (v->queue_family == UINT32_MAX) {
         report("%s has no graphics queue", v->candidate.name);
         return false;
     }
     if (!wishes->staging || v->transfer_family == UINT32_MAX) v->transfer_family = v->queue_family;
+    if (!wishes->kernels || v->compute_family == UINT32_MAX) v->compute_family = v->queue_family;
     v->timestamp_bits = families[v->queue_family].timestampValidBits;
     v->binds_sparse = families[v->queue_family].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
     return true;
@@ -307,6 +309,20 @@ static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint3
     v->host_pointer_alignment = host.minImportedHostPointerAlignment;
 }
 
+/* Says what is missing where there are none. */
+static bool choose_kernels(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
+{
+    culv_vk_device_desc desc = culv_vk_device_desc_init();
+    desc.get_instance_proc_addr = vkGetInstanceProcAddr;
+    desc.instance = v->instance;
+    desc.physical_device = v->physical_device;
+    desc.api_version = API_VERSION;
+    if (!culv_ok(culv_vk_check_kernels(&desc), "culv_vk_check_kernels")) return false;
+    *num_extensions += culv_vk_kernel_extensions(API_VERSION, MAX_NAMES - *num_extensions,
+                                                 extensions + *num_extensions);
+    return v->kernels = true;
+}
+
 static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     const char *extensions[MAX_NAMES];
@@ -319,6 +335,7 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
         }
         extensions[num_extensions++] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
     }
+    if (wishes->kernels && !choose_kernels(v, extensions, &num_extensions)) return false;
     VkPhysicalDeviceVulkan13Features features13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
@@ -328,7 +345,7 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
         .pNext = &features13,
         .timelineSemaphore = VK_TRUE,
-        .bufferDeviceAddress = wishes->addresses};
+        .bufferDeviceAddress = wishes->addresses || v->kernels};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                           .pNext = &features12};
     culv_vk_device_features more = culv_vk_device_features_init();
@@ -337,9 +354,13 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
         (wishes->one_address && !add_one_address(v, &features, &more, &chain)))
         return false;
     const float priority = 1.0f;
-    const uint32_t families[] = {v->queue_family, v->transfer_family};
-    uint32_t num_families = families[0] == families[1] ? 1 : 2;
-    VkDeviceQueueCreateInfo queues[2];
+    const uint32_t wanted[] = {v->queue_family, v->transfer_family, v->compute_family};
+    uint32_t families[3], num_families = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        bool had = (i > 0 && wanted[i] == wanted[0]) || (i > 1 && wanted[i] == wanted[1]);
+        if (!had) families[num_families++] = wanted[i];
+    }
+    VkDeviceQueueCreateInfo queues[3];
     for (uint32_t i = 0; i < num_families; i++) {
         queues[i] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                               .queueFamilyIndex = families[i],
@@ -357,6 +378,7 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
     vkGetDeviceQueue(v->device, v->transfer_family, 0, &v->transfer_queue);
+    vkGetDeviceQueue(v->device, v->compute_family, 0, &v->compute_queue);
     return true;
 }
 

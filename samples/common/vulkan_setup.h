@@ -29,6 +29,10 @@ typedef struct vulkan_setup {
     /* For copies beside drawing; the same queue where the device has no other */
     uint32_t transfer_family;
     VkQueue transfer_queue;
+    /* For CUDA kernels beside drawing; the same queue where the device has no other */
+    bool kernels;
+    uint32_t compute_family;
+    VkQueue compute_queue;
     /* Of memory that Vulkan takes from the program; 0: it takes none */
     VkDeviceSize host_pointer_alignment;
 } vulkan_setup;
@@ -42,6 +46,8 @@ typedef struct vulkan_wishes {
     bool sparse;      /* sparse buffers, bound by `queue`; a device without them is refused */
     bool addresses;   /* of buffers, for shaders */
     bool one_address; /* what a culv_vk_space needs; likewise */
+    /* CUDA kernels in command buffers, and the compute queue; a device without them is refused */
+    bool kernels;
     const char *const *instance_extensions; /* of a window */
     uint32_t num_instance_extensions;
 } vulkan_wishes;
@@ -102,12 +108,14 @@ double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t
 
 /* Commands for once: recorded between these, submitted and waited for. */
 typedef struct vulkan_once {
+    VkQueue queue;
     VkCommandPool pool;
     VkCommandBuffer commands;
 } vulkan_once;
 
 /* vulkan_once_end() comes in any case; with `fine` false it only cleans up, and answers false. */
 bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out);
+bool vulkan_once_begin_on(const vulkan_setup *v, uint32_t family, VkQueue queue, vulkan_once *out);
 bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine);
 
 /* A timeline semaphore at 0 that stays within Vulkan. */

@@ -81,6 +81,27 @@ bool exchange_cuda_end_burst(exchange *e, CUstream stream)
     return !open || e->path->cuda_end_burst(e, stream);
 }
 
+bool exchange_solve(exchange *e, uint64_t frame)
+{
+    e->filling = (uint32_t)(frame % e->num_buffers);
+    return !e->path->solve || e->path->solve(e, frame);
+}
+
+bool exchange_record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    return !e->path->record_solver || e->path->record_solver(e, commands, frame);
+}
+
+bool exchange_record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    return e->path->record_fill(e, commands, frame);
+}
+
+bool exchange_record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    return e->path->record_filled(e, commands, frame);
+}
+
 bool exchange_begin_drawing(exchange *e, uint64_t frame)
 {
     e->drawing = (uint32_t)(frame % e->num_buffers);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are three
- * paths, with the same kernels before them and the same drawing behind:
+/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are
+ * these paths, with the same kernels before them and the same drawing behind:
  *
  *   path_ring.c    Culvert's ring: several frames on their way at once, in bursts. What to copy.
  *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the
  *                  GPU.
  *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
+ *   path_queue.c   the kernels run in Vulkan's own queues: in the drawing's command buffer, where
+ *                  one buffer does, or on the compute queue beside it.
  *
- * Of the last two:
+ * Of all but the ring:
  *   frame f uses buffers[f % num_buffers]
  *   ready reaches f + 1 when Vulkan may draw frame f      (its submission waits for that)
  *   drawn reaches f + 1 when Vulkan has drawn frame f     (its submission signals that) */
@@ -28,6 +30,7 @@ typedef struct exchange exchange;
 typedef struct exchange_flow {
     uint32_t buffers, burst; /* burst: of the ring */
     uint64_t max_latency_ns; /* of the ring; nonzero: it chooses both itself */
+    uint32_t in_flight;      /* frames whose command buffers are in use at once */
 } exchange_flow;
 
 /* A frame's drawing. */
@@ -44,7 +47,16 @@ typedef struct exchange_path {
      * destroy() comes either way. */
     bool (*create)(exchange *e);
     void (*destroy)(exchange *e);
-    /* CUDA's side of a frame, on its stream: wait until the buffer is free, and hand it over. */
+    /* Where the solver's kernels run in a queue of Vulkan's, its side of a frame is recorded:
+     * `solve` submits it, unless record_solver() of the drawing's command buffer comes; record_fill
+     * and record_filled come before and after the kernels that write what is exchanged. */
+    bool in_queue;
+    bool (*solve)(exchange *e, uint64_t frame);
+    bool (*record_solver)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    bool (*record_fill)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    bool (*record_filled)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    /* CUDA's side of a frame elsewhere, on its stream: wait until the buffer is free, and hand it
+     * over. */
     bool (*cuda_acquire)(exchange *e, CUstream stream, uint64_t frame);
     bool (*cuda_release)(exchange *e, CUstream stream, uint64_t frame);
     /* What CUDA's side released of a burst is handed over now. */
@@ -64,15 +76,23 @@ typedef struct exchange_path {
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_ring, path_shared, path_staged;
+extern const exchange_path path_ring, path_shared, path_staged, path_in_queue, path_async;
+
+/* Records the solver's side of a frame. */
+typedef struct exchange_recorder {
+    bool (*record)(void *solver, VkCommandBuffer commands, uint64_t frame);
+    void *solver;
+} exchange_recorder;
 
 /* What is exchanged, as Vulkan draws from it and as CUDA writes it. */
 typedef struct exchange_buffer {
     VkBuffer cells; /* a float4 a cell: height, normal, bottom */
     CUdeviceptr cuda_cells;
-    VkImage tint; /* a texel a cell: the water's color, and foam in alpha */
+    VkDeviceAddress cells_address; /* for kernels in a queue of Vulkan's */
+    VkImage tint;                  /* a texel a cell: the water's color, and foam in alpha */
     VkImageView tint_view;
     CUsurfObject cuda_tint;
+    uint64_t tint_handle; /* likewise */
 } exchange_buffer;
 
 struct exchange {
@@ -89,6 +109,11 @@ struct exchange {
     bool burst_open;           /* CUDA's side has more frames to release before Vulkan gets them */
     exchange_buffer buffers[EXCHANGE_MAX_BUFFERS];
     VkSemaphore ready, drawn;
+    /* Where kernels run in a queue of Vulkan's: its family, and the VkDevice for them */
+    VkQueue solver_queue;
+    uint32_t solver_family;
+    culv_vk_device *attached;
+    exchange_recorder recorder;
     /* Copied between device and host in a frame, both directions together */
     uint64_t transfer_bytes;
     void *own; /* the path's */
@@ -110,6 +135,11 @@ exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_end_burst(exchange *e, CUstream stream);
+/* In place of these with path->in_queue. */
+bool exchange_solve(exchange *e, uint64_t frame);
+bool exchange_record_solver(exchange *e, VkCommandBuffer commands, uint64_t frame);
+bool exchange_record_fill(exchange *e, VkCommandBuffer commands, uint64_t frame);
+bool exchange_record_filled(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_begin_drawing(exchange *e, uint64_t frame);
 bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);

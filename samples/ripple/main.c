@@ -19,6 +19,7 @@ static bool set_up_vulkan(program *p)
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
                             .staging = o->path == OPTIONS_STAGED,
+                            .kernels = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC,
                             .swapchain = o->window};
     if (o->window) {
         p->window = window_open("ripple", extent);
@@ -51,7 +52,9 @@ static bool set_up(program *p)
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
     static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
                                                  [OPTIONS_SHARED] = &path_shared,
-                                                 [OPTIONS_STAGED] = &path_staged};
+                                                 [OPTIONS_STAGED] = &path_staged,
+                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
+                                                 [OPTIONS_ASYNC] = &path_async};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
                           .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
@@ -59,6 +62,7 @@ static bool set_up(program *p)
     uint32_t in_flight = FRAMES_IN_FLIGHT;
     if (!o->window && in_flight < o->depth) in_flight = o->depth;
     if (!o->window && in_flight < 2 * o->burst) in_flight = 2 * o->burst;
+    flow.in_flight = in_flight;
     if (!exchange_create(&p->exchange, paths[o->path], &p->vulkan, grid, &flow) ||
         !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format,
                          in_flight))

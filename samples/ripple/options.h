@@ -7,7 +7,13 @@
 #include <stdint.h>
 
 /* Of exchange.h. */
-typedef enum options_path { OPTIONS_RING, OPTIONS_SHARED, OPTIONS_STAGED } options_path;
+typedef enum options_path {
+    OPTIONS_RING,
+    OPTIONS_SHARED,
+    OPTIONS_STAGED,
+    OPTIONS_IN_QUEUE,
+    OPTIONS_ASYNC
+} options_path;
 
 typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
 
@@ -20,7 +26,7 @@ typedef struct options {
     uint64_t every;                         /* a picture every so many frames; 0: the last only */
     options_path path;
     bool path_chosen;
-    uint32_t buffers;        /* of shared and staged */
+    uint32_t buffers;        /* of all but the ring */
     uint32_t depth, burst;   /* of the exchange; of the ring */
     uint64_t max_latency_ms; /* 0: as depth and burst say */
     uint64_t seed;

@@ -211,6 +211,7 @@ static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_d
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     if (!vk_ok(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer")) return false;
+    if (!exchange_record_solver(r->exchange, commands, desc->frame)) return false;
     if (r->timestamps) {
         vkCmdResetQueryPool(commands, r->timestamps, query, 2);
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query);

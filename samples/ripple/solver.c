@@ -8,6 +8,7 @@
 
 #include "../common/interop.h"
 #include "../common/report.h"
+#include "solver_queue.h"
 
 #define BLOCK_X 32u
 #define BLOCK_Y 8u
@@ -32,12 +33,16 @@ struct solver {
     float step_reach; /* world units that a wave travels in a step */
     CUstream stream;
     culv_kernels *loaded;
-    CUfunction step, drop, foam_step, tint, publish;
-    CUdeviceptr heights[2]; /* [newest] is h(t), the other one h(t - 1) */
-    CUdeviceptr speed2, bottom, foam;
+    culv_kernel *step, *drop, *foam_step, *tint, *publish;
+    solver_array heights[2]; /* [newest] is h(t), the other one h(t - 1) */
+    solver_array speed2, bottom, foam;
     int newest;
     uint64_t steps_done, drops_done;
     CUevent *marks; /* frames_in_flight * NUM_MARKS */
+    /* Where the path has the kernels in a queue of Vulkan's: */
+    solver_queue queue;
+    VkCommandBuffer commands; /* into which kernels are recorded; NULL: they are launched */
+    bool paused;
 };
 
 static bool upload_scene(solver *s)
@@ -51,12 +56,12 @@ static bool upload_scene(solver *s)
         return false;
     }
     scene_fill_bottom(&s->scene, host);
-    bool done = cuda_ok(cu, cu->cuMemcpyHtoD(s->bottom, host, bytes), "cuMemcpyHtoD");
+    bool done = cuda_ok(cu, cu->cuMemcpyHtoD(s->bottom.pointer, host, bytes), "cuMemcpyHtoD");
     for (size_t i = 0; i < cells; i++)
         host[i] = SPEED2 * scene_relative_speed2(host[i]);
-    done = done && cuda_ok(cu, cu->cuMemcpyHtoD(s->speed2, host, bytes), "cuMemcpyHtoD");
+    done = done && cuda_ok(cu, cu->cuMemcpyHtoD(s->speed2.pointer, host, bytes), "cuMemcpyHtoD");
     free(host);
-    const CUdeviceptr empty[] = {s->heights[0], s->heights[1], s->foam};
+    const CUdeviceptr empty[] = {s->heights[0].pointer, s->heights[1].pointer, s->foam.pointer};
     for (int i = 0; i < 3; i++) {
         done = done && cuda_ok(cu, cu->cuMemsetD8(empty[i], 0, bytes), "cuMemsetD8");
     }
@@ -65,26 +70,50 @@ static bool upload_scene(solver *s)
     return done && cuda_ok(cu, cu->cuStreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
 }
 
+static bool get_kernel(const solver *s, const char *name, culv_kernel **out)
+{
+    return culv_ok(culv_kernels_get(s->loaded, name, out), "culv_kernels_get");
+}
+
 static bool load_kernels(solver *s)
 {
     return interop_load_kernels(s->exchange->device, "ripple", &s->loaded) &&
-           interop_kernel(s->loaded, "ripple_step", &s->step) &&
-           interop_kernel(s->loaded, "ripple_drop", &s->drop) &&
-           interop_kernel(s->loaded, "ripple_foam", &s->foam_step) &&
-           interop_kernel(s->loaded, "ripple_tint", &s->tint) &&
-           interop_kernel(s->loaded, "ripple_publish", &s->publish);
+           get_kernel(s, "ripple_step", &s->step) && get_kernel(s, "ripple_drop", &s->drop) &&
+           get_kernel(s, "ripple_foam", &s->foam_step) && get_kernel(s, "ripple_tint", &s->tint) &&
+           get_kernel(s, "ripple_publish", &s->publish);
+}
+
+static bool in_queue(const solver *s)
+{
+    return s->exchange->path && s->exchange->path->in_queue;
+}
+
+static bool record(void *state, VkCommandBuffer commands, uint64_t frame);
+
+static bool make_queue(solver *s)
+{
+    if (!in_queue(s)) return true;
+    s->exchange->recorder = (exchange_recorder){record, s};
+    return solver_queue_create(&s->queue, s->exchange, s->loaded);
+}
+
+static bool make_array(solver *s, size_t bytes, solver_array *out)
+{
+    if (in_queue(s)) return solver_queue_array(&s->queue, bytes, out);
+    return cuda_ok(s->cu, s->cu->cuMemAlloc(&out->pointer, bytes), "cuMemAlloc");
 }
 
 static bool make_state(solver *s)
 {
     const culv_cuda_api *cu = s->cu;
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
-    CUdeviceptr *arrays[] = {&s->heights[0], &s->heights[1], &s->speed2, &s->bottom, &s->foam};
+    solver_array *arrays[] = {&s->heights[0], &s->heights[1], &s->speed2, &s->bottom, &s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        if (!cuda_ok(cu, cu->cuMemAlloc(arrays[i], bytes), "cuMemAlloc")) return false;
+        if (!make_array(s, bytes, arrays[i])) return false;
     }
     if (!cuda_ok(cu, cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
+    if (in_queue(s)) return true; /* it has times of its own */
     s->marks = calloc((size_t)s->frames_in_flight * NUM_MARKS, sizeof(CUevent));
     if (!s->marks) return false;
     for (uint32_t i = 0; i < s->frames_in_flight * NUM_MARKS; i++) {
@@ -106,7 +135,7 @@ solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
     s->frames_in_flight = frames_in_flight;
     s->step_reach = sqrtf(SPEED2) * basin->cell;
     s->keep = 1.0f - 2.0f * 0.6931472f * s->step_reach / HALVING_DISTANCE;
-    if (!make_state(s) || !upload_scene(s) || !load_kernels(s)) {
+    if (!load_kernels(s) || !make_queue(s) || !make_state(s) || !upload_scene(s)) {
         solver_destroy(s);
         return NULL;
     }
@@ -118,26 +147,40 @@ void solver_destroy(solver *s)
     if (!s) return;
     const culv_cuda_api *cu = s->cu;
     if (s->stream) (void)cu->cuStreamSynchronize(s->stream);
+    if (in_queue(s)) (void)vkDeviceWaitIdle(s->exchange->vulkan->device);
     for (uint32_t i = 0; s->marks && i < s->frames_in_flight * NUM_MARKS; i++) {
         if (s->marks[i]) (void)cu->cuEventDestroy(s->marks[i]);
     }
     free(s->marks);
+    solver_queue_destroy(&s->queue);
     culv_kernels_unload(&s->loaded);
     if (s->stream) (void)cu->cuStreamDestroy(s->stream);
-    CUdeviceptr arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom, s->foam};
+    const solver_array arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom, s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
-        if (arrays[i]) (void)cu->cuMemFree(arrays[i]);
+        if (arrays[i].pointer && !arrays[i].address) (void)cu->cuMemFree(arrays[i].pointer);
     }
     free(s);
 }
 
-static bool launch(solver *s, CUfunction kernel, uint32_t width, uint32_t height, void **parameters)
+/* One launch, written down once for both ways. */
+static bool launch(solver *s, culv_kernel *kernel, uint32_t width, uint32_t height,
+                   const culv_kernel_call_arg *args, size_t num_args)
 {
-    CUresult result = s->cu->cuLaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X,
-                                            (height + BLOCK_Y - 1) / BLOCK_Y, 1, BLOCK_X, BLOCK_Y,
-                                            1, 0, s->stream, parameters, NULL);
-    return cuda_ok(s->cu, result, "cuLaunchKernel");
+    culv_kernel_call call = culv_kernel_call_init(kernel);
+    call.grid[0] = (width + BLOCK_X - 1) / BLOCK_X;
+    call.grid[1] = (height + BLOCK_Y - 1) / BLOCK_Y;
+    call.block[0] = BLOCK_X;
+    call.block[1] = BLOCK_Y;
+    call.args = args;
+    call.num_args = num_args;
+    if (s->commands) return solver_queue_launch(&s->queue, s->commands, &call);
+    return culv_ok(culv_kernel_call_launch(&call, s->stream), "culv_kernel_call_launch");
 }
+
+#define LAUNCH(s, kernel, width, height, args)                                                     \
+    launch(s, kernel, width, height, args, sizeof(args) / sizeof((args)[0]))
+/* An array's element of culv_kernel_call::args. */
+#define ARRAY_ARG(a) CULV_CALL_ARG_OF((a).pointer, (a).address)
 
 static bool launch_drop(solver *s, const scene_drop *drop)
 {
@@ -150,10 +193,12 @@ static bool launch_drop(solver *s, const scene_drop *drop)
     float amplitude = drop->amplitude;
     int x0 = (int)floorf(x - radius), y0 = (int)floorf(y - radius);
     uint32_t side = (uint32_t)ceilf(2.0f * radius) + 2u;
-    CUdeviceptr previous = s->heights[1 - s->newest], current = s->heights[s->newest];
-    void *parameters[] = {&previous, &current, &s->speed2, &width,  &height,   &x0,
-                          &y0,       &x,       &y,         &radius, &amplitude};
-    return launch(s, s->drop, side, side, parameters);
+    const solver_array previous = s->heights[1 - s->newest], current = s->heights[s->newest];
+    const culv_kernel_call_arg args[] = {
+        ARRAY_ARG(previous),   ARRAY_ARG(current),    ARRAY_ARG(s->speed2),    CULV_CALL_ARG(width),
+        CULV_CALL_ARG(height), CULV_CALL_ARG(x0),     CULV_CALL_ARG(y0),       CULV_CALL_ARG(x),
+        CULV_CALL_ARG(y),      CULV_CALL_ARG(radius), CULV_CALL_ARG(amplitude)};
+    return LAUNCH(s, s->drop, side, side, args);
 }
 
 /* The next drop, if it is time for it. */
@@ -169,9 +214,11 @@ static bool launch_step(solver *s)
 {
     int width = (int)s->scene.width, height = (int)s->scene.height;
     float paddle = scene_paddle((float)s->steps_done * s->step_reach);
-    CUdeviceptr previous = s->heights[1 - s->newest], current = s->heights[s->newest];
-    void *parameters[] = {&previous, &current, &s->speed2, &width, &height, &s->keep, &paddle};
-    if (!launch(s, s->step, s->scene.width, s->scene.height, parameters)) return false;
+    const solver_array previous = s->heights[1 - s->newest], current = s->heights[s->newest];
+    const culv_kernel_call_arg args[] = {
+        ARRAY_ARG(previous),   ARRAY_ARG(current),     ARRAY_ARG(s->speed2), CULV_CALL_ARG(width),
+        CULV_CALL_ARG(height), CULV_CALL_ARG(s->keep), CULV_CALL_ARG(paddle)};
+    if (!LAUNCH(s, s->step, s->scene.width, s->scene.height, args)) return false;
     s->newest = 1 - s->newest;
     s->steps_done++;
     return true;
@@ -183,22 +230,40 @@ static bool launch_foam(solver *s)
     float cells_per_unit = 1.0f / s->scene.cell, steps_per_unit = 1.0f / s->step_reach;
     float frame_reach = (float)s->steps_per_frame * s->step_reach;
     float keep = fmaxf(1.0f - 0.6931472f * frame_reach / FOAM_HALVING_DISTANCE, 0.0f);
-    CUdeviceptr heights = s->heights[s->newest], previous = s->heights[1 - s->newest];
-    void *parameters[] = {&s->foam, &heights, &previous,       &s->speed2,      &s->bottom,
-                          &width,   &height,  &cells_per_unit, &steps_per_unit, &keep};
-    return launch(s, s->foam_step, s->scene.width, s->scene.height, parameters);
+    const solver_array heights = s->heights[s->newest], previous = s->heights[1 - s->newest];
+    const culv_kernel_call_arg args[] = {ARRAY_ARG(s->foam),
+                                         ARRAY_ARG(heights),
+                                         ARRAY_ARG(previous),
+                                         ARRAY_ARG(s->speed2),
+                                         ARRAY_ARG(s->bottom),
+                                         CULV_CALL_ARG(width),
+                                         CULV_CALL_ARG(height),
+                                         CULV_CALL_ARG(cells_per_unit),
+                                         CULV_CALL_ARG(steps_per_unit),
+                                         CULV_CALL_ARG(keep)};
+    return LAUNCH(s, s->foam_step, s->scene.width, s->scene.height, args);
 }
 
 static bool launch_publish(solver *s, exchange_buffer *to)
 {
     int width = (int)s->scene.width, height = (int)s->scene.height;
     float cells_per_unit = 1.0f / s->scene.cell;
-    CUdeviceptr heights = s->heights[s->newest];
-    void *cells[] = {&to->cuda_cells, &heights, &s->speed2,     &s->bottom,
-                     &width,          &height,  &cells_per_unit};
-    void *tint[] = {&to->cuda_tint, &heights, &s->bottom, &s->foam, &width, &height};
-    return launch(s, s->publish, s->scene.width, s->scene.height, cells) &&
-           launch(s, s->tint, s->scene.width, s->scene.height, tint);
+    const solver_array heights = s->heights[s->newest];
+    const culv_kernel_call_arg cells[] = {CULV_CALL_ARG_OF(to->cuda_cells, to->cells_address),
+                                          ARRAY_ARG(heights),
+                                          ARRAY_ARG(s->speed2),
+                                          ARRAY_ARG(s->bottom),
+                                          CULV_CALL_ARG(width),
+                                          CULV_CALL_ARG(height),
+                                          CULV_CALL_ARG(cells_per_unit)};
+    const culv_kernel_call_arg tint[] = {CULV_CALL_ARG_OF(to->cuda_tint, to->tint_handle),
+                                         ARRAY_ARG(heights),
+                                         ARRAY_ARG(s->bottom),
+                                         ARRAY_ARG(s->foam),
+                                         CULV_CALL_ARG(width),
+                                         CULV_CALL_ARG(height)};
+    return LAUNCH(s, s->publish, s->scene.width, s->scene.height, cells) &&
+           LAUNCH(s, s->tint, s->scene.width, s->scene.height, tint);
 }
 
 static bool mark(solver *s, uint64_t frame, int which)
@@ -207,15 +272,37 @@ static bool mark(solver *s, uint64_t frame, int which)
     return cuda_ok(s->cu, s->cu->cuEventRecord(event, s->stream), "cuEventRecord");
 }
 
+static bool launch_steps(solver *s)
+{
+    for (uint32_t i = 0; i < s->steps_per_frame; i++) {
+        if (!launch_due_drop(s) || !launch_step(s)) return false;
+    }
+    return launch_foam(s);
+}
+
+/* The same frame in a command buffer. */
+static bool record(void *state, VkCommandBuffer commands, uint64_t frame)
+{
+    solver *s = state;
+    exchange *e = s->exchange;
+    s->commands = commands;
+    bool fine = solver_queue_begin(&s->queue, commands, frame) && (s->paused || launch_steps(s)) &&
+                exchange_record_fill(e, commands, frame) &&
+                launch_publish(s, &e->buffers[e->filling]);
+    s->commands = VK_NULL_HANDLE;
+    if (!fine) return false;
+    solver_queue_end(&s->queue, commands, frame);
+    return exchange_record_filled(e, commands, frame);
+}
+
 bool solver_frame(solver *s, uint64_t frame, bool paused)
 {
     exchange *e = s->exchange;
-    if (!mark(s, frame, MARK_STEPS_BEGIN)) return false;
-    for (uint32_t i = 0; !paused && i < s->steps_per_frame; i++) {
-        if (!launch_due_drop(s) || !launch_step(s)) return false;
-    }
-    if (!paused && !launch_foam(s)) return false;
-    if (!mark(s, frame, MARK_STEPS_END)) return false;
+    s->paused = paused;
+    if (in_queue(s)) return exchange_solve(e, frame);
+    if (!mark(s, frame, MARK_STEPS_BEGIN) || (!paused && !launch_steps(s)) ||
+        !mark(s, frame, MARK_STEPS_END))
+        return false;
 
     /* Only these last kernels touch what is exchanged, so the steps above ran beside the previous
      * frame's drawing. */
@@ -226,11 +313,16 @@ bool solver_frame(solver *s, uint64_t frame, bool paused)
 
 bool solver_end_burst(solver *s)
 {
-    return exchange_cuda_end_burst(s->exchange, s->stream);
+    return in_queue(s) || exchange_cuda_end_burst(s->exchange, s->stream);
 }
 
 bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 {
+    if (in_queue(s)) {
+        double time = solver_queue_milliseconds(&s->queue, frame);
+        *milliseconds = time < 0.0 ? 0.0f : (float)time;
+        return true;
+    }
     const CUevent *marks = &s->marks[(frame % s->frames_in_flight) * NUM_MARKS];
     float steps = 0.0f, publish = 0.0f;
     if (!cuda_ok(s->cu,
@@ -247,12 +339,15 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 
 bool solver_finish(solver *s)
 {
+    if (in_queue(s))
+        return vk_ok(vkDeviceWaitIdle(s->exchange->vulkan->device), "vkDeviceWaitIdle") &&
+               solver_queue_give_back(&s->queue);
     return cuda_ok(s->cu, s->cu->cuStreamSynchronize(s->stream), "cuStreamSynchronize");
 }
 
 bool solver_read_heights(solver *s, float *heights)
 {
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
-    return cuda_ok(s->cu, s->cu->cuMemcpyDtoH(heights, s->heights[s->newest], bytes),
+    return cuda_ok(s->cu, s->cu->cuMemcpyDtoH(heights, s->heights[s->newest].pointer, bytes),
                    "cuMemcpyDtoH");
 }

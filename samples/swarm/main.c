@@ -15,6 +15,7 @@
 #include "../common/series.h"
 #include "check.h"
 #include "options.h"
+#include "queue.h"
 #include "renderer.h"
 #include "solver.h"
 
@@ -26,6 +27,7 @@ typedef struct program {
     options options;
     vulkan_setup vulkan;
     solver solver;
+    queue queue; /* with --path=in-queue and async */
     particles particles;
     renderer renderer;
     series grow_us, simulation_ms, drawing_ms, frame_ms;
@@ -38,7 +40,10 @@ typedef struct program {
 static bool set_up(program *p)
 {
     options *o = &p->options;
-    vulkan_wishes wishes = {.name = "swarm", .validation = o->validation, .sparse = o->sparse};
+    vulkan_wishes wishes = {.name = "swarm",
+                            .validation = o->validation,
+                            .sparse = o->sparse,
+                            .kernels = o->path != OPTIONS_SHARED};
     if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
         return false;
     if (!o->quiet) fprintf(stderr, "swarm: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
@@ -48,7 +53,10 @@ static bool set_up(program *p)
            series_create(&p->drawing_ms, o->frames) && series_create(&p->frame_ms, o->frames) &&
            solver_create(&p->solver, &p->vulkan, o->steps) &&
            particles_create(&p->particles, &p->vulkan, p->solver.device, o->grow_to, o->sparse) &&
-           renderer_create(&p->renderer, &p->vulkan, &p->particles, extent);
+           (o->path == OPTIONS_SHARED ||
+            queue_create(&p->queue, &p->solver, &p->particles, o->path == OPTIONS_ASYNC)) &&
+           renderer_create(&p->renderer, &p->vulkan, &p->particles,
+                           o->path == OPTIONS_SHARED ? NULL : &p->queue, extent);
 }
 
 static void tear_down(program *p)
@@ -56,6 +64,7 @@ static void tear_down(program *p)
     solver_stop(&p->solver);
     if (p->vulkan.device) {
         renderer_destroy(&p->renderer);
+        queue_destroy(&p->queue);
         particles_destroy(&p->particles);
     }
     solver_destroy(&p->solver);
@@ -84,7 +93,10 @@ static bool reclaim(program *p, uint64_t frame)
     double now = clock_seconds();
     series_add(&p->frame_ms, 1e3 * (now - p->last_frame_ended));
     p->last_frame_ended = now;
-    if (!solver_frame_time(&p->solver, result.frame, &simulation)) return false;
+    if (!(p->options.path == OPTIONS_SHARED
+              ? solver_frame_time(&p->solver, result.frame, &simulation)
+              : queue_frame_time(&p->queue, result.frame, &simulation)))
+        return false;
     series_add(&p->simulation_ms, (double)simulation);
     if (result.milliseconds >= 0.0) series_add(&p->drawing_ms, result.milliseconds);
     return !result.pixels || write_picture(p, result.frame, result.pixels);
@@ -117,7 +129,8 @@ static bool run(program *p)
     bool fine = true;
     for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
         fine = reclaim(p, frame) && grow(p, frame) &&
-               solver_frame(&p->solver, &p->particles, frame) &&
+               (o->path == OPTIONS_SHARED ? solver_frame(&p->solver, &p->particles, frame)
+                                          : queue_frame(&p->queue, frame)) &&
                renderer_frame(&p->renderer, frame, solver_time(&p->solver, frame + 1),
                               options_wants_picture(o, frame));
         progress_update(&bar, frame + 1);
@@ -127,7 +140,7 @@ static bool run(program *p)
     progress_end(&bar);
     /* A side whose partner's work was never submitted would wait forever. */
     if (!fine) particles_unblock(&p->particles, o->frames);
-    return fine;
+    return fine && (o->path == OPTIONS_SHARED || queue_give_back(&p->queue));
 }
 
 static void print_summary(program *p, const char *driver, const char *drawing,

@@ -20,6 +20,9 @@ static const char help[] =
     "  --grow-to N      in the last frame (64 Mi, which are 2 GiB; on the software twin 200000)\n"
     "  --frames N       frames to run (240)\n"
     "  --steps N        steps of the solver in a frame (8)\n"
+    "  --path PATH      shared: CUDA's kernels on a stream (default); in-queue: in the drawing's command "
+    "buffer;\n"
+    "                   async: on Vulkan's compute queue\n"
     "  --sparse         one sparse buffer in Vulkan; without it a buffer a chunk, which any device has\n"
     "  --size WxH       picture in pixels (1920x1080; on the software twin 960x540)\n"
     "  --output PATH    PNG of the last frame (out/swarm.png); with %d or %04d in it, a picture of every "
@@ -48,6 +51,15 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--steps") == 0) {
         if (!argument_number(name, value, 1, 1000, &number)) return false;
         o->steps = (uint32_t)number;
+    } else if (strcmp(name, "--path") == 0) {
+        static const char *const paths[] = {"shared", "in-queue", "async"};
+        for (int i = 0; i < 3; i++) {
+            if (strcmp(value, paths[i]) != 0) continue;
+            o->path = (options_path)i;
+            return true;
+        }
+        report("--path %s: expected shared, in-queue or async", value);
+        return false;
     } else if (strcmp(name, "--output") == 0) {
         o->output = value;
     } else {
@@ -58,8 +70,8 @@ static bool parse_value(options *o, const char *name, const char *value)
     return *value != '\0';
 }
 
-static const char *const valued[] = {"--size",  "--particles", "--grow-to", "--frames",
-                                     "--every", "--steps",     "--output",  "--device"};
+static const char *const valued[] = {"--size",  "--particles", "--grow-to", "--frames", "--every",
+                                     "--steps", "--output",    "--device",  "--path"};
 
 /* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
 static const char *valued_name(const char *argument)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+typedef enum options_path { OPTIONS_SHARED, OPTIONS_IN_QUEUE, OPTIONS_ASYNC } options_path;
+
 /* Zero where the default is the device's: options_settle(). */
 typedef struct options {
     uint32_t width, height;
@@ -13,6 +15,7 @@ typedef struct options {
     uint32_t steps;
     uint64_t particles, grow_to;
     const char *output, *device;
+    options_path path;
     bool sparse, validation, quiet, list;
 } options;
 

@@ -33,6 +33,7 @@ static bool create_view(particles *p, uint64_t reserve, bool sparse)
 {
     culv_vk_vector_desc desc = culv_vk_vector_desc_init();
     desc.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    if (p->vulkan->kernels) desc.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     if (sparse) {
         desc.sparse_queue = p->vulkan->queue;
         desc.sparse_size = reserve;

@@ -159,11 +159,13 @@ static bool create_slots(renderer *r)
     return vk_ok(vkCreateQueryPool(v->device, &queries, NULL, &r->timestamps), "vkCreateQueryPool");
 }
 
-bool renderer_create(renderer *r, const vulkan_setup *vulkan, particles *p, VkExtent2D extent)
+bool renderer_create(renderer *r, const vulkan_setup *vulkan, particles *p, queue *q,
+                     VkExtent2D extent)
 {
     memset(r, 0, sizeof *r);
     r->vulkan = vulkan;
     r->particles = p;
+    r->queue = q;
     r->extent = extent;
     return create_images(r) && create_descriptors(r) && create_pipelines(r) && create_slots(r);
 }
@@ -286,21 +288,27 @@ static void draw_tone(const renderer *r, VkCommandBuffer commands)
     vkCmdEndRendering(commands);
 }
 
-static bool record(renderer *r, const renderer_slot *slot, uint32_t query, float time)
+static bool record(renderer *r, const renderer_slot *slot, uint64_t frame, uint32_t query,
+                   float time)
 {
     VkCommandBuffer commands = slot->commands;
     const VkPipelineStageFlags2 reading = VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT;
     VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     if (!vk_ok(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer")) return false;
+    if (r->queue && !queue_record(r->queue, commands, frame)) return false;
     if (r->timestamps) {
         vkCmdResetQueryPool(commands, r->timestamps, query, 2);
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query);
     }
-    if (!particles_record_acquire(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading))
+    if (!(r->queue ? queue_record_acquire(r->queue, commands)
+                   : particles_record_acquire(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER,
+                                              reading)))
         return false;
     draw_points(r, commands, time);
-    if (!particles_record_release(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading))
+    if (!(r->queue ? queue_record_release(r->queue, commands)
+                   : particles_record_release(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER,
+                                              reading)))
         return false;
     draw_tone(r, commands);
     if (r->timestamps)
@@ -322,9 +330,10 @@ bool renderer_frame(renderer *r, uint64_t frame, float time, bool picture)
     uint32_t index = (uint32_t)(frame % RENDERER_FRAMES_IN_FLIGHT);
     renderer_slot *slot = &r->slots[index];
     slot->has_picture = picture;
-    if (!record(r, slot, 2 * index, time) ||
+    if (!record(r, slot, frame, 2 * index, time) ||
         !vk_ok(vkResetFences(v->device, 1, &slot->done), "vkResetFences"))
         return false;
+    bool in_order = r->queue && !r->queue->async; /* one queue has both sides */
     VkSemaphoreSubmitInfo wait =
         vulkan_submit_point(culv_vk_semaphore_handle(r->particles->ready), frame + 1,
                             VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT);
@@ -334,11 +343,11 @@ bool renderer_frame(renderer *r, uint64_t frame, float time, bool picture)
     VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                           .commandBuffer = slot->commands};
     VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = 1,
+                            .waitSemaphoreInfoCount = in_order ? 0 : 1,
                             .pWaitSemaphoreInfos = &wait,
                             .commandBufferInfoCount = 1,
                             .pCommandBufferInfos = &commands,
-                            .signalSemaphoreInfoCount = 1,
+                            .signalSemaphoreInfoCount = in_order ? 0 : 1,
                             .pSignalSemaphoreInfos = &signal};
     if (!vk_ok(vkQueueSubmit2(v->queue, 1, &submit, slot->done), "vkQueueSubmit2")) return false;
     slot->used = true;

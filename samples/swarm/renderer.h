@@ -6,6 +6,7 @@
 
 #include "../common/vulkan_pipeline.h"
 #include "particles.h"
+#include "queue.h"
 
 enum { RENDERER_FRAMES_IN_FLIGHT = 2 };
 
@@ -20,6 +21,7 @@ typedef struct renderer_slot {
 typedef struct renderer {
     const vulkan_setup *vulkan;
     particles *particles;
+    queue *queue; /* NULL: the solver is on a stream of CUDA's */
     VkExtent2D extent;
     vulkan_image light, picture;
     VkSampler sampler;
@@ -34,7 +36,8 @@ typedef struct renderer {
 } renderer;
 
 /* False, with a message, on failure; destroy it either way, before the particles. */
-bool renderer_create(renderer *r, const vulkan_setup *vulkan, particles *p, VkExtent2D extent);
+bool renderer_create(renderer *r, const vulkan_setup *vulkan, particles *p, queue *q,
+                     VkExtent2D extent);
 void renderer_destroy(renderer *r);
 
 /* Submits the drawing of a frame at a time, after renderer_reclaim() of it. */

@@ -13,7 +13,9 @@ typedef struct solver {
     CUcontext callers_context;
     CUstream stream;
     culv_kernels *loaded;
-    CUfunction emit, step;
+    culv_kernel *emit, *step;
+    /* Into which kernels are recorded; NULL: they are launched on the stream */
+    struct queue *queue;
     CUevent begin[SOLVER_FRAMES_IN_FLIGHT], end[SOLVER_FRAMES_IN_FLIGHT];
     uint32_t steps; /* a frame */
     uint64_t moved; /* particles that are there already */
@@ -33,6 +35,9 @@ float solver_time(const solver *s, uint64_t frame);
 /* Submits a frame: waits until the one before was drawn, makes the particles that came with the
  * last growth, moves all, and hands them to Vulkan. */
 bool solver_frame(solver *s, particles *p, uint64_t frame);
+
+/* The same kernels, by the solver's queue. */
+bool solver_launch(solver *s, particles *p, uint64_t frame);
 
 /* Milliseconds that the GPU spent on a frame that is known to be done and is one of the last ones
  * in flight. */

@@ -21,17 +21,20 @@ static culv_result read_args(const culv_kernel_call *c, const char *function, bo
                              culvi_kernel_values *out)
 {
     const culvi_voice *voice = &c->kernel->owner->device->voice;
+    const culv_kernel *kernel = c->kernel;
     if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
-    culv_result result = culvi_kernel_check_count(c->kernel, c->num_args);
-    for (size_t i = 0; i < c->num_args && result == CULV_OK; i++) {
+    culv_result result = culvi_kernel_check_count(kernel, c->num_args);
+    if (result != CULV_OK) return result;
+    for (size_t i = 0; i < c->num_args; i++) {
         const culv_kernel_call_arg *arg = &c->args[i];
         const void *value = in_queue && arg->queue_value != NULL ? arg->queue_value : arg->value;
         if (arg->value == NULL) return culvi_fail_null(voice, function, "call->args[i].value");
-        result = culvi_kernel_check_size(c->kernel, i, arg->size);
+        if (kernel->params_known && arg->size != kernel->sizes[i])
+            return culvi_kernel_check_size(kernel, i, arg->size);
         only_read(&out->params[i], value);
     }
     out->count = c->num_args;
-    return result;
+    return CULV_OK;
 }
 
 /* A struct may be padded behind its last member. */
@@ -60,8 +63,14 @@ culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *fun
                                    bool in_queue, culv_kernel_call *local,
                                    culvi_kernel_values *values)
 {
-    culv_result result = culvi_desc_read(NULL, local, sizeof *local, call, "culv_kernel_call");
-    if (result != CULV_OK) return result;
+    /* A launch costs little more than this call: the struct as this library knows it is copied as
+     * it is. */
+    if (call->struct_size == sizeof *local) {
+        *local = *call;
+    } else {
+        culv_result result = culvi_desc_read(NULL, local, sizeof *local, call, "culv_kernel_call");
+        if (result != CULV_OK) return result;
+    }
     if (local->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
     const culv_kernels *owner = local->kernel->owner;
     if (local->params != NULL && (local->args != NULL || local->num_args > 0))

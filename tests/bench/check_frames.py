@@ -40,7 +40,14 @@ def check_row(place, r):
 def check_all(run):
     assert {r["section"] for r in run["frames"]} == {"frames", "latency", "graphs", "sizes", "loads"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
-    assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring"}, schemes
+    assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
+                       "raw async", "async"}, schemes
+    for r in run["frames"]:
+        if r["scheme"] in ("in-queue", "async"):
+            assert r["left_out"] is None and r["over_raw"] is not None, r
+    launches = [p for p in run["pairs"] if p["measurement"] == "launches"]
+    assert {p["name"] for p in launches} == {"stream", "graph", "recorded once", "recorded anew", "recording a launch"}, launches
+    assert all(p["checks"] > 0 for p in launches), launches
     raw = {(r["depth"], r["burst"]) for r in run["frames"] if r["section"] == "frames" and r["scheme"] == "raw ring"}
     ring = {(r["depth"], r["burst"]): r for r in run["frames"] if r["section"] == "frames" and r["scheme"] == "culv_ring"}
     assert raw == set(ring) == {(1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (4, 4)}, (raw, ring)
@@ -51,7 +58,7 @@ def check_all(run):
     for i, m in enumerate(run["mailbox"]):
         check(f"mailbox[{i}]", m, MAILBOX)
         assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
-    assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls"}
+    assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls", "launches"}
 
 
 def check_chosen(run):

@@ -198,6 +198,36 @@ static void both_paths_same_bytes(void)
     }
 }
 
+void ripple_needs_kernels(void)
+{
+    run_result r;
+    ripple(&r, (const char *[]){"--path=in-queue", "--frames", "1", "--output", "a.png", NULL});
+    if (r.status == 1 && strstr(r.text, "VK_NVX_binary_import"))
+        SKIP("the device has no kernels in command buffers");
+}
+
+/* The same kernels in Vulkan's queues: every picture and the field are those of CUDA's stream. */
+static void queues_same_bytes(void)
+{
+    static const char *const paths[][3] = {
+        {"--path=in-queue", NULL}, {"--path=async", NULL}, {"--path=async", "--buffers=1", NULL}};
+    run_result r;
+    ripple_needs_kernels();
+    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--output",
+                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        ripple_fine(&r, (const char *[]){"--frames", "12", SMALL, "--output", "b/%02d.png",
+                                         "--dump-field", "b.raw", paths[i][0], paths[i][1], NULL});
+        for (int frame = 0; frame < 12; frame++) {
+            char a[16], b[16];
+            snprintf(a, sizeof a, "a/%02d.png", frame);
+            snprintf(b, sizeof b, "b/%02d.png", frame);
+            if (!same_file(a, b)) FAIL("frame %d differs with %s", frame, paths[i][0]);
+        }
+        REQUIRE(same_file("a.raw", "b.raw"));
+    }
+}
+
 /* One line, of which scripts take numbers. */
 static void result_is_for_programs(void)
 {
@@ -334,6 +364,18 @@ static void validation_is_silent_staged(void)
     validation_is_silent("staged");
 }
 
+static void validation_is_silent_in_queue(void)
+{
+    ripple_needs_kernels();
+    validation_is_silent("in-queue");
+}
+
+static void validation_is_silent_async(void)
+{
+    ripple_needs_kernels();
+    validation_is_silent("async");
+}
+
 static void refused(const char *expected, const char *const *arguments)
 {
     run_result r;
@@ -360,13 +402,18 @@ static void bad_options_are_refused(void)
     refused("after % only d", (const char *[]){"--output", "a-%s.png", NULL});
     refused("after % only d", (const char *[]){"--output", "a-%d-%d.png", NULL});
     refused("ends in .png", (const char *[]){"--output", "a.jpg", NULL});
-    refused("--path fast: expected ring, shared or staged", (const char *[]){"--path=fast", NULL});
-    refused("--path : expected ring, shared or staged", (const char *[]){"--path=", NULL});
+    refused("--path fast: expected ring, shared, staged, in-queue or async",
+            (const char *[]){"--path=fast", NULL});
+    refused("--path : expected ring, shared, staged, in-queue or async",
+            (const char *[]){"--path=", NULL});
     refused("--depth 0: expected", (const char *[]){"--depth", "0", NULL});
     refused("--depth 65: expected", (const char *[]){"--depth=65", NULL});
     refused("--burst 9: a ring of 8", (const char *[]){"--burst", "9", NULL});
     refused("--max-latency 0: expected", (const char *[]){"--max-latency=0", NULL});
     refused("--buffers: only with", (const char *[]){"--buffers", "1", NULL});
+    refused("--buffers: with --path=in-queue there is one",
+            (const char *[]){"--path=in-queue", "--buffers", "2", NULL});
+    refused("--depth: only with", (const char *[]){"--path=async", "--depth", "4", NULL});
     refused("--depth: only with", (const char *[]){"--path=shared", "--depth", "4", NULL});
     refused("--burst: only with", (const char *[]){"--path=staged", "--burst", "2", NULL});
     refused("--max-latency: only with",
@@ -440,6 +487,18 @@ static void failure_in_mid_run_staged(void)
     failure_in_mid_run("staged");
 }
 
+static void failure_in_mid_run_in_queue(void)
+{
+    ripple_needs_kernels();
+    failure_in_mid_run("in-queue");
+}
+
+static void failure_in_mid_run_async(void)
+{
+    ripple_needs_kernels();
+    failure_in_mid_run("async");
+}
+
 static void help_and_list(void)
 {
     run_result r;
@@ -463,15 +522,20 @@ static const test_case cases[] = {
     {.name = "sequence_is_numbered", .run = sequence_is_numbered},
     {.name = "odd_sizes", .run = odd_sizes},
     {.name = "ring_same_bytes", .run = ring_same_bytes},
+    {.name = "queues_same_bytes", .run = queues_same_bytes},
     {.name = "validation_is_silent_ring", .run = validation_is_silent_ring},
     {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
     {.name = "validation_is_silent_staged", .run = validation_is_silent_staged},
+    {.name = "validation_is_silent_in_queue", .run = validation_is_silent_in_queue},
+    {.name = "validation_is_silent_async", .run = validation_is_silent_async},
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
     {.name = "failure_in_mid_run_ring", .run = failure_in_mid_run_ring},
     {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
     {.name = "failure_in_mid_run_staged", .run = failure_in_mid_run_staged},
+    {.name = "failure_in_mid_run_in_queue", .run = failure_in_mid_run_in_queue},
+    {.name = "failure_in_mid_run_async", .run = failure_in_mid_run_async},
     {.name = "help_and_list", .run = help_and_list},
     {.name = NULL},
 };

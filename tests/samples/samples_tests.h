@@ -23,6 +23,9 @@ void ripple_fine(run_result *out, const char *const *more);
 /* Skips under ThreadSanitizer: the same threads as in other cases, with other numbers. */
 void ripple_needs_no_threads(void);
 
+/* Skips where the device has no CUDA kernels in command buffers. */
+void ripple_needs_kernels(void);
+
 /* Skips where --validation cannot be asked for. */
 void ripple_needs_validation(void);
 bool ripple_has_validation(void);

@@ -140,6 +140,36 @@ static void sparse_is_the_same(void)
     free(b);
 }
 
+/* The same kernels in Vulkan's queues, a launch a chunk: the same particles, the same picture. */
+static void queues_are_the_same(void)
+{
+    static const char *const paths[] = {"--path=shared", "--path=in-queue", "--path=async"};
+    char checksum[3][20], path[TEST_PATH_MAX];
+    void *pictures[3] = {NULL, NULL, NULL};
+    size_t sizes[3];
+    for (size_t i = 0; i < 3; i++) {
+        run_result r;
+        const char *const list[] = {paths[i], "--size",
+                                    "160x90", "--output",
+                                    "q.png",  test_sanitized() || i == 0 ? NULL : "--validation",
+                                    NULL};
+        swarm(&r, list);
+        if (i == 1 && r.status == 1 && strstr(r.text, "VK_NVX_binary_import"))
+            SKIP("the device has no kernels in command buffers");
+        if (r.status == 1 && strstr(r.text, "is not installed"))
+            SKIP("the validation layer is not installed");
+        if (r.status != 0) FAIL("%s: status %d:\n%s", paths[i], r.status, r.text);
+        copy_checksum(checksum[i], &r);
+        REQUIRE(files_read(run_scratch_path(path, "q.png"), &pictures[i], &sizes[i]));
+    }
+    for (size_t i = 1; i < 3; i++) {
+        REQUIRE_EQ_STR(checksum[i], checksum[0]);
+        REQUIRE(sizes[i] == sizes[0] && memcmp(pictures[i], pictures[0], sizes[0]) == 0);
+    }
+    for (size_t i = 0; i < 3; i++)
+        free(pictures[i]);
+}
+
 static void bad_options_are_refused(void)
 {
     static const struct {
@@ -153,6 +183,7 @@ static void bad_options_are_refused(void)
         {{"--size", "1x1"}, "expected WIDTHxHEIGHT"},
         {{"--frames", "0"}, "expected a number from 1"},
         {{"--output", "a.jpg"}, "ends in .png"},
+        {{"--path", "ring"}, "--path ring: expected shared, in-queue or async"},
         {{"--output", "a%s.png"}, "after % only d"},
     };
     run_result r;
@@ -204,14 +235,34 @@ static void vulkan_failures_end_it(void)
              "vulkan", 21, 110, 18);
 }
 
+static void queue_run(run_result *r, const void *path)
+{
+    swarm(r, (const char *[]){"--device", "soft", "--particles", "60000", "--grow-to", "140000",
+                              "--frames", "3", "--size", "16x16", "--quiet", "--path", path, NULL});
+}
+
+static void queue_failures_end_it(void)
+{
+    static const char *const calls[] = {"vulkan:vkCreateCuModuleNVX:1",
+                                        "vulkan:vkCreateCuFunctionNVX:2", "vulkan:vkQueueSubmit2:2",
+                                        NULL};
+    const failing_program in_queue = {"swarm", queue_run, "in-queue"},
+                          async = {"swarm", queue_run, "async"};
+    failures_need_the_twin(&in_queue);
+    failures_must_end(&in_queue, calls);
+    failures_must_end(&async, calls);
+}
+
 static const test_case cases[] = {
     {.name = "chunks_come_and_buffers_stay", .run = chunks_come_and_buffers_stay},
     {.name = "same_bits_everywhere", .run = same_bits_everywhere},
     {.name = "validation_is_silent", .run = validation_is_silent},
     {.name = "sparse_is_the_same", .run = sparse_is_the_same},
+    {.name = "queues_are_the_same", .run = queues_are_the_same},
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "cuda_failures_end_it", .run = cuda_failures_end_it, .time_limit = 120},
     {.name = "vulkan_failures_end_it", .run = vulkan_failures_end_it, .time_limit = 120},
+    {.name = "queue_failures_end_it", .run = queue_failures_end_it, .time_limit = 120},
     {.name = NULL},
 };
 TEST_SUITE(cases);

@@ -40,6 +40,19 @@ static void failures(const char *path, const char *kind, unsigned first, const c
     failures_sweep(&program, kind, 1 + first % stride, MOST_CALLS, stride, enough);
 }
 
+/* The sweep in the long tier alone: all but the named calls are the shared path's. */
+static void queue_failures(const char *path, unsigned first, const char *const *named)
+{
+    const failing_program program = {"ripple", short_run, path};
+    if (test_option("stride", NULL)) {
+        failures(path, "vulkan", first, named);
+        return;
+    }
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees these ends in other cases");
+    failures_need_the_twin(&program);
+    failures_must_end(&program, named);
+}
+
 static void cuda_ring(void)
 {
     failures("ring", "cuda", 0,
@@ -86,6 +99,21 @@ static void vulkan_staged(void)
                               "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:3", NULL});
 }
 
+static void vulkan_in_queue(void)
+{
+    queue_failures("in-queue", 15,
+                   (const char *[]){"vulkan:vkCreateCuModuleNVX:1",
+                                    "vulkan:vkCreateCuFunctionNVX:2", "vulkan:vkAllocateMemory:3",
+                                    "vulkan:vkQueueSubmit2:2", NULL});
+}
+
+static void vulkan_async(void)
+{
+    queue_failures("async", 2,
+                   (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
+                                    "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL});
+}
+
 const test_case torture_cases[] = {
     {.name = "torture.cuda_ring", .run = cuda_ring, .time_limit = 240},
     {.name = "torture.vulkan_ring", .run = vulkan_ring, .time_limit = 240},
@@ -93,5 +121,7 @@ const test_case torture_cases[] = {
     {.name = "torture.cuda_staged", .run = cuda_staged, .time_limit = 240},
     {.name = "torture.vulkan_shared", .run = vulkan_shared, .time_limit = 240},
     {.name = "torture.vulkan_staged", .run = vulkan_staged, .time_limit = 240},
+    {.name = "torture.vulkan_in_queue", .run = vulkan_in_queue, .time_limit = 240},
+    {.name = "torture.vulkan_async", .run = vulkan_async, .time_limit = 240},
     {.name = NULL},
 };
