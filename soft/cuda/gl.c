@@ -154,7 +154,7 @@ CUresult CUDAAPI cuGLGetDevices_v2(unsigned int *pCudaDeviceCount, CUdevice *pCu
     if (result != CUDA_SUCCESS) return result;
     /* CU_GL_DEVICE_LIST_ALL, _CURRENT_FRAME, _NEXT_FRAME: one GPU renders all frames. */
     if (pCudaDeviceCount == NULL || deviceList < 1 || deviceList > 3 ||
-        (pCudaDevices == NULL && cudaDeviceCount > 0))
+        pCudaDevices == NULL || cudaDeviceCount == 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_gl_current(&gl);
     if (result == CUDA_SUCCESS) result = soft_gl_device(gl, &device);
@@ -162,6 +162,6 @@ CUresult CUDAAPI cuGLGetDevices_v2(unsigned int *pCudaDeviceCount, CUdevice *pCu
     if (result == CUDA_ERROR_OPERATING_SYSTEM) result = CUDA_ERROR_NO_DEVICE;
     if (result != CUDA_SUCCESS) return soft_end(result);
     *pCudaDeviceCount = 1;
-    if (cudaDeviceCount > 0) pCudaDevices[0] = device;
+    pCudaDevices[0] = device;
     return soft_end(CUDA_SUCCESS);
 }

@@ -150,6 +150,7 @@ CUresult soft_gl_look(const struct soft_gl *gl, GLuint_ name, GLenum_ target,
 {
     CUresult result;
     *out = (struct soft_gl_image){.name = name, .target = target};
+    if (name == 0) return CUDA_ERROR_INVALID_VALUE;
     switch (target) {
     case GL_RENDERBUFFER_: result = look_at_renderbuffer(gl, name, out); break;
     case GL_TEXTURE_2D_:

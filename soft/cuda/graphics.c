@@ -53,9 +53,10 @@ static unsigned layers_of(const struct resource *r)
 static CUresult look_at_buffer(const struct soft_gl *gl, GLuint_ name, size_t *size)
 {
     int64_t bytes = 0;
+    if (name == 0) return CUDA_ERROR_INVALID_VALUE;
     if (!gl->IsBuffer(name)) return CUDA_ERROR_INVALID_HANDLE;
     gl->GetNamedBufferParameteri64v(name, GL_BUFFER_SIZE, &bytes);
-    if (bytes <= 0) return CUDA_ERROR_INVALID_VALUE;
+    if (bytes <= 0) return CUDA_ERROR_OUT_OF_MEMORY; /* it has no storage */
     *size = (size_t)bytes;
     return CUDA_SUCCESS;
 }
@@ -195,7 +196,7 @@ CUresult CUDAAPI cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, u
     return soft_end(CUDA_SUCCESS);
 }
 
-/* GL's object, as it was when it was registered, and not in GL's or another registration's use. */
+/* GL's object, as it was when it was registered, and not in GL's use. */
 static CUresult check_object(const struct soft_gl *gl, const struct resource *r)
 {
     if (r->is_image) {
@@ -218,34 +219,18 @@ static CUresult check_object(const struct soft_gl *gl, const struct resource *r)
     return mapped && !(access & GL_MAP_PERSISTENT_BIT) ? CUDA_ERROR_MAP_FAILED : CUDA_SUCCESS;
 }
 
-struct twin_of {
-    const struct resource *one;
-    bool found;
-};
-
-static void compare_mapped(void *object, void *arg)
-{
-    const struct resource *other = object;
-    struct twin_of *search = arg;
-    const struct resource *one = search->one;
-    if (other != one && other->mapped && other->name == one->name &&
-        other->is_image == one->is_image && other->object.context == one->object.context &&
-        (!one->is_image || other->image.target == one->image.target))
-        search->found = true;
-}
-
 static CUresult check_one(struct soft_context *context, const struct soft_gl *gl,
                           CUgraphicsResource handle, bool map)
 {
     struct resource *r = soft_object_find(handle, SOFT_GRAPHICS);
-    if (r == NULL || r->listed) return CUDA_ERROR_INVALID_HANDLE; /* cuda.h: duplicates */
+    if (r == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    /* cuda.h calls duplicates invalid handles; NVIDIA's driver comes upon one that it just did,
+     * and undoes maps alone. */
+    if (r->listed && map) return CUDA_ERROR_ALREADY_MAPPED;
     r->listed = true;
     if (r->object.context != context) return CUDA_ERROR_INVALID_CONTEXT;
     if (r->mapped == map) return map ? CUDA_ERROR_ALREADY_MAPPED : CUDA_ERROR_NOT_MAPPED;
     if (!soft_gl_in_group(gl, &r->group)) return CUDA_ERROR_INVALID_GRAPHICS_CONTEXT;
-    struct twin_of search = {.one = r};
-    if (map) soft_objects_each(SOFT_GRAPHICS, compare_mapped, &search);
-    if (search.found) return CUDA_ERROR_ALREADY_MAPPED;
     /* An object that is gone at the unmap has nowhere to take its bytes. */
     return map ? check_object(gl, r) : CUDA_SUCCESS;
 }
@@ -363,6 +348,10 @@ CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource
     if (result != CUDA_SUCCESS) return soft_end(result);
     for (unsigned i = 0; i < count; i++) {
         struct resource *r = soft_object_find(resources[i], SOFT_GRAPHICS);
+        if (!r->mapped) { /* a duplicate */
+            result = CUDA_ERROR_NOT_MAPPED;
+            break;
+        }
         const CUresult there = r->writes ? check_object(gl, r) : CUDA_SUCCESS;
         if (there != CUDA_SUCCESS)
             result = CUDA_ERROR_UNMAP_FAILED; /* unmapped, and what CUDA wrote is lost */

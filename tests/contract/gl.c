@@ -49,6 +49,12 @@ CUresult gl_pair_map(const gl_pair *p, CUgraphicsResource resource)
     return p->cu->GraphicsMapResources(1, &resource, p->stream);
 }
 
+void gl_pair_map_image(const gl_pair *p, CUgraphicsResource resource)
+{
+    CU_OK(gl_pair_map(p, resource));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
 CUresult gl_pair_unmap(const gl_pair *p, CUgraphicsResource resource)
 {
     return p->cu->GraphicsUnmapResources(1, &resource, p->stream);

@@ -118,7 +118,7 @@ static CUresult both_ways(const gl_pair *p, const raw_gl_image *image, unsigned 
         raw_gl_fill(image->format, texels[i], raw_gl_level_bytes(image, i), 10u + (unsigned)i);
         raw_gl_image_write(&p->gl, image, i, texels[i]);
     }
-    CU_OK(gl_pair_map(p, resource));
+    gl_pair_map_image(p, resource);
     describe(p, resource, image);
     for (int i = 0; i < image->kind->levels; i++) {
         const size_t bytes = raw_gl_level_bytes(image, i);
@@ -210,7 +210,7 @@ static void mipmapped_arrays(void)
         uint8_t *texels = malloc(bytes), *found = calloc(1, bytes);
         raw_gl_fill(image.format, texels, bytes, 5);
         raw_gl_image_write(&p.gl, &image, level, texels);
-        CU_OK(gl_pair_map(&p, resource));
+        gl_pair_map_image(&p, resource);
         CUresult result = p.cu->GraphicsResourceGetMappedMipmappedArray(&arrays, resource);
         if (result == CUDA_SUCCESS)
             result = p.cu->MipmappedArrayGetLevel(&array, arrays, (unsigned)level);
@@ -248,7 +248,7 @@ static void pixel_state(void)
                                         CU_GRAPHICS_REGISTER_FLAGS_NONE));
     p.gl.BindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
     p.gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
-    CU_OK(gl_pair_map(&p, resource));
+    gl_pair_map_image(&p, resource);
     uint8_t texels[37 * 22], found[sizeof texels];
     raw_gl_fill(image.format, texels, sizeof texels, 7);
     move_level(&p, resource, &image, 0, texels, true);

@@ -24,6 +24,8 @@ GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed);
 CUgraphicsResource gl_pair_register(const gl_pair *p, GLuint buffer, unsigned flags);
 /* Maps and unmaps one in the pair's stream. */
 CUresult gl_pair_map(const gl_pair *p, CUgraphicsResource resource);
+/* For copies that are not in the pair's stream: they wait for the map here. */
+void gl_pair_map_image(const gl_pair *p, CUgraphicsResource resource);
 CUresult gl_pair_unmap(const gl_pair *p, CUgraphicsResource resource);
 CUdeviceptr gl_pair_pointer(const gl_pair *p, CUgraphicsResource resource, size_t size);
 
