@@ -153,8 +153,8 @@ CUresult CUDAAPI cuGLGetDevices_v2(unsigned int *pCudaDeviceCount, CUdevice *pCu
     CUresult result = soft_begin("cuGLGetDevices_v2", SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     /* CU_GL_DEVICE_LIST_ALL, _CURRENT_FRAME, _NEXT_FRAME: one GPU renders all frames. */
-    if (pCudaDeviceCount == NULL || deviceList < 1 || deviceList > 3 ||
-        pCudaDevices == NULL || cudaDeviceCount == 0)
+    if (pCudaDeviceCount == NULL || deviceList < 1 || deviceList > 3 || pCudaDevices == NULL ||
+        cudaDeviceCount == 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_gl_current(&gl);
     if (result == CUDA_SUCCESS) result = soft_gl_device(gl, &device);
