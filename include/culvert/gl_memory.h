@@ -288,9 +288,9 @@ CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint3
  * from `offset` on, by glTextureStorageMem..EXT(). `desc` says what the texture is, and what the
  * VkImage on the same memory was, if there is one. Its texels, no_surfaces, label and fallback are
  * not read. `linear` is GL_LINEAR_TILING_EXT in place of GL_OPTIMAL_TILING_EXT.
- * Errors: INVALID (NULL_ARGUMENT, CONTEXT, EXTENT, RANGE; SIZE: the memory is too small for the
- * texels; VALUE: it is no texture's name, or has storage), UNSUPPORTED (RANGE: the driver ignores
- * offsets; TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
+ * Errors: INVALID (NULL_ARGUMENT, CONTEXT, EXTENT; RANGE: the memory is too small for the texels;
+ * VALUE: it is no texture's name, or has storage), UNSUPPORTED (RANGE: the driver ignores offsets;
+ * TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
  * Ownership: the texture is yours. Delete it before the memory.
  * Threads: the context's.
  * Since: 0.1 */

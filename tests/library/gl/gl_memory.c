@@ -333,6 +333,84 @@ static void images_staged(void)
     gl_stage_close(&s);
 }
 
+/* A texture in CUDA's memory. What CUDA sets everywhere OpenGL reads in every texel, whatever the
+ * tiling, and what OpenGL clears it to CUDA finds as often as there are texels. */
+static void bound_textures(void)
+{
+    enum { MIB2 = 2 << 20, WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT, VALUE = 0x71c3a55a };
+    static const raw_gl_kind kind = {"GL_TEXTURE_2D", GL_TEXTURE_2D, WIDTH, HEIGHT, 1, 1, false};
+    static uint32_t seen[MIB2 / 4];
+    gl_stage s;
+    CUcontext before;
+    culv_gl_memory *memory = NULL;
+    culv_vmm_range *range = NULL;
+    culv_bool honoured = 0;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    culv_vmm_allocation *allocation = allocate(&s, MIB2);
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    r.size = MIB2;
+    LIB_OK(culv_vmm_range_create(s.device, &r, &range));
+    LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
+    LIB_OK(culv_gl_memory_from_vmm(s.attachment, allocation, "chunk", &memory));
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    d.internal_format = GL_R32UI;
+    d.width = WIDTH;
+    d.height = HEIGHT;
+    for (uint32_t round = 0; round < (honoured ? 2u : 1u); round++) {
+        const uint64_t offset = round * (MIB2 / 2);
+        GLuint name = 0;
+        GL_OK(&s.gl, s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
+        LIB_OK(culv_gl_memory_bind_texture(memory, name, &d, 0, offset));
+        CU_OK(s.cu->CtxPushCurrent(s.context));
+        CU_OK(
+            s.cu->MemsetD32Async(culv_vmm_range_pointer(range), VALUE + round, MIB2 / 4, s.stream));
+        CU_OK(s.cu->StreamSynchronize(s.stream));
+        const raw_gl_image raw = {&kind, raw_gl_format_named("GL_R32UI"), name};
+        memset(seen, 0, sizeof seen);
+        raw_gl_image_read(&s.gl, &raw, 0, seen);
+        for (size_t i = 0; i < TEXELS; i++)
+            REQUIRE_EQ(seen[i], VALUE + round);
+        const uint32_t other = ~(uint32_t)VALUE + round;
+        GL_OK(&s.gl, s.gl.ClearTexImage(name, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, &other));
+        s.gl.Finish();
+        CU_OK(s.cu->MemcpyDtoHAsync(seen, culv_vmm_range_pointer(range), MIB2, s.stream));
+        CU_OK(s.cu->StreamSynchronize(s.stream));
+        CU_OK(s.cu->CtxPopCurrent(&before));
+        size_t found_there = 0;
+        for (size_t i = 0; i < MIB2 / 4; i++) {
+            if (seen[i] == other) REQUIRE(4 * i >= offset);
+            found_there += seen[i] == other;
+        }
+        REQUIRE(found_there >= TEXELS);
+        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, offset), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE); /* it has storage */
+        s.gl.DeleteTextures(1, &name);
+    }
+    GLuint name = 0;
+    GL_OK(&s.gl, s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
+    LIB_ERROR(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    if (!honoured)
+        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 65536), CULV_ERROR_UNSUPPORTED,
+                  CULV_REASON_RANGE);
+    d.width = d.height = 4096;
+    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_memory_bind_texture(NULL, name, &d, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    s.gl.DeleteTextures(1, &name);
+    LIB_OK(culv_gl_memory_destroy(&memory));
+    LIB_OK(culv_vmm_unmap(range, 0, MIB2));
+    culv_vmm_range_destroy(&range);
+    culv_vmm_allocation_destroy(&allocation);
+    gl_stage_close(&s);
+}
+
 static void images_refused(void)
 {
     static const struct row {
@@ -415,6 +493,7 @@ static const test_case cases[] = {
     {.name = "gl.vectors", .run = vectors},
     {.name = "gl.images", .run = images, .smoke = true},
     {.name = "gl.images.staged", .run = images_staged},
+    {.name = "gl.bound_textures", .run = bound_textures},
     {.name = "gl.images.refused", .run = images_refused},
     {.name = "gl.endurance", .run = endure, .own = true, .time_limit = 600},
     {.name = NULL},
