@@ -28,7 +28,8 @@ bool renderer_create(renderer *r, uint32_t width, uint32_t height, uint32_t coun
     if (!r->picture_target) return false;
     glCreateVertexArrays(1, &r->vertices);
     glCreateQueries(GL_TIMESTAMP, 2, r->queries);
-    glProgramUniform2f(r->around, 0, (float)(width / 4), (float)(height / 4));
+    const unsigned quarter_width = width / 4, quarter_height = height / 4;
+    glProgramUniform2f(r->around, 0, (float)quarter_width, (float)quarter_height);
     glProgramUniform2f(r->around, 1, (float)width, (float)height);
     glProgramUniform1i(r->around, 2, (GLint)levels);
     glProgramUniform2f(r->tone, 0, (float)width, (float)height);
