@@ -73,7 +73,8 @@ typedef struct culv_vk_graph_param {
 typedef struct culv_vk_graph_desc {
     size_t struct_size; /**< Set by culv_vk_graph_desc_init(). */
     /** Where the graph's kernels are looked for: first by their CUfunction, then by their name. So
-     * they may be of a module of yours, if the same code was loaded by culv_kernels_load() too.
+     * they may be of a module of yours, if the same code was loaded by culv_kernels_load() too, or
+     * of the program itself (culv_kernels_load_program()).
      * Default: none. */
     culv_vk_kernels *const *kernels;
     size_t num_kernels;
