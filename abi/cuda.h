@@ -40,6 +40,12 @@ extern "C" {
 #define CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC   0x02
 #define CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL            0x1
 #define CU_DEVICE_CPU                                        ((CUdevice)-1)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER                       ((void *)CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT                0x01
+#define CU_LAUNCH_PARAM_BUFFER_SIZE                          ((void *)CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT                   0x02
+#define CU_LAUNCH_PARAM_END                                  ((void *)CU_LAUNCH_PARAM_END_AS_INT)
+#define CU_LAUNCH_PARAM_END_AS_INT                           0x00
 #define CU_MEMHOSTALLOC_DEVICEMAP                            0x02
 #define CU_MEMHOSTALLOC_PORTABLE                             0x01
 #define CU_MEMHOSTALLOC_WRITECOMBINED                        0x04

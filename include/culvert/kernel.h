@@ -63,6 +63,20 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
 
+/** Loads kernels that nvcc put into a program or a shared library for <<<>>>, as far as they are of
+ * the same .cu file as the one of this name. culv_vk_record_graph() finds a captured <<<>>> in
+ * them. `path` is an ELF file; on Linux "/proc/self/exe" is the program itself.
+ * In C++ the name is the mangled one, which cuFuncGetName tells. It is a second copy: __constant__
+ * and other globals are others than the program's. Each fatbinary of the file is loaded until one
+ * has the kernel.
+ * Errors: as culv_kernels_load_data(); INVALID (MODULE: the file cannot be read, or has no section
+ * .nv_fatbin; KERNEL: it has no such kernel). The twin, which runs no fatbinary: INVALID (MODULE).
+ * Ownership: *out is yours, for culv_kernels_unload().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const char *path,
+                                                  const char *kernel, culv_kernels **out);
+
 /** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
  * culv_kernel objects are gone then. The driver waits for work of the context.
  * Errors: none.

@@ -112,7 +112,8 @@ typedef enum culv_result {
     X(MODULE, "there is no such file of kernels, or it is not for this driver or GPU")             \
     X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")          \
     X(CONTEXT, "no OpenGL context is current on this thread, or not the one that was attached")    \
-    X(QUEUE, "queues of that family cannot do it")
+    X(QUEUE, "queues of that family cannot do it")                                                 \
+    X(GRAPH, "a node or an edge of the CUDA graph has no counterpart in a command buffer")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

@@ -29,6 +29,7 @@
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
  *      Have one address for CUDA and Vulkan.                               vulkan_space.h
  *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h
+ *      Record a captured CUDA graph into them.                              vulkan_graph.h
  *      Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
  *
  * Culvert needs Vulkan 1.1 or later, and for timelines Vulkan 1.2 or VK_KHR_timeline_semaphore. It
@@ -42,6 +43,7 @@
 #include "vulkan_device.h"
 #include "vulkan_export.h"
 #include "vulkan_fallback.h"
+#include "vulkan_graph.h"
 #include "vulkan_kernel.h"
 #include "vulkan_memory.h"
 #include "vulkan_ring.h"

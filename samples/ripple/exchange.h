@@ -7,7 +7,8 @@
  *                  GPU.
  *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
  *   path_queue.c   the kernels run in Vulkan's own queues: in the drawing's command buffer, where
- *                  one buffer does, or on the compute queue beside it.
+ *                  one buffer does, or on the compute queue beside it. They are recorded one by
+ *                  one, or as a CUDA graph that was captured from a stream.
  *
  * Of all but the ring:
  *   frame f uses buffers[f % num_buffers]
@@ -51,6 +52,7 @@ typedef struct exchange_path {
      * `solve` submits it, unless record_solver() of the drawing's command buffer comes; record_fill
      * and record_filled come before and after the kernels that write what is exchanged. */
     bool in_queue;
+    bool replays; /* the kernels are captured from a stream, and the graph is recorded */
     bool (*solve)(exchange *e, uint64_t frame);
     bool (*record_solver)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_fill)(exchange *e, VkCommandBuffer commands, uint64_t frame);
@@ -76,7 +78,8 @@ typedef struct exchange_path {
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_ring, path_shared, path_staged, path_in_queue, path_async;
+extern const exchange_path path_ring, path_shared, path_staged, path_in_queue, path_async,
+    path_replay;
 
 /* Records the solver's side of a frame. */
 typedef struct exchange_recorder {
@@ -92,7 +95,8 @@ typedef struct exchange_buffer {
     VkImage tint;                  /* a texel a cell: the water's color, and foam in alpha */
     VkImageView tint_view;
     CUsurfObject cuda_tint;
-    uint64_t tint_handle; /* likewise */
+    uint64_t tint_handle;        /* likewise */
+    culv_vk_graph_memory memory; /* `cells`, for a graph of CUDA's */
 } exchange_buffer;
 
 struct exchange {

@@ -85,7 +85,7 @@ static void draw_mesh(const gl_renderer *r, const mesh *m, view_constants *const
     constants->grid[3] = (int32_t)m->stride;
     glNamedBufferSubData(r->view, 0, sizeof *constants, constants);
     glDrawElements(GL_TRIANGLES, (GLsizei)m->num_indices, GL_UNSIGNED_INT,
-                   (const char *)0 + m->first_index * sizeof(uint32_t));
+                   (const void *)(uintptr_t)(m->first_index * sizeof(uint32_t)));
 }
 
 bool gl_renderer_draw(gl_renderer *r, const gl_exchange *from, uint64_t moment,

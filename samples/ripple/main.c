@@ -19,7 +19,7 @@ static bool set_up_vulkan(program *p)
     vulkan_wishes wishes = {.name = "ripple",
                             .validation = o->validation,
                             .staging = o->path == OPTIONS_STAGED,
-                            .kernels = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC,
+                            .kernels = o->path >= OPTIONS_IN_QUEUE, /* all from there on */
                             .swapchain = o->window};
     if (o->window) {
         p->window = window_open("ripple", extent);
@@ -50,11 +50,10 @@ static bool set_up(program *p)
         if (!overlay_create(&p->overlay, &p->vulkan, color_format)) return false;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
-                                                 [OPTIONS_SHARED] = &path_shared,
-                                                 [OPTIONS_STAGED] = &path_staged,
-                                                 [OPTIONS_IN_QUEUE] = &path_in_queue,
-                                                 [OPTIONS_ASYNC] = &path_async};
+    static const exchange_path *const paths[] = {
+        [OPTIONS_RING] = &path_ring,     [OPTIONS_SHARED] = &path_shared,
+        [OPTIONS_STAGED] = &path_staged, [OPTIONS_IN_QUEUE] = &path_in_queue,
+        [OPTIONS_ASYNC] = &path_async,   [OPTIONS_REPLAY] = &path_replay};
     exchange_flow flow = {.buffers = o->depth,
                           .burst = o->burst,
                           .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};

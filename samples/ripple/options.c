@@ -27,12 +27,13 @@ static const char help[] =
     "                      shared: the same by hand, with buffers and two timelines;\n"
     "                      staged: the same through pinned host memory, for comparison;\n"
     "                      in-queue: CUDA's kernels in the drawing's command buffer, with one buffer;\n"
-    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing\n"
+    "                      async: CUDA's kernels on Vulkan's compute queue, beside the drawing;\n"
+    "                      replay: as in-queue, from a captured CUDA graph of each frame\n"
     "  --depth N           frames in the ring, 1 to 64 (8; in a window 3)\n"
     "  --burst N           frames that each side hands over together, at most the depth (4, and half the "
     "depth)\n"
     "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
-    "  --buffers N         of the other paths, 1 or 2 (2; in-queue has 1)\n"
+    "  --buffers N         of the other paths, 1 or 2 (2; in-queue and replay have 1)\n"
     "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
     "them;\n"
     "                      a number of that list; or part of a name\n"
@@ -65,17 +66,16 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000000, &o->every);
     if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
     if (strcmp(name, "--path") == 0) {
-        static const char *const paths[] = {[OPTIONS_RING] = "ring",
-                                            [OPTIONS_SHARED] = "shared",
-                                            [OPTIONS_STAGED] = "staged",
-                                            [OPTIONS_IN_QUEUE] = "in-queue",
-                                            [OPTIONS_ASYNC] = "async"};
-        for (int i = OPTIONS_RING; i <= OPTIONS_ASYNC; i++) {
+        static const char *const paths[] = {
+            [OPTIONS_RING] = "ring",     [OPTIONS_SHARED] = "shared",
+            [OPTIONS_STAGED] = "staged", [OPTIONS_IN_QUEUE] = "in-queue",
+            [OPTIONS_ASYNC] = "async",   [OPTIONS_REPLAY] = "replay"};
+        for (int i = OPTIONS_RING; i <= OPTIONS_REPLAY; i++) {
             if (strcmp(value, paths[i]) != 0) continue;
             o->path = (options_path)i;
             return o->path_chosen = true;
         }
-        report("--path %s: expected ring, shared, staged, in-queue or async", value);
+        report("--path %s: expected ring, shared, staged, in-queue, async or replay", value);
         return false;
     }
     if (strcmp(name, "--api") == 0) {
@@ -163,7 +163,8 @@ static bool check_window(const options *o)
 static bool check_api(options *o)
 {
     if (o->api == OPTIONS_VULKAN) return true;
-    const bool queues = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC;
+    const bool queues = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC ||
+                        o->path == OPTIONS_REPLAY;
     const char *wrong = queues ? "--path: with --api=gl it is ring, shared or staged"
                         : o->list
                             ? "--device list: not with --api=gl, which takes auto, nvidia or soft"
@@ -180,13 +181,13 @@ static bool check_api(options *o)
 static bool check_flow(options *o)
 {
     bool ring = o->path == OPTIONS_RING;
+    bool single = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_REPLAY;
     const char *wrong =
         ring && o->buffers != 0
             ? "--buffers: only with --path=shared, staged or async; the ring has a --depth"
-        : o->path == OPTIONS_IN_QUEUE && o->buffers > 1
-            ? "--buffers: with --path=in-queue there is one"
-        : !ring && o->depth != 0 ? "--depth: only with --path=ring; the others have --buffers"
-        : !ring && o->burst != 0 ? "--burst: only with --path=ring"
+        : single && o->buffers > 1 ? "--buffers: with --path=in-queue or replay there is one"
+        : !ring && o->depth != 0   ? "--depth: only with --path=ring; the others have --buffers"
+        : !ring && o->burst != 0   ? "--burst: only with --path=ring"
         : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
         : o->window && o->burst > 1
             ? "--burst: not with --window, which shows each frame as it comes"
@@ -197,7 +198,7 @@ static bool check_flow(options *o)
         report("%s", wrong);
         return false;
     }
-    if (!ring) o->depth = o->buffers != 0 ? o->buffers : o->path == OPTIONS_IN_QUEUE ? 1 : 2;
+    if (!ring) o->depth = o->buffers != 0 ? o->buffers : single ? 1 : 2;
     if (o->depth == 0) o->depth = o->window ? 3 : 8;
     if (o->burst == 0)
         o->burst = !ring || o->window || o->depth < 2 ? 1 : o->depth / 2 < 4 ? o->depth / 2 : 4;

@@ -12,7 +12,8 @@ typedef enum options_path {
     OPTIONS_SHARED,
     OPTIONS_STAGED,
     OPTIONS_IN_QUEUE,
-    OPTIONS_ASYNC
+    OPTIONS_ASYNC,
+    OPTIONS_REPLAY
 } options_path;
 
 typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;

@@ -4,6 +4,8 @@
  *
  *   in-queue  they are in the drawing's command buffer. One buffer does: the kernels that fill it
  *             come after the last frame's drawing by a barrier.
+ *   replay    the same, but the solver launches them on a stream that is captured, and the graph is
+ *             recorded (culvert/vulkan_graph.h).
  *   async     they have command buffers of their own, on the compute queue. While a frame is drawn
  *             from one buffer, the next one is computed into the other. Two timelines order them,
  *             as on the shared path. */
@@ -40,7 +42,9 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
                              VK_IMAGE_ASPECT_COLOR_BIT, &q->tint[i]))
         return false;
     both->cells = culv_vk_buffer_handle(q->cells[i]);
+    both->cuda_cells = culv_vk_buffer_pointer(q->cells[i]);
     both->cells_address = culv_vk_buffer_address(q->cells[i]);
+    both->memory = culv_vk_buffer_graph_memory(q->cells[i]);
     both->tint = q->tint[i].image;
     return culv_ok(culv_vk_get_surface_handle(e->attached, q->tint[i].view, &both->tint_handle),
                    "culv_vk_get_surface_handle");
@@ -182,6 +186,18 @@ const exchange_path path_in_queue = {.name = "in-queue",
                                      .record_filled = record_filled,
                                      .draw = draw,
                                      .unblock = unblock};
+
+/* The same, where the solver knows streams alone. */
+const exchange_path path_replay = {.name = "replay",
+                                   .in_queue = true,
+                                   .replays = true,
+                                   .create = create,
+                                   .destroy = destroy,
+                                   .record_solver = record_solver,
+                                   .record_fill = record_fill,
+                                   .record_filled = record_filled,
+                                   .draw = draw,
+                                   .unblock = unblock};
 
 /* On the compute queue */
 

@@ -7,11 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE and CU_LAUNCH_PARAM_END */
-#define BUFFER_POINTER ((void *)1)
-#define BUFFER_SIZE    ((void *)2)
-#define END            ((void *)0)
-
 static void only_read(void **to, const void *value)
 {
     memcpy(to, &value, sizeof value);
@@ -103,7 +98,8 @@ culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream strea
     d.shared_bytes = c.shared_bytes;
     d.stream = stream;
     if (values.block == NULL) return culvi_kernel_start(c.kernel, &d, values.params, NULL);
-    void *extra[] = {BUFFER_POINTER, NULL, BUFFER_SIZE, &values.block_size, END};
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE,
+                     &values.block_size, CU_LAUNCH_PARAM_END};
     only_read(&extra[1], values.block);
     return culvi_kernel_start(c.kernel, &d, NULL, extra);
 }

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "core/kernel.h"
 #include "cuda/context.h"
-#include "vulkan/vk.h"
+#include "vulkan/vk_kernel.h"
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
@@ -280,13 +280,12 @@ static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kerne
     return CULV_OK;
 }
 
-static culv_result check_family(const culv_vk_kernels *kernels, uint32_t family)
+culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
+                                         uint32_t family)
 {
-    const culv_vk_device *vk = kernels->vk;
     if (family < 64 && (vk->kernel_families >> family & 1) != 0) return CULV_OK;
     const bool known = family < vk->queue_families;
-    return culvi_fail(&vk->base.device->voice, kernels->label, CULV_ERROR_INVALID,
-                      CULV_REASON_QUEUE,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
                       known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "
                               "and runs no kernels"
                             : "there is no queue family %" PRIu32
@@ -294,37 +293,62 @@ static culv_result check_family(const culv_vk_kernels *kernels, uint32_t family)
                       family, vk->base.name);
 }
 
+culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel_call *call,
+                                  VkCuFunctionNVX *out)
+{
+    const function *of;
+    culv_result result = get_function(kernels, call->kernel, &of);
+    if (result == CULV_OK) result = check_limits(kernels, call);
+    if (result == CULV_OK) *out = of->handle;
+    return result;
+}
+
+void culvi_vk_kernel_launch(const culv_vk_device *vk, const culv_kernel_call *c, VkCuFunctionNVX of,
+                            const culvi_kernel_values *values, VkCommandBuffer command_buffer)
+{
+    const void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values->block,
+                           CU_LAUNCH_PARAM_BUFFER_SIZE, &values->block_size, CU_LAUNCH_PARAM_END};
+    /* One block, and a count of 1, are what vkd3d-proton passes. */
+    const VkCuLaunchInfoNVX info = {
+        .sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
+        .function = of,
+        .gridDimX = c->grid[0],
+        .gridDimY = c->grid[1],
+        .gridDimZ = c->grid[2],
+        .blockDimX = c->block[0],
+        .blockDimY = c->block[1],
+        .blockDimZ = c->block[2],
+        .sharedMemBytes = c->shared_bytes,
+        .paramCount = values->count,
+        .pParams = values->count > 0 ? (const void *const *)values->params : NULL,
+        .extraCount = values->block != NULL ? 1 : 0,
+        .pExtras = values->block != NULL ? extra : NULL};
+    vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
+}
+
+culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
+{
+    return kernels->vk;
+}
+
+culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels)
+{
+    return kernels->kernels;
+}
+
 culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
                                        VkCommandBuffer command_buffer, uint32_t queue_family)
 {
     culv_kernel_call c;
     culvi_kernel_values values;
-    const function *of;
+    VkCuFunctionNVX of;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
     culv_result result = culvi_kernel_call_read(call, __func__, true, &c, &values);
-    if (result == CULV_OK) result = get_function(kernels, c.kernel, &of);
-    if (result == CULV_OK) result = check_limits(kernels, &c);
-    if (result == CULV_OK) result = check_family(kernels, queue_family);
+    if (result == CULV_OK) result = culvi_vk_kernel_ready(kernels, &c, &of);
+    if (result == CULV_OK)
+        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
     if (result != CULV_OK) return result;
-    /* CU_LAUNCH_PARAM_BUFFER_POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE, CU_LAUNCH_PARAM_END. One block,
-     * and a count of 1, are what vkd3d-proton passes. */
-    const void *extra[] = {(const void *)(uintptr_t)1, values.block, (const void *)(uintptr_t)2,
-                           &values.block_size, NULL};
-    const VkCuLaunchInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
-                                    .function = of->handle,
-                                    .gridDimX = c.grid[0],
-                                    .gridDimY = c.grid[1],
-                                    .gridDimZ = c.grid[2],
-                                    .blockDimX = c.block[0],
-                                    .blockDimY = c.block[1],
-                                    .blockDimZ = c.block[2],
-                                    .sharedMemBytes = c.shared_bytes,
-                                    .paramCount = values.count,
-                                    .pParams = values.count > 0 ? (const void *const *)values.params
-                                                                : NULL,
-                                    .extraCount = values.block != NULL ? 1 : 0,
-                                    .pExtras = values.block != NULL ? extra : NULL};
-    kernels->vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
+    culvi_vk_kernel_launch(kernels->vk, &c, of, &values, command_buffer);
     return CULV_OK;
 }

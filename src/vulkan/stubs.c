@@ -67,6 +67,7 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
 /* After what they need. */
 #include "culvert/vulkan_check.h"
 #include "culvert/vulkan_fallback.h"
+#include "culvert/vulkan_graph.h"
 #include "culvert/vulkan_kernel.h"
 #include "culvert/vulkan_ring.h"
 #include "culvert/vulkan_setup.h"
@@ -144,6 +145,20 @@ REFUSE(culv_vk_image_record_upload, const culv_vk_image *image, VkCommandBuffer 
        VkImageLayout layout)
 REFUSE(culv_vk_image_record_download, const culv_vk_image *image, VkCommandBuffer commands,
        VkImageLayout layout)
+
+/* vulkan_graph.h */
+culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
+{
+    const culv_vk_graph_memory none = {0, 0, 0, 0, 0};
+    return none;
+}
+culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer)
+{
+    const culv_vk_graph_memory none = {0, 0, 0, 0, 0};
+    return none;
+}
+REFUSE(culv_vk_record_graph, culv_vk_device *vk, CUgraph graph, const culv_vk_graph_desc *desc,
+       VkCommandBuffer command_buffer, uint32_t queue_family)
 
 /* vulkan_kernel.h */
 NOTHING(uint32_t, culv_vk_kernel_extensions, uint32_t api_version, uint32_t capacity,

@@ -235,6 +235,62 @@ static void nodes_say_what_was_captured(void)
     graph_bench_close(&b);
 }
 
+/* Whether the driver takes a number for an address, as culv_vk_record_graph() asks. */
+static unsigned memory_type(const raw_cuda *cu, uint64_t number)
+{
+    unsigned type = 99;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    void *value = &type;
+    CU_OK(cu->PointerGetAttributes(1, &attribute, &value, (CUdeviceptr)number));
+    return type;
+}
+
+/* What a graph that was captured tells of its kernels, sets and copies. */
+static void captured_work(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    graph_begin(&b, b.p.stream);
+    CU_OK(graph_kernel(&b, b.add, 7, b.p.stream));
+    CU_OK(cu->MemsetD32Async(b.words + 64, 11, 100, b.p.stream));
+    CU_OK(cu->MemcpyDtoDAsync(b.words + 4096, b.words + 16, 400, b.p.stream));
+    CUgraph graph = graph_end(&b, b.p.stream);
+    CUgraphNode nodes[3];
+    size_t count = 3;
+    CU_OK(cu->GraphGetNodes(graph, nodes, &count));
+    REQUIRE_EQ(count, 3);
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    CUDA_MEMSET_NODE_PARAMS set;
+    CUDA_MEMCPY3D copy;
+    const char *name = NULL;
+    memset(&kernel, 0, sizeof kernel);
+    memset(&set, 0, sizeof set);
+    memset(&copy, 0, sizeof copy);
+    CU_OK(cu->GraphKernelNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_KERNEL), &kernel));
+    CU_OK(cu->GraphMemsetNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_MEMSET), &set));
+    CU_OK(cu->GraphMemcpyNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_MEMCPY), &copy));
+    ANSWER("the kernel's function", "%s", kernel.func == b.add ? "the same" : "another");
+    if (cu->FuncGetName != NULL) CU_OK(cu->FuncGetName(&name, kernel.func));
+    ANSWER("its name", "%s", name != NULL ? name : "none");
+    ANSWER("the set", "%u as %u bytes, %zu x %zu, from byte %llu", set.value, set.elementSize,
+           set.width, set.height, (unsigned long long)(set.dst - b.words));
+    REQUIRE_EQ(set.dst - b.words, 64);
+    REQUIRE_EQ(set.width * set.elementSize * (set.height > 0 ? set.height : 1), 400);
+    ANSWER("the copy's memory", "%u to %u", (unsigned)copy.srcMemoryType,
+           (unsigned)copy.dstMemoryType);
+    ANSWER("the copy", "%zu x %zu x %zu, from byte %llu to byte %llu", copy.WidthInBytes,
+           copy.Height, copy.Depth,
+           (unsigned long long)(copy.srcDevice + copy.srcXInBytes - b.words),
+           (unsigned long long)(copy.dstDevice + copy.dstXInBytes - b.words));
+    REQUIRE_EQ(copy.WidthInBytes * copy.Height * copy.Depth, 400);
+    ANSWER("the memory type of the words", "%u", memory_type(cu, b.words + 8));
+    ANSWER("the memory type of a double", "%u", memory_type(cu, 0x4053400000000000u));
+    ANSWER("the memory type of a small number", "%u", memory_type(cu, 4096));
+    CU_OK(cu->GraphDestroy(graph));
+    graph_bench_close(&b);
+}
+
 static void CUDA_CB count_up(void *number)
 {
     ++*(int *)number;
@@ -460,6 +516,7 @@ const test_case graph_cases[] = {
      .run = nodes_say_what_was_captured,
      .mark = TEST_BOTH},
     {.name = "graph.built_by_hand", .run = built_by_hand, .mark = TEST_BOTH},
+    {.name = "graph.captured_work", .run = captured_work, .mark = TEST_BOTH},
     {.name = "graph.captured_copies", .run = captured_copies, .mark = TEST_BOTH},
     {.name = "graph.updated", .run = updated, .mark = TEST_BOTH},
     {.name = "graph.user_objects", .run = user_objects, .mark = TEST_BOTH},

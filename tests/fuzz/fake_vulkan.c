@@ -177,6 +177,7 @@ static const row rows[] = {
     ROW(vkBindBufferMemory, fake_bind_buffer),
     ROW(vkBindImageMemory, fake_bind_image),
     ROW(vkBindImageMemory2, fake_bind_images),
+    ROW(vkCmdFillBuffer, never),
     ROW(vkCmdCopyBuffer, never),
     ROW(vkCmdCopyBufferToImage, never),
     ROW(vkCmdCopyImageToBuffer, never),

@@ -93,6 +93,7 @@ static void gl_options(void)
     } wrong[] = {
         {{"--api", "metal"}, "--api metal: expected vulkan or gl"},
         {{"--api=gl", "--path=in-queue"}, "--path: with --api=gl it is ring, shared or staged"},
+        {{"--api=gl", "--path=replay"}, "--path: with --api=gl it is ring, shared or staged"},
         {{"--api=gl", "--burst=2"}, "--burst: only with --path=ring"},
         {{"--api=gl", "--device=list"}, "--device list: not with --api=gl"},
         {{"--api=gl", "--device=3"}, "--device: with --api=gl it is auto, nvidia or soft"},

@@ -209,8 +209,10 @@ void ripple_needs_kernels(void)
 /* The same kernels in Vulkan's queues: every picture and the field are those of CUDA's stream. */
 static void queues_same_bytes(void)
 {
-    static const char *const paths[][3] = {
-        {"--path=in-queue", NULL}, {"--path=async", NULL}, {"--path=async", "--buffers=1", NULL}};
+    static const char *const paths[][3] = {{"--path=in-queue", NULL},
+                                           {"--path=async", NULL},
+                                           {"--path=async", "--buffers=1", NULL},
+                                           {"--path=replay", NULL}};
     run_result r;
     ripple_needs_kernels();
     ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--output",
@@ -370,6 +372,12 @@ static void validation_is_silent_in_queue(void)
     validation_is_silent("in-queue");
 }
 
+static void validation_is_silent_replay(void)
+{
+    ripple_needs_kernels();
+    validation_is_silent("replay");
+}
+
 static void validation_is_silent_async(void)
 {
     ripple_needs_kernels();
@@ -402,17 +410,19 @@ static void bad_options_are_refused(void)
     refused("after % only d", (const char *[]){"--output", "a-%s.png", NULL});
     refused("after % only d", (const char *[]){"--output", "a-%d-%d.png", NULL});
     refused("ends in .png", (const char *[]){"--output", "a.jpg", NULL});
-    refused("--path fast: expected ring, shared, staged, in-queue or async",
+    refused("--path fast: expected ring, shared, staged, in-queue, async or replay",
             (const char *[]){"--path=fast", NULL});
-    refused("--path : expected ring, shared, staged, in-queue or async",
+    refused("--path : expected ring, shared, staged, in-queue, async or replay",
             (const char *[]){"--path=", NULL});
     refused("--depth 0: expected", (const char *[]){"--depth", "0", NULL});
     refused("--depth 65: expected", (const char *[]){"--depth=65", NULL});
     refused("--burst 9: a ring of 8", (const char *[]){"--burst", "9", NULL});
     refused("--max-latency 0: expected", (const char *[]){"--max-latency=0", NULL});
     refused("--buffers: only with", (const char *[]){"--buffers", "1", NULL});
-    refused("--buffers: with --path=in-queue there is one",
+    refused("--buffers: with --path=in-queue or replay there is one",
             (const char *[]){"--path=in-queue", "--buffers", "2", NULL});
+    refused("--buffers: with --path=in-queue or replay there is one",
+            (const char *[]){"--path=replay", "--buffers", "2", NULL});
     refused("--depth: only with", (const char *[]){"--path=async", "--depth", "4", NULL});
     refused("--depth: only with", (const char *[]){"--path=shared", "--depth", "4", NULL});
     refused("--burst: only with", (const char *[]){"--path=staged", "--burst", "2", NULL});
@@ -493,6 +503,12 @@ static void failure_in_mid_run_in_queue(void)
     failure_in_mid_run("in-queue");
 }
 
+static void failure_in_mid_run_replay(void)
+{
+    ripple_needs_kernels();
+    failure_in_mid_run("replay");
+}
+
 static void failure_in_mid_run_async(void)
 {
     ripple_needs_kernels();
@@ -528,6 +544,7 @@ static const test_case cases[] = {
     {.name = "validation_is_silent_staged", .run = validation_is_silent_staged},
     {.name = "validation_is_silent_in_queue", .run = validation_is_silent_in_queue},
     {.name = "validation_is_silent_async", .run = validation_is_silent_async},
+    {.name = "validation_is_silent_replay", .run = validation_is_silent_replay},
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
@@ -536,6 +553,7 @@ static const test_case cases[] = {
     {.name = "failure_in_mid_run_staged", .run = failure_in_mid_run_staged},
     {.name = "failure_in_mid_run_in_queue", .run = failure_in_mid_run_in_queue},
     {.name = "failure_in_mid_run_async", .run = failure_in_mid_run_async},
+    {.name = "failure_in_mid_run_replay", .run = failure_in_mid_run_replay},
     {.name = "help_and_list", .run = help_and_list},
     {.name = NULL},
 };

@@ -41,11 +41,12 @@ static void failures(const char *path, const char *kind, unsigned first, const c
 }
 
 /* The sweep in the long tier alone: all but the named calls are the shared path's. */
-static void queue_failures(const char *path, unsigned first, const char *const *named)
+static void queue_failures(const char *path, const char *kind, unsigned first,
+                           const char *const *named)
 {
     const failing_program program = {"ripple", short_run, path};
     if (test_option("stride", NULL)) {
-        failures(path, "vulkan", first, named);
+        failures(path, kind, first, named);
         return;
     }
     if (test_thread_sanitized()) SKIP("ThreadSanitizer sees these ends in other cases");
@@ -101,7 +102,7 @@ static void vulkan_staged(void)
 
 static void vulkan_in_queue(void)
 {
-    queue_failures("in-queue", 15,
+    queue_failures("in-queue", "vulkan", 15,
                    (const char *[]){"vulkan:vkCreateCuModuleNVX:1",
                                     "vulkan:vkCreateCuFunctionNVX:2", "vulkan:vkAllocateMemory:3",
                                     "vulkan:vkQueueSubmit2:2", NULL});
@@ -109,9 +110,17 @@ static void vulkan_in_queue(void)
 
 static void vulkan_async(void)
 {
-    queue_failures("async", 2,
+    queue_failures("async", "vulkan", 2,
                    (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
                                     "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL});
+}
+
+static void cuda_replay(void)
+{
+    queue_failures("replay", "cuda", 12,
+                   (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
+                                    "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
+                                    "cuda:cuGraphKernelNodeGetParams:3", NULL});
 }
 
 const test_case torture_cases[] = {
@@ -123,5 +132,6 @@ const test_case torture_cases[] = {
     {.name = "torture.vulkan_staged", .run = vulkan_staged, .time_limit = 240},
     {.name = "torture.vulkan_in_queue", .run = vulkan_in_queue, .time_limit = 240},
     {.name = "torture.vulkan_async", .run = vulkan_async, .time_limit = 240},
+    {.name = "torture.cuda_replay", .run = cuda_replay, .time_limit = 240},
     {.name = NULL},
 };

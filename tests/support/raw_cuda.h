@@ -166,6 +166,9 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphAddMemsetNode, 10000)                                                                   \
     X(GraphAddMemcpyNode, 10000)                                                                   \
     X(GraphMemcpyNodeGetParams, 10000)                                                             \
+    X(GraphMemsetNodeGetParams, 10000)                                                             \
+    X(FuncGetName, 12030)                                                                          \
+    X(PointerGetAttributes, 7000)                                                                  \
     X(GraphExecMemcpyNodeSetParams, 10020)                                                         \
     X(GraphExternalSemaphoresSignalNodeGetParams, 11020)                                           \
     X(GraphExternalSemaphoresSignalNodeSetParams, 11020)                                           \

@@ -270,11 +270,140 @@ static void device_first(void)
     lib_close(&s.w);
 }
 
+/* Programs ------------------------------------------------------------------------------------ */
+
+typedef struct program {
+    unsigned char *bytes;
+    size_t size, section; /* where the section begins */
+} program;
+
+static void put(program *p, size_t at, uint64_t number, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        p->bytes[at + i] = (unsigned char)(number >> 8 * i);
+}
+
+/* An ELF file with two sections, of names and of fatbinaries: `first` and the one after it, with a
+ * gap between them. */
+static program make_program(const void *first, size_t first_size, const void *second,
+                            size_t second_size)
+{
+    static const char names[] = "\0.names\0.nv_fatbin";
+    const size_t begin = 64 + 3 * 64 + 32, gap = (first_size + 7) / 8 * 8 + 16;
+    program p = {calloc(1, begin + gap + second_size), begin + gap + second_size, begin};
+    REQUIRE(p.bytes != NULL);
+    memcpy(p.bytes,
+           "\x7f"
+           "ELF\2\1\1",
+           7);
+    put(&p, 40, 64, 8);
+    put(&p, 58, 64, 2);
+    put(&p, 60, 3, 2);
+    put(&p, 62, 1, 2);
+    memcpy(p.bytes + 256, names, sizeof names);
+    put(&p, 128, 1, 4);
+    put(&p, 128 + 4, 3, 4);
+    put(&p, 128 + 24, 256, 8);
+    put(&p, 128 + 32, sizeof names, 8);
+    put(&p, 192, 8, 4);
+    put(&p, 192 + 4, 1, 4);
+    put(&p, 192 + 24, begin, 8);
+    put(&p, 192 + 32, gap + second_size, 8);
+    memcpy(p.bytes + begin, first, first_size);
+    memcpy(p.bytes + begin + gap, second, second_size);
+    return p;
+}
+
+static void write_program(const program *p, size_t size, char path[TEST_PATH_MAX])
+{
+    strcpy(path, "/tmp/culvert-program-XXXXXX");
+    const int fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    REQUIRE_EQ(write(fd, p->bytes, size), size);
+    REQUIRE_EQ(close(fd), 0);
+}
+
+/* A file that is cut short, at any place, or that is none, is refused. */
+static void require_no_program(const stage *s, const program *p, size_t size, const char *says)
+{
+    culv_kernels *none = NULL;
+    char path[TEST_PATH_MAX];
+    write_program(p, size, path);
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s->w.device, path, "none", &none),
+                CULV_ERROR_INVALID, says != NULL ? CULV_REASON_KERNEL : CULV_REASON_MODULE);
+    LIB_SAYS(says != NULL ? says : "");
+    REQUIRE_EQ(unlink(path), 0);
+}
+
+static void programs(void)
+{
+    static const unsigned char fatbin[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8};
+    stage s;
+    culv_kernels *none = NULL;
+    char path[TEST_PATH_MAX];
+    stage_open(&s);
+    program p = make_program(fatbin, 24, fatbin, 24);
+    for (size_t size = 1; size < p.section + 24; size += 7)
+        require_no_program(&s, &p, size, NULL);
+    if (s.w.cu->software) { /* which is not given what NVIDIA's driver might crash on */
+        write_program(&p, p.size, path);
+        LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s.w.device, path, "none", &none),
+                    CULV_ERROR_INVALID, CULV_REASON_MODULE);
+        LIB_SAYS("which runs a .soft.so alone");
+        REQUIRE_EQ(unlink(path), 0);
+    }
+    /* Sizes and offsets that lie. */
+    put(&p, p.section + 8, UINT64_MAX - 8, 8);
+    require_no_program(&s, &p, p.size, "none of the 0 fatbinaries");
+    put(&p, p.section, 0x1234, 8);
+    require_no_program(&s, &p, p.size, "none of the 0 fatbinaries");
+    put(&p, 192 + 24, UINT64_MAX - 4, 8);
+    require_no_program(&s, &p, p.size, NULL);
+    put(&p, 62, 9, 2);
+    require_no_program(&s, &p, p.size, NULL);
+    put(&p, 40, UINT64_MAX - 63, 8);
+    require_no_program(&s, &p, p.size, NULL);
+    free(p.bytes);
+    LIB_REFUSES(culv_kernels, none,
+                culv_kernels_load_program(s.w.device, "/nowhere/at/all", "none", &none),
+                CULV_ERROR_INVALID, CULV_REASON_MODULE);
+    LIB_SAYS("cannot be read");
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s.w.device, NULL, "none", &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+
+    /* The kernels of NVIDIA's file. */
+    char real[TEST_PATH_MAX + 32];
+    snprintf(real, sizeof real, "%s/block_kernels.fatbin", s.share);
+    FILE *file = fopen(real, "rb");
+    if (!s.w.cu->software) REQUIRE(file != NULL);
+    static unsigned char image[1 << 22];
+    const size_t size = file != NULL ? fread(image, 1, sizeof image, file) : 0;
+    REQUIRE(size < sizeof image);
+    if (file != NULL) fclose(file);
+    if (size > 0 && !s.w.cu->software) {
+        culv_kernels *kernels = NULL;
+        culv_kernel *kernel = NULL;
+        p = make_program(image, size, image, size);
+        require_no_program(&s, &p, p.size, "has a kernel 'none'");
+        write_program(&p, p.size, path);
+        LIB_OK(culv_kernels_load_program(s.w.device, path, "block_leave", &kernels));
+        REQUIRE_EQ(unlink(path), 0);
+        LIB_OK(culv_kernels_get(kernels, "block_leave", &kernel));
+        REQUIRE(culv_kernel_native_handle(kernel) != NULL);
+        REQUIRE(culv_kernel_native_handle(kernel) !=
+                culv_kernel_native_handle(get(&s, "block_leave")));
+        culv_kernels_unload(&kernels);
+        free(p.bytes);
+    }
+    stage_close(&s);
+}
+
 static const test_case cases[] = {
     {.name = "kernels.launched", .run = launched, .smoke = true},
     {.name = "kernels.shared", .run = shared},
     {.name = "kernels.wrong_launches", .run = wrong_launches},
     {.name = "kernels.wrong_files", .run = wrong_files},
+    {.name = "kernels.programs", .run = programs},
     {.name = "kernels.device_first", .run = device_first},
     {.name = NULL},
 };

@@ -6,11 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-void vk_kernels_open(vk_kernels_stage *s)
+static void load(vk_kernels_stage *s)
 {
-    memset(s, 0, sizeof *s);
-    lib_with_kernels = true;
-    lib_open(&s->w);
     if (!s->w.vk.kernels) SKIP("the device offers no VK_NVX_binary_import");
     s->stream = lib_stream(&s->w);
     test_path(s->share, "share/culvert");
@@ -21,6 +18,23 @@ void vk_kernels_open(vk_kernels_stage *s)
     }
     LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &s->kernels));
     LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
+}
+
+void vk_kernels_open(vk_kernels_stage *s)
+{
+    memset(s, 0, sizeof *s);
+    lib_with_kernels = true;
+    lib_open(&s->w);
+    load(s);
+}
+
+void vk_kernels_open_for_one_address(vk_kernels_stage *s)
+{
+    memset(s, 0, sizeof *s);
+    lib_with_kernels = true;
+    lib_open_vulkan_for_one_address(&s->w);
+    lib_open_culvert(&s->w);
+    load(s);
 }
 
 void vk_kernels_close(vk_kernels_stage *s)

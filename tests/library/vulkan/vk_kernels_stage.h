@@ -15,6 +15,8 @@ typedef struct vk_kernels_stage {
 } vk_kernels_stage;
 
 void vk_kernels_open(vk_kernels_stage *s);
+/* With what a culv_vk_space needs. */
+void vk_kernels_open_for_one_address(vk_kernels_stage *s);
 void vk_kernels_close(vk_kernels_stage *s);
 culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name);
 /* The file that the device's driver loads, whole; freed by the caller. */

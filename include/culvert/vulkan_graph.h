@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: a CUDA graph, recorded into Vulkan's command buffers.
+ *
+ * A solver that launches its kernels on a stream, with cuLaunchKernel or <<<>>>, is captured into a
+ * CUDA graph (cuStreamBeginCapture) and not launched. culv_vk_record_graph() records what the graph
+ * has into a command buffer: kernels, memsets and copies, with a barrier only where the graph has
+ * an edge. So the solver runs in Vulkan's queue (culvert/vulkan_kernel.h) as it was written.
+ *
+ *   cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+ *   solve(stream);                                     your solver, unchanged
+ *   cuStreamEndCapture(stream, &graph);
+ *   const culv_vk_graph_memory memory[] = {culv_vk_space_graph_memory(space)};
+ *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
+ *   desc.kernels = queue_kernels;                      of culv_vk_kernels_create()
+ *   desc.num_kernels = 1;
+ *   desc.memory = memory;
+ *   desc.num_memory = 1;
+ *   culv_vk_record_graph(vk, graph, &desc, commands, family);
+ *
+ * What a pointer is in a command buffer. In a culv_vk_space (culvert/vulkan_space.h) a CUdeviceptr
+ * is Vulkan's address too, so every pointer is right as it is, also within structs and in memory.
+ * Memory with two addresses works where the kernels get them as arguments of their own:
+ * culv_vk_graph_memory says both, and a pointer into that memory is translated. A surface or a
+ * texture is another number in Vulkan: culv_vk_graph_param gives it. */
+#ifndef CULV_VULKAN_GRAPH_H_
+#define CULV_VULKAN_GRAPH_H_
+
+#include "vulkan_kernel.h"
+#include "vulkan_space.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Memory that the graph's nodes use, as CUDA and as Vulkan have it. */
+typedef struct culv_vk_graph_memory {
+    CUdeviceptr pointer; /**< Required: its first byte in CUDA. */
+    uint64_t size;       /**< Required: bytes. */
+    /** Required: its first byte in Vulkan. The same number as `pointer` in a culv_vk_space.
+     * Otherwise an argument of a kernel that has 8 bytes and points into the memory, or to its end,
+     * is translated. Pointers within structs, and in memory, are not. */
+    VkDeviceAddress address;
+    /** For memsets and copies: a buffer with TRANSFER_DST and TRANSFER_SRC that has the memory.
+     * VK_NULL_HANDLE where there are none. */
+    VkBuffer buffer;
+    VkDeviceSize offset; /**< Of the memory in `buffer`, in bytes. */
+} culv_vk_graph_memory;
+
+/** Returns the memory of a whole space. All zero for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
+
+/** Returns the memory of a buffer of Culvert's. Its address is 0, which culv_vk_record_graph()
+ * refuses, where culv_vk_buffer_address() is 0. All zero for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer);
+
+/** Another value for an argument of the graph's kernels: a handle of an image view
+ * (culv_vk_get_surface_handle()), or what changes from frame to frame. */
+typedef struct culv_vk_graph_param {
+    CUgraphNode node;   /**< Of this launch. NULL: of each launch of `kernel`. */
+    const char *kernel; /**< Its name, where `node` is NULL. */
+    uint32_t index;     /**< Of the argument: 0 is the first. */
+    const void *value;  /**< Required. Read during the call, and not translated. */
+    size_t size;        /**< Required: bytes of the value. */
+} culv_vk_graph_param;
+
+/** How a graph is recorded. Zero in every field but struct_size means the default. */
+typedef struct culv_vk_graph_desc {
+    size_t struct_size; /**< Set by culv_vk_graph_desc_init(). */
+    /** Where the graph's kernels are looked for: first by their CUfunction, then by their name. So
+     * they may be of a module of yours, if the same code was loaded by culv_kernels_load() too, or
+     * of the program itself (culv_kernels_load_program()).
+     * Default: none. */
+    culv_vk_kernels *const *kernels;
+    size_t num_kernels;
+    const culv_vk_graph_memory *memory; /**< What the nodes use. Default: none. */
+    size_t num_memory;
+    const culv_vk_graph_param *params; /**< Other arguments. Default: those of the graph. */
+    size_t num_params;
+    const char *label; /**< In messages. Default: none. */
+} culv_vk_graph_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
+{
+    culv_vk_graph_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Records a CUDA graph into your command buffer, primary or secondary, outside of render passes.
+ * The whole graph is checked first. The graph is only read: it is not launched, may be destroyed
+ * afterwards, and may be changed (cuGraphKernelNodeSetParams) and recorded again.
+ *
+ * - A kernel becomes a launch, as by culv_vk_kernel_call_record().
+ * - A memset becomes a fill (vkCmdFillBuffer): its address and the bytes of its rows are multiples
+ *   of 4.
+ * - A copy within the memory of the list becomes vkCmdCopyBuffer.
+ * - Nodes that no edge orders have no barrier between them. A graph whose longest chain has n nodes
+ *   has n - 1 barriers. Before and after it there is none: culv_vk_kernel_get_barrier2() and its
+ *   like are yours to record.
+ *
+ * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
+ * nodes, graphs in the graph, cooperative launches, clusters, copies from and to the host or
+ * arrays. So is an argument of 8 bytes that CUDA knows as an address of memory that is not in the
+ * list.
+ *
+ * It reads the graph from the driver and allocates: record once and submit often where the
+ * arguments stay the same, or record the launches by culv_vk_kernel_call_record().
+ * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; DEVICE_MISMATCH: kernels of another attachment;
+ * EXTENSION_MISSING; KERNEL: none of `kernels` has a kernel of that name, or one with other
+ * parameters; RANGE: memory that is not in the list; VALUE: a memory without address or size, a
+ * culv_vk_graph_param that fits no node, a grid or a block beyond the limits; SIZE: a
+ * culv_vk_graph_param of another size than the argument; QUEUE; GRAPH: a cycle); UNSUPPORTED
+ * (GRAPH: a node of another kind, or an edge with data; KERNEL: the driver does not tell the
+ * parameters; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY. After an error nothing was
+ * recorded. Messages name a node by its index in cuGraphGetNodes.
+ * Ownership: none.
+ * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
+ * and its pool.
+ * Since: 0.1
+ * Source: cuda.h, cuGraphGetNodes, cuGraphKernelNodeGetParams; vulkan_core.h,
+ * vkCmdCuLaunchKernelNVX. */
+CULV_EXPORT culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph,
+                                             const culv_vk_graph_desc *desc,
+                                             VkCommandBuffer command_buffer, uint32_t queue_family);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA graphs in command buffers: all nodes are checked and turned into commands before the first
+ * one is recorded. */
+#include "culvert/vulkan_graph.h"
+
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
+#include "core/graph_read.h"
+#include "cuda/context.h"
+#include "vulkan/vk_kernel.h"
+#include "vulkan/vk_resource.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What a node becomes. */
+typedef struct command {
+    size_t level;
+    CUgraphNodeType type;
+    void *own; /* what the fields below point to, for culvi_free() */
+    union {
+        struct {
+            culv_kernel_call call;
+            VkCuFunctionNVX function;
+            size_t count;
+            void **params;
+        } launch;
+        struct {
+            VkBuffer buffer;
+            VkDeviceSize offset, size, pitch; /* of a row */
+            size_t rows;
+            uint32_t word;
+        } fill;
+        struct {
+            VkBuffer from, to;
+            VkBufferCopy *regions;
+            uint32_t count;
+        } copy;
+    } as;
+} command;
+
+typedef struct recording {
+    culv_vk_device *vk;
+    culv_device *device;
+    culv_vk_graph_desc desc;
+    culvi_graph_work work;
+    command *commands; /* work.count */
+} recording;
+
+culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
+{
+    const CUdeviceptr pointer = culv_vk_space_pointer(space);
+    const culv_vk_graph_memory memory = {pointer, culv_vk_space_size(space), pointer,
+                                         culv_vk_space_handle(space), 0};
+    return memory;
+}
+
+culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer)
+{
+    culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0};
+    if (buffer == NULL) return memory;
+    memory.pointer = culv_vk_buffer_pointer(buffer);
+    memory.size = culv_buffer_size(buffer->pair.buffer);
+    memory.address = culv_vk_buffer_address(buffer);
+    memory.buffer = culv_vk_buffer_handle(buffer);
+    return memory;
+}
+
+/* Memory -------------------------------------------------------------------------------------- */
+
+/* The memory that has all of these bytes. NULL: none has. */
+static const culv_vk_graph_memory *find_memory(const recording *r, uint64_t address, uint64_t bytes)
+{
+    for (size_t i = 0; i < r->desc.num_memory; i++) {
+        const culv_vk_graph_memory *m = &r->desc.memory[i];
+        if (address >= m->pointer && address - m->pointer <= m->size &&
+            bytes <= m->size - (address - m->pointer))
+            return m;
+    }
+    return NULL;
+}
+
+static culv_result fail_range(const recording *r, const culvi_graph_node *node, const char *what,
+                              uint64_t address, uint64_t bytes)
+{
+    const culv_vk_graph_memory *m = find_memory(r, address, bytes);
+    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64 ", which %s",
+                      node->index, what, bytes, address,
+                      m != NULL ? "has no VkBuffer in culv_vk_graph_desc.memory"
+                                : "is in no element of culv_vk_graph_desc.memory");
+}
+
+/* The buffer of these bytes, and where they are in it. */
+static culv_result find_buffer(const recording *r, const culvi_graph_node *node, const char *what,
+                               uint64_t address, uint64_t bytes, VkBuffer *buffer,
+                               VkDeviceSize *offset)
+{
+    const culv_vk_graph_memory *m = find_memory(r, address, bytes);
+    if (m == NULL || m->buffer == VK_NULL_HANDLE) return fail_range(r, node, what, address, bytes);
+    *buffer = m->buffer;
+    *offset = m->offset + (address - m->pointer);
+    return CULV_OK;
+}
+
+static culv_result check_memory(const recording *r)
+{
+    for (size_t i = 0; i < r->desc.num_memory; i++) {
+        const culv_vk_graph_memory *m = &r->desc.memory[i];
+        const char *lacks = m->pointer == 0   ? "pointer"
+                            : m->size == 0    ? "size"
+                            : m->address == 0 ? "address"
+                                              : NULL;
+        if (lacks != NULL || m->size > UINT64_MAX - m->pointer ||
+            m->size > UINT64_MAX - m->address || m->size > UINT64_MAX - m->offset)
+            return culvi_fail(
+                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                lacks != NULL ? "culv_vk_graph_desc.memory[%zu] has no %s"
+                              : "culv_vk_graph_desc.memory[%zu] goes beyond the last address%s",
+                i, lacks != NULL ? lacks : "");
+    }
+    return CULV_OK;
+}
+
+/* Kernels ------------------------------------------------------------------------------------- */
+
+/* A kernel of a set by its name, if it has it. *out NULL: it has not. */
+static culv_result find_name(const recording *r, culv_kernels *kernels, const char *name,
+                             culv_kernel **out)
+{
+    *out = NULL;
+    culvi_attempt_begin();
+    culv_result result = culv_kernels_get(kernels, name, out);
+    if (result == CULV_ERROR_INVALID) {
+        (void)culvi_attempt_end(NULL, CULV_OK);
+        return CULV_OK;
+    }
+    return culvi_attempt_end(&r->device->voice, result);
+}
+
+static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
+                               culv_vk_kernels **of, culv_kernel **out)
+{
+    *of = NULL;
+    for (size_t i = 0; i < r->desc.num_kernels && node->name[0] != '\0'; i++) {
+        culv_kernel *kernel;
+        culv_vk_kernels *queue = r->desc.kernels[i];
+        culv_result result = find_name(r, culvi_vk_kernels_source(queue), node->name, &kernel);
+        if (result != CULV_OK) return result;
+        if (kernel == NULL || (*of != NULL && kernel->function != node->params.kernel.func))
+            continue;
+        *of = queue;
+        *out = kernel;
+        if (kernel->function == node->params.kernel.func) break;
+    }
+    if (*of != NULL) return CULV_OK;
+    if (node->name[0] == '\0')
+        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_KERNEL,
+                          "the driver does not tell the name of the kernel that node %zu of the "
+                          "graph launches (cuFuncGetName, CUDA 12.3)",
+                          node->index);
+    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+                      "node %zu of the graph launches the kernel '%s', and none of the %zu "
+                      "culv_vk_kernels in culv_vk_graph_desc.kernels has it",
+                      node->index, node->name, r->desc.num_kernels);
+}
+
+static bool param_fits(const culv_vk_graph_param *param, const culvi_graph_node *node)
+{
+    if (node->type != CU_GRAPH_NODE_TYPE_KERNEL) return false;
+    if (param->node != NULL) return param->node == node->handle;
+    return strcmp(param->kernel, node->name) == 0;
+}
+
+/* Puts the caller's values in place of the node's. `given[i]`: argument i has one. */
+static culv_result put_params(const recording *r, const culvi_graph_node *node,
+                              const culv_kernel *kernel, void **params, bool *given)
+{
+    for (size_t i = 0; i < r->desc.num_params; i++) {
+        const culv_vk_graph_param *param = &r->desc.params[i];
+        if (!param_fits(param, node)) continue;
+        if (param->index >= kernel->num_params)
+            return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID,
+                              CULV_REASON_VALUE,
+                              "culv_vk_graph_desc.params[%zu].index is %" PRIu32
+                              ", and the kernel '%s' takes %" PRIu32 " arguments",
+                              i, param->index, kernel->name, kernel->num_params);
+        if (param->size != kernel->sizes[param->index])
+            return culvi_fail(
+                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                "culv_vk_graph_desc.params[%zu].size is %zu, and argument %" PRIu32
+                " of the kernel '%s' has %" PRIu32 " bytes",
+                i, param->size, param->index + 1, kernel->name, kernel->sizes[param->index]);
+        memcpy(&params[param->index], &param->value, sizeof param->value); /* only read */
+        given[param->index] = true;
+    }
+    return CULV_OK;
+}
+
+/* Turns addresses of CUDA's into Vulkan's. `room` is for those that change. */
+static culv_result translate(const recording *r, const culvi_graph_node *node,
+                             const culv_kernel *kernel, void **params, const bool *given,
+                             uint64_t *room)
+{
+    for (uint32_t i = 0; i < kernel->num_params; i++) {
+        uint64_t value;
+        bool known = false;
+        if (given[i] || kernel->sizes[i] != sizeof value) continue;
+        memcpy(&value, params[i], sizeof value);
+        const culv_vk_graph_memory *m = find_memory(r, value, 1);
+        if (m == NULL) m = find_memory(r, value, 0); /* its end */
+        if (m != NULL) {
+            room[i] = m->address + (value - m->pointer);
+            params[i] = &room[i];
+            continue;
+        }
+        if (value < 4096) continue; /* no memory is there */
+        culv_result result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
+        if (result != CULV_OK) return result;
+        if (known)
+            return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID,
+                              CULV_REASON_RANGE,
+                              "argument %" PRIu32 " of node %zu of the graph, a launch of the "
+                              "kernel '%s', is the address 0x%" PRIx64
+                              ", which is in no element of culv_vk_graph_desc.memory",
+                              i + 1, node->index, kernel->name, value);
+    }
+    return CULV_OK;
+}
+
+static culv_result plan_launch(const recording *r, const culvi_graph_node *node, command *out)
+{
+    const CUDA_KERNEL_NODE_PARAMS *from = &node->params.kernel;
+    bool given[CULV_KERNEL_ARGS_MAX] = {false};
+    culv_vk_kernels *of = NULL;
+    culv_kernel *kernel = NULL;
+    culv_result result = find_kernel(r, node, &of, &kernel);
+    if (result != CULV_OK) return result;
+    const size_t count = kernel->num_params;
+    out->own = culvi_alloc((count + 1) * (sizeof(uint64_t) + sizeof(void *)));
+    if (out->own == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
+    uint64_t *room = out->own;
+    void **params = (void **)(void *)(room + count);
+    culv_kernel_call call = culv_kernel_call_init(kernel);
+    const uint32_t grid[] = {from->gridDimX, from->gridDimY, from->gridDimZ},
+                   block[] = {from->blockDimX, from->blockDimY, from->blockDimZ};
+    memcpy(call.grid, grid, sizeof grid);
+    memcpy(call.block, block, sizeof block);
+    call.shared_bytes = from->sharedMemBytes;
+    result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
+    if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
+    if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
+    if (result == CULV_OK) result = culvi_vk_kernel_ready(of, &call, &out->as.launch.function);
+    out->as.launch.call = call;
+    out->as.launch.count = count;
+    out->as.launch.params = params;
+    return result;
+}
+
+/* Memsets and copies -------------------------------------------------------------------------- */
+
+static culv_result plan_fill(const recording *r, const culvi_graph_node *node, command *out)
+{
+    const CUDA_MEMSET_NODE_PARAMS *set = &node->params.memset;
+    const unsigned size = set->elementSize;
+    const size_t rows = set->height > 0 ? set->height : 1;
+    if (set->width == 0) return CULV_OK; /* no rows */
+    if ((size != 1 && size != 2 && size != 4) || set->width > SIZE_MAX / size ||
+        (rows > 1 && set->pitch > (SIZE_MAX - set->width * size) / (rows - 1)))
+        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "node %zu of the graph sets %zu rows of %zu elements of %u bytes",
+                          node->index, rows, set->width, size);
+    const size_t row = set->width * size;
+    const size_t pitch = rows > 1 ? set->pitch : row;
+    culv_result result = find_buffer(r, node, "sets", set->dst, (rows - 1) * pitch + row,
+                                     &out->as.fill.buffer, &out->as.fill.offset);
+    if (result != CULV_OK) return result;
+    if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
+        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_GRAPH,
+                          "node %zu of the graph sets rows of %zu bytes, %zu apart, from byte "
+                          "%" PRIu64 " of a VkBuffer on, and vkCmdFillBuffer takes multiples of 4",
+                          node->index, row, pitch, (uint64_t)out->as.fill.offset);
+    const uint32_t value = set->value;
+    out->as.fill.word = size == 1   ? (value & 0xff) * 0x01010101u
+                        : size == 2 ? (value & 0xffff) * 0x00010001u
+                                    : value;
+    const bool whole = rows == 1 || pitch == row;
+    out->as.fill.rows = whole ? 1 : rows;
+    out->as.fill.size = whole ? row * rows : row;
+    out->as.fill.pitch = pitch;
+    return CULV_OK;
+}
+
+/* One side of a copy: where its first byte is, and how far apart rows and slices are. */
+typedef struct side {
+    uint64_t first, row, slice, bytes;
+} side;
+
+static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    if (a != 0 && b > (UINT64_MAX - *sum) / a) return false;
+    *sum += a * b;
+    return true;
+}
+
+static culv_result read_side(const recording *r, const culvi_graph_node *node, bool from, side *out)
+{
+    const CUDA_MEMCPY3D *c = &node->params.memcpy;
+    const CUmemorytype type = from ? c->srcMemoryType : c->dstMemoryType;
+    const uint64_t pitch = from ? c->srcPitch : c->dstPitch,
+                   height = from ? c->srcHeight : c->dstHeight;
+    if ((type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) ||
+        (from ? c->srcLOD : c->dstLOD) != 0)
+        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_GRAPH,
+                          "node %zu of the graph copies %s %s; only copies within the memory of "
+                          "culv_vk_graph_desc.memory can be recorded",
+                          node->index, from ? "from" : "to",
+                          type == CU_MEMORYTYPE_HOST ? "the host" : "an array");
+    uint64_t slice = 0;
+    if (!add_product(&slice, pitch, height)) slice = UINT64_MAX;
+    out->row = c->Height > 1 || c->Depth > 1 ? pitch : c->WidthInBytes;
+    out->slice = c->Depth > 1 ? slice : 0;
+    out->first = from ? c->srcDevice : c->dstDevice;
+    out->bytes = c->WidthInBytes;
+    if (add_product(&out->first, 1, from ? c->srcXInBytes : c->dstXInBytes) &&
+        add_product(&out->first, from ? c->srcY : c->dstY, pitch) &&
+        add_product(&out->first, from ? c->srcZ : c->dstZ, slice) &&
+        add_product(&out->bytes, c->Height - 1, out->row) &&
+        add_product(&out->bytes, c->Depth - 1, out->slice))
+        return CULV_OK;
+    return fail_range(r, node, "copies", out->first, UINT64_MAX);
+}
+
+static culv_result plan_copy(const recording *r, const culvi_graph_node *node, command *out)
+{
+    const CUDA_MEMCPY3D *c = &node->params.memcpy;
+    side from, to;
+    VkDeviceSize from_offset, to_offset;
+    if (c->WidthInBytes == 0 || c->Height == 0 || c->Depth == 0) return CULV_OK; /* no regions */
+    culv_result result = read_side(r, node, true, &from);
+    if (result == CULV_OK) result = read_side(r, node, false, &to);
+    if (result == CULV_OK)
+        result =
+            find_buffer(r, node, "reads", from.first, from.bytes, &out->as.copy.from, &from_offset);
+    if (result == CULV_OK)
+        result = find_buffer(r, node, "writes", to.first, to.bytes, &out->as.copy.to, &to_offset);
+    if (result != CULV_OK) return result;
+    /* Rows, and slices, without a gap on either side are one region. */
+    uint64_t width = c->WidthInBytes, rows = c->Height, slices = c->Depth;
+    if (from.row == width && to.row == width &&
+        (slices == 1 || (from.slice == width * rows && to.slice == width * rows))) {
+        width *= rows * slices;
+        rows = slices = 1;
+    }
+    if (rows > UINT32_MAX / slices || rows * slices > SIZE_MAX / sizeof(VkBufferCopy))
+        return fail_range(r, node, "copies", from.first, from.bytes);
+    VkBufferCopy *region = culvi_alloc((size_t)(rows * slices) * sizeof *region);
+    if (region == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
+    out->own = out->as.copy.regions = region;
+    out->as.copy.count = (uint32_t)(rows * slices);
+    for (uint64_t z = 0; z < slices; z++)
+        for (uint64_t y = 0; y < rows; y++)
+            *region++ = (VkBufferCopy){from_offset + z * from.slice + y * from.row,
+                                       to_offset + z * to.slice + y * to.row, width};
+    return CULV_OK;
+}
+
+/* The whole ----------------------------------------------------------------------------------- */
+
+static culv_result check_desc(const recording *r)
+{
+    const culv_vk_graph_desc *d = &r->desc;
+    const culvi_voice *voice = &r->device->voice;
+    const char *call = "culv_vk_record_graph";
+    if ((d->num_kernels > 0 && d->kernels == NULL) || (d->num_memory > 0 && d->memory == NULL) ||
+        (d->num_params > 0 && d->params == NULL))
+        return culvi_fail_null(voice, call,
+                               d->num_kernels > 0 && d->kernels == NULL ? "desc->kernels"
+                               : d->num_memory > 0 && d->memory == NULL ? "desc->memory"
+                                                                        : "desc->params");
+    for (size_t i = 0; i < d->num_kernels; i++) {
+        if (d->kernels[i] == NULL) return culvi_fail_null(voice, call, "desc->kernels[i]");
+        if (culvi_vk_kernels_device(d->kernels[i]) != r->vk)
+            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                              "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
+                              "than the one of '%s'",
+                              i, r->vk->base.name);
+    }
+    for (size_t i = 0; i < d->num_params; i++)
+        if (d->params[i].value == NULL ||
+            (d->params[i].node == NULL && d->params[i].kernel == NULL))
+            return culvi_fail_null(voice, call,
+                                   d->params[i].value == NULL ? "desc->params[i].value"
+                                                              : "desc->params[i].kernel");
+    return check_memory(r);
+}
+
+static culv_result check_params_used(const recording *r)
+{
+    for (size_t i = 0; i < r->desc.num_params; i++) {
+        bool fits = false;
+        for (size_t n = 0; n < r->work.count && !fits; n++)
+            fits = param_fits(&r->desc.params[i], &r->work.nodes[n]);
+        if (!fits)
+            return culvi_fail(
+                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "culv_vk_graph_desc.params[%zu] is for %s%s, which the graph does not "
+                "launch",
+                i, r->desc.params[i].node != NULL ? "a node" : "the kernel ",
+                r->desc.params[i].node != NULL ? "" : r->desc.params[i].kernel);
+    }
+    return CULV_OK;
+}
+
+/* In the device's context. */
+static culv_result plan(recording *r, CUgraph graph)
+{
+    culv_result result = culvi_graph_read(r->device, graph, r->desc.label, &r->work);
+    if (result == CULV_OK) result = check_params_used(r);
+    if (result != CULV_OK || r->work.count == 0) return result;
+    r->commands = r->work.count > SIZE_MAX / sizeof *r->commands
+                      ? NULL
+                      : culvi_alloc(r->work.count * sizeof *r->commands);
+    if (r->commands == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
+    for (size_t i = 0; i < r->work.count && result == CULV_OK; i++) {
+        const culvi_graph_node *node = &r->work.nodes[i];
+        command *out = &r->commands[i];
+        out->level = node->level;
+        out->type = node->type;
+        result = node->type == CU_GRAPH_NODE_TYPE_KERNEL   ? plan_launch(r, node, out)
+                 : node->type == CU_GRAPH_NODE_TYPE_MEMSET ? plan_fill(r, node, out)
+                                                           : plan_copy(r, node, out);
+    }
+    return result;
+}
+
+static void record_one(const recording *r, const command *c, VkCommandBuffer to)
+{
+    const culvi_vk_table *table = &r->vk->table;
+    culvi_kernel_values values;
+    switch (c->type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL:
+        values.count = c->as.launch.count;
+        values.block = NULL;
+        for (size_t i = 0; i < values.count; i++)
+            values.params[i] = c->as.launch.params[i];
+        culvi_vk_kernel_launch(r->vk, &c->as.launch.call, c->as.launch.function, &values, to);
+        return;
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+        for (size_t i = 0; i < c->as.fill.rows; i++)
+            table->vkCmdFillBuffer(to, c->as.fill.buffer, c->as.fill.offset + i * c->as.fill.pitch,
+                                   c->as.fill.size, c->as.fill.word);
+        return;
+    default:
+        if (c->as.copy.count > 0)
+            table->vkCmdCopyBuffer(to, c->as.copy.from, c->as.copy.to, c->as.copy.count,
+                                   c->as.copy.regions);
+        return;
+    }
+}
+
+static void record(const recording *r, VkCommandBuffer to)
+{
+    culv_vk_memory_barrier b;
+    (void)culv_vk_kernel_get_barrier(&b); /* fails for NULL alone */
+    for (size_t i = 0; i < r->work.count; i++) {
+        if (i > 0 && r->commands[i].level != r->commands[i - 1].level)
+            r->vk->table.vkCmdPipelineBarrier(to, b.src_stage, b.dst_stage, 0, 1, &b.barrier, 0,
+                                              NULL, 0, NULL);
+        record_one(r, &r->commands[i], to);
+    }
+}
+
+culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph, const culv_vk_graph_desc *desc,
+                                 VkCommandBuffer command_buffer, uint32_t queue_family)
+{
+    recording r = {.vk = vk};
+    culvi_scope scope;
+    CULVI_REQUIRE(NULL, vk);
+    r.device = vk->base.device;
+    CULVI_REQUIRE3(&r.device->voice, graph, desc, command_buffer);
+    culv_result result =
+        culvi_desc_read(&r.device->voice, &r.desc, sizeof r.desc, desc, "culv_vk_graph_desc");
+    if (result == CULV_OK && !vk->kernels) result = culvi_vk_refuse_kernels(vk, r.desc.label);
+    if (result == CULV_OK) result = check_desc(&r);
+    if (result == CULV_OK) result = culvi_vk_check_kernel_family(vk, r.desc.label, queue_family);
+    if (result == CULV_OK) result = culvi_enter(r.device, &scope, r.desc.label);
+    if (result != CULV_OK) return result;
+    result = plan(&r, graph);
+    culvi_leave(r.device, &scope);
+    if (result == CULV_OK) record(&r, command_buffer);
+    for (size_t i = 0; r.commands != NULL && i < r.work.count; i++)
+        culvi_free(r.commands[i].own);
+    culvi_free(r.commands);
+    culvi_graph_work_free(&r.work);
+    return result;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* What is refused of a graph, with the node's index and kind, before anything is recorded. */
+#include "vk_graphs_stage.h"
+
+#include <string.h>
+
+static void no_function(void *nothing)
+{
+    (void)nothing;
+}
+
+/* A graph whose first node is fine, to see that it is not recorded. */
+static void begin(vk_graph_scene *g)
+{
+    if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
+    CU_OK(g->s.w.cu->GraphCreate(&g->graph, 0));
+    vk_graph_add_node(g, NULL, 0, g->a, GRAPH_WORDS, 1);
+}
+
+static void refused(vk_graph_scene *g, culv_result class, culv_reason reason, const char *says)
+{
+    vk_graph_fill(g);
+    VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+    vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_ACQUIRE);
+    LIB_ERROR(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0), class,
+              reason);
+    LIB_SAYS(says);
+    vk_kernels_hand_over(commands, g->memory[0].buffer, CULV_VK_RELEASE);
+    raw_vk_submit(&g->s.w.vk, commands, NULL);
+    vk_graph_read(g);
+    REQUIRE_WORDS(g->words[0], GRAPH_WORDS, 3);
+}
+
+static void kinds(void)
+{
+    vk_graph_scene *g = vk_graph_open(false);
+    const raw_cuda *cu = g->s.w.cu;
+    CUgraphNode node = NULL;
+    begin(g);
+    const CUDA_HOST_NODE_PARAMS host = {no_function, NULL};
+    CU_OK(cu->GraphAddHostNode(&node, g->graph, NULL, 0, &host));
+    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "node 1 of the graph's 2 is a function");
+
+    begin(g);
+    VkSemaphore timeline = raw_vk_timeline(&g->s.w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&g->s.w, timeline);
+    LIB_OK(
+        culv_graph_add_signal(g->graph, NULL, 0, &(culv_semaphore_point){semaphore, 1}, 1, &node));
+    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "a signal of an external semaphore");
+    CU_OK(cu->GraphDestroy(g->graph));
+    g->graph = NULL;
+    culv_semaphore_destroy(&semaphore);
+    raw_vk_semaphore_destroy(&g->s.w.vk, timeline);
+
+    /* Nothing at all is nothing to record. */
+    CU_OK(cu->GraphCreate(&g->graph, 0));
+    VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+    CU_OK(cu->GraphAddEmptyNode(&node, g->graph, NULL, 0));
+    LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+    raw_vk_submit(&g->s.w.vk, commands, NULL);
+    vk_graph_close(g);
+}
+
+static void copies(void)
+{
+    vk_graph_scene *g = vk_graph_open(false);
+    const raw_cuda *cu = g->s.w.cu;
+    CUgraphNode node = NULL;
+    static uint32_t host[64];
+    CUdeviceptr elsewhere = 0;
+    CUcontext before = lib_enter(&g->s.w);
+    CU_OK(cu->MemAlloc(&elsewhere, 4096));
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = host,
+                          .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .dstDevice = g->b,
+                          .WidthInBytes = sizeof host,
+                          .Height = 1,
+                          .Depth = 1};
+    begin(g);
+    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
+            "node 1 of the graph copies from the host");
+
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcHost = NULL;
+    copy.srcDevice = elsewhere;
+    begin(g);
+    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "node 1 of the graph reads 256 bytes");
+    LIB_SAYS("is in no element");
+
+    /* Memory of the list that has no buffer. */
+    g->memory[1].buffer = VK_NULL_HANDLE;
+    copy.srcDevice = g->a;
+    begin(g);
+    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "writes 256 bytes");
+    LIB_SAYS("has no VkBuffer");
+    g->memory[1] = culv_vk_buffer_graph_memory(g->buffers[1]);
+
+    const CUDA_MEMSET_NODE_PARAMS odd = {
+        .dst = g->b + 2, .value = 1, .elementSize = 1, .width = 8, .height = 1};
+    begin(g);
+    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &odd, g->s.w.context));
+    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "vkCmdFillBuffer takes multiples of 4");
+    const CUDA_MEMSET_NODE_PARAMS three = {
+        .dst = g->b, .value = 1, .elementSize = 1, .width = 3, .height = 1};
+    begin(g);
+    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &three, g->s.w.context));
+    refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, "sets rows of 3 bytes");
+    /* Beyond the end by a row. */
+    g->memory[1].size = 1000;
+    const CUDA_MEMSET_NODE_PARAMS rows = {
+        .dst = g->b, .pitch = 100, .value = 1, .elementSize = 4, .width = 4, .height = 11};
+    begin(g);
+    CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &rows, g->s.w.context));
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "sets 1016 bytes");
+    CU_OK(cu->MemFree(elsewhere));
+    lib_leave(&g->s.w, before);
+    vk_graph_close(g);
+}
+
+static void kernels(void)
+{
+    vk_graph_scene *g = vk_graph_open(false);
+    const raw_cuda *cu = g->s.w.cu;
+    CUdeviceptr elsewhere = 0;
+    unsigned number = 4;
+    begin(g);
+    g->desc.num_kernels = 0;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
+            "node 0 of the graph launches the kernel 'queue_add', and none of the 0");
+    g->desc.num_kernels = 1;
+
+    /* Memory of CUDA's alone, and memory that is not in the list. */
+    CUcontext before = lib_enter(&g->s.w);
+    CU_OK(cu->MemAlloc(&elsewhere, GRAPH_BYTES));
+    lib_leave(&g->s.w, before);
+    begin(g);
+    vk_graph_add_node(g, NULL, 0, elsewhere + 64, 100, 1);
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "argument 1 of node 1 of the graph");
+    before = lib_enter(&g->s.w);
+    CU_OK(cu->MemFree(elsewhere));
+    lib_leave(&g->s.w, before);
+    begin(g);
+    vk_graph_add_node(g, NULL, 0, g->b, 100, 1);
+    g->desc.num_memory = 1;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "a launch of the kernel 'queue_add'");
+    g->desc.num_memory = 2;
+
+    /* More shared memory than a command buffer has: CUDA's check is at the launch. */
+    unsigned words = 64;
+    void *params[] = {&g->a, &words};
+    const CUDA_KERNEL_NODE_PARAMS how = {
+        .func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_turn")),
+        .gridDimX = 1,
+        .gridDimY = 1,
+        .gridDimZ = 1,
+        .blockDimX = 64,
+        .blockDimY = 1,
+        .blockDimZ = 1,
+        .sharedMemBytes = 48 * 1024,
+        .kernelParams = params};
+    CUgraphNode node = NULL;
+    begin(g);
+    before = lib_enter(&g->s.w);
+    if (cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how) == CUDA_SUCCESS)
+        refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "of dynamic shared memory");
+    lib_leave(&g->s.w, before);
+
+    culv_vk_graph_param param = {
+        .kernel = "queue_add", .index = 3, .value = &number, .size = sizeof number};
+    begin(g);
+    g->desc.params = &param;
+    g->desc.num_params = 1;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "takes 3 arguments");
+    param.index = 0;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_SIZE, "has 8 bytes");
+    param.kernel = "queue_poke";
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "queue_poke, which the graph does not launch");
+    param.kernel = NULL;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params[i].kernel");
+    param.kernel = "queue_add";
+    param.value = NULL;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params[i].value");
+    vk_graph_close(g);
+}
+
+static void descriptors(void)
+{
+    vk_graph_scene *g = vk_graph_open(false);
+    culv_vk_device *vk = g->s.w.attachment, *plain = NULL, *other = NULL;
+    culv_vk_kernels *const none = NULL;
+    begin(g);
+    VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+    LIB_ERROR(culv_vk_record_graph(NULL, g->graph, &g->desc, commands, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_record_graph(vk, NULL, &g->desc, commands, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_record_graph(vk, g->graph, NULL, commands, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), CULV_ERROR_INVALID,
+              CULV_REASON_QUEUE);
+    raw_vk_submit(&g->s.w.vk, commands, NULL);
+
+    culv_vk_graph_desc kept = g->desc;
+    g->desc.struct_size = 0;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vk_graph_desc");
+    g->desc = kept;
+    g->desc.kernels = NULL;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->kernels");
+    g->desc.kernels = &none;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->kernels[i]");
+    g->desc = kept;
+    g->desc.memory = NULL;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->memory");
+    g->desc = kept;
+    g->desc.num_params = 1;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params");
+    g->desc = kept;
+    const culv_vk_graph_memory memory = g->memory[0];
+    g->memory[0].address = 0;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "memory[0] has no address");
+    g->memory[0] = memory;
+    g->memory[0].size = 0;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "memory[0] has no size");
+    g->memory[0].size = UINT64_MAX;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "goes beyond the last address");
+    g->memory[0] = memory;
+
+    /* Another attachment, and one without kernels. */
+    culv_vk_device_desc d = lib_vk_desc(&g->s.w);
+    LIB_OK(culv_vk_attach(g->s.w.device, &d, &other));
+    d.kernels = 0;
+    LIB_OK(culv_vk_attach(g->s.w.device, &d, &plain));
+    g->s.w.attachment = other;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH, "another attachment");
+    g->s.w.attachment = plain;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING, "kernels");
+    g->s.w.attachment = vk;
+    culv_vk_detach(&plain);
+    culv_vk_detach(&other);
+
+    const culv_vk_graph_memory nothing = culv_vk_buffer_graph_memory(NULL),
+                               space = culv_vk_space_graph_memory(NULL);
+    REQUIRE(nothing.pointer == 0 && nothing.size == 0 && nothing.address == 0);
+    REQUIRE(space.pointer == 0 && space.size == 0 && space.buffer == VK_NULL_HANDLE);
+    vk_graph_close(g);
+}
+
+const test_case vk_graphs_refused_cases[] = {
+    {.name = "vk_graphs.refused.kinds", .run = kinds},
+    {.name = "vk_graphs.refused.copies", .run = copies},
+    {.name = "vk_graphs.refused.kernels", .run = kernels},
+    {.name = "vk_graphs.refused.descriptors", .run = descriptors},
+    {.name = NULL},
+};
