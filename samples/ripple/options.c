@@ -163,8 +163,8 @@ static bool check_window(const options *o)
 static bool check_api(options *o)
 {
     if (o->api == OPTIONS_VULKAN) return true;
-    const bool queues = o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC ||
-                        o->path == OPTIONS_REPLAY;
+    const bool queues =
+        o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC || o->path == OPTIONS_REPLAY;
     const char *wrong = queues ? "--path: with --api=gl it is ring, shared or staged"
                         : o->list
                             ? "--device list: not with --api=gl, which takes auto, nvidia or soft"
