@@ -4,22 +4,29 @@
 
 #include <GL/glext.h>
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 lying_gl_lies lying_gl;
 
-static uint64_t calls, failable, countdown;
-static const char *failed_call;
-static GLenum planted; /* the next glGetError() */
-static lying_gl_counts counts;
+/* Contexts of several threads call at once. */
+static _Atomic uint64_t calls, failable, countdown;
+static const char *_Atomic failed_call;
+static _Thread_local GLenum planted; /* the next glGetError() of this thread's context */
+static struct {
+    _Atomic int64_t buffers, textures, memories, semaphores;
+} counts;
 
 /* A call that may fail: true when it is its turn. */
 static bool fails(const char *name)
 {
     calls++;
     failable++;
-    if (countdown == 0 || --countdown > 0) return false;
+    uint64_t left = countdown;
+    while (left > 0 && !atomic_compare_exchange_weak(&countdown, &left, left - 1)) {
+    }
+    if (left != 1) return false;
     planted = GL_OUT_OF_MEMORY;
     failed_call = name;
     return true;
@@ -43,7 +50,7 @@ uint64_t lying_gl_calls(void)
 
 lying_gl_counts lying_gl_count(void)
 {
-    return counts;
+    return (lying_gl_counts){counts.buffers, counts.textures, counts.memories, counts.semaphores};
 }
 
 /* WRAP(name, NAME, (types), (values), effect): `effect` after a call that was made. */

