@@ -41,6 +41,26 @@ bool argument_size(const char *name, const char *text, uint32_t low, uint32_t hi
     return true;
 }
 
+const char *argument_valued(const char *const *valued, int argc, char **argv, int *i,
+                            const char **value)
+{
+    const char *argument = argv[*i];
+    const size_t length = strcspn(argument, "=");
+    while (*valued && (strlen(*valued) != length || strncmp(argument, *valued, length) != 0))
+        valued++;
+    if (!*valued) {
+        report("unknown option %s; --help lists them", argument);
+    } else if (argument[length] == '=') {
+        *value = argument + length + 1;
+    } else if (*i + 1 == argc) {
+        report("%s: expected something after it; --help explains", *valued);
+        return NULL;
+    } else {
+        *value = argv[++*i];
+    }
+    return *valued;
+}
+
 bool argument_png(const char *name, const char *path)
 {
     size_t length = strlen(path);

@@ -15,6 +15,11 @@ bool argument_number(const char *name, const char *text, uint64_t low, uint64_t 
 bool argument_size(const char *name, const char *text, uint32_t low, uint32_t high, uint32_t *width,
                    uint32_t *height);
 
+/* The one of `valued` (NULL ends it) that argv[*i] is, and its value: what stands behind its "=", or
+ * the next argument, whose index *i is then. NULL: it is none of them, or has no value. */
+const char *argument_valued(const char *const *valued, int argc, char **argv, int *i,
+                            const char **value);
+
 /* A path that ends in .png. */
 bool argument_png(const char *name, const char *path);
 

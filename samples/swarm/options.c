@@ -71,18 +71,7 @@ static bool parse_value(options *o, const char *name, const char *value)
 }
 
 static const char *const valued[] = {"--size",  "--particles", "--grow-to", "--frames", "--every",
-                                     "--steps", "--output",    "--device",  "--path"};
-
-/* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
-static const char *valued_name(const char *argument)
-{
-    size_t length = strcspn(argument, "=");
-    for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
-        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0)
-            return valued[i];
-    }
-    return NULL;
-}
+                                     "--steps", "--output",    "--device",  "--path",   NULL};
 
 /* One argument, or two: *i is the last one's index. */
 static bool parse_argument(options *o, int argc, char **argv, int *i)
@@ -93,17 +82,8 @@ static bool parse_argument(options *o, int argc, char **argv, int *i)
                  : strcmp(argument, "--quiet") == 0      ? &o->quiet
                                                          : NULL;
     if (flag) return *flag = true;
-    const char *name = valued_name(argument);
-    if (!name) {
-        report("unknown option %s; --help lists them", argument);
-        return false;
-    }
-    if (argument[strlen(name)] == '=') return parse_value(o, name, argument + strlen(name) + 1);
-    if (*i + 1 == argc) {
-        report("%s: expected something after it; --help explains", name);
-        return false;
-    }
-    return parse_value(o, name, argv[++*i]);
+    const char *value = NULL, *name = argument_valued(valued, argc, argv, i, &value);
+    return name && parse_value(o, name, value);
 }
 
 options_result options_parse(options *o, int argc, char **argv)
