@@ -96,6 +96,9 @@ culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culv
 void culvi_gl_unmake(culvi_graphics *graphics, const culvi_native *native);
 culv_result culvi_gl_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out);
+/* OpenGL's half of the HOST path; on the others it does nothing. `finish`: OpenGL's wait for CUDA
+ * may be the GPU's. */
+culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const char *call);
 culv_result culvi_gl_export_memory(const culvi_graphics *graphics, const char *label,
                                    uint64_t memory, culv_handle *out);
 culv_result culvi_gl_export_semaphore(const culvi_graphics *graphics, const char *label,

@@ -45,19 +45,14 @@ static culv_result copy_by_cuda(const culv_gl_ring *ring, uint32_t slot, bool up
     return result;
 }
 
-/* OpenGL's half. */
+/* OpenGL's half. Where the wait for CUDA was the CPU's, nothing is left to finish. */
 static culv_result copy_by_gl(const culv_gl_ring *ring, uint32_t slot, bool up)
 {
+    const char *call = up ? "culv_gl_ring_acquire" : "culv_gl_ring_release";
     culv_result result = CULV_OK;
-    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++) {
-        culvi_pair *pair = ring->base.resources[i].objects[slot];
-        if (pair->image != NULL)
-            result = up ? culv_gl_image_upload((culv_gl_image *)pair)
-                        : culv_gl_image_download((culv_gl_image *)pair);
-        else
-            result = up ? culv_gl_buffer_upload((culv_gl_buffer *)pair)
-                        : culv_gl_buffer_download((culv_gl_buffer *)pair);
-    }
+    for (uint32_t i = 0; ring->copies && i < ring->base.num_resources && result == CULV_OK; i++)
+        result =
+            culvi_gl_copy(ring->base.resources[i].objects[slot], up, up && !ring->on_cpu, call);
     return result;
 }
 

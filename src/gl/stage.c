@@ -117,19 +117,17 @@ static culv_result finish_waits(const culv_gl *gl, const char *label)
 }
 
 /* The whole texture, level by level. */
-static culv_result copy_image(const culv_gl_image *image, bool up)
+static culv_result copy_image(const culvi_pair *pair, bool up)
 {
-    const culv_gl *gl = culvi_gl_of(image->pair.graphics);
-    const culvi_gl_object *o = culvi_gl_object_of(&image->pair.native);
-    const culvi_staging *staging = image->pair.image->staging;
-    const char *label = image->pair.image->label;
+    const culv_gl *gl = culvi_gl_of(pair->graphics);
+    const culvi_gl_object *o = culvi_gl_object_of(&pair->native);
+    const culvi_staging *staging = pair->image->staging;
+    const char *label = pair->image->label;
     uint32_t format = 0, type = 0;
     culv_result result = CULV_OK;
     if (!culvi_gl_texel_format(o->row, o->internal_format, &format, &type))
         return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INTERNAL, CULV_REASON_FORMAT,
                           "%s has no client format", o->row->name);
-    if (up) result = finish_waits(gl, label);
-    if (result != CULV_OK) return result;
     pixel_store was = set_tight(&gl->table, !up);
     for (uint32_t i = 0; i < staging->num_parts && result == CULV_OK; i++) {
         const culvi_part *part = &staging->parts[i];
@@ -144,14 +142,12 @@ static culv_result copy_image(const culv_gl_image *image, bool up)
     return result;
 }
 
-static culv_result copy_buffer(const culv_gl_buffer *buffer, bool up)
+static culv_result copy_buffer(const culvi_pair *pair, bool up)
 {
-    const culv_gl *gl = culvi_gl_of(buffer->pair.graphics);
-    const culvi_gl_object *o = culvi_gl_object_of(&buffer->pair.native);
-    const culv_buffer *cuda = buffer->pair.buffer;
+    const culv_gl *gl = culvi_gl_of(pair->graphics);
+    const culvi_gl_object *o = culvi_gl_object_of(&pair->native);
+    const culv_buffer *cuda = pair->buffer;
     const ptrdiff_t size = (ptrdiff_t)cuda->size;
-    culv_result result = up ? finish_waits(gl, cuda->label) : CULV_OK;
-    if (result != CULV_OK) return result;
     if (up)
         gl->table.glNamedBufferSubData(o->name, 0, size, cuda->staging->host);
     else /* OpenGL's own memory, of which NVIDIA's driver keeps no old copy */
@@ -162,42 +158,40 @@ static culv_result copy_buffer(const culv_gl_buffer *buffer, bool up)
         up ? "from" : "to");
 }
 
-static culv_result run_buffer(culv_gl_buffer *buffer, bool up, const char *call)
+culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const char *call)
 {
-    if (buffer == NULL) return culvi_fail_null(NULL, call, "buffer");
-    const culv_gl *gl = culvi_gl_of(buffer->pair.graphics);
-    culv_result result = culvi_gl_enter(gl, buffer->pair.buffer->label, call);
-    if (result != CULV_OK || culv_buffer_sharing(buffer->pair.buffer) != CULV_SHARING_HOST)
+    const culv_gl *gl = culvi_gl_of(pair->graphics);
+    const bool is_image = pair->image != NULL;
+    const char *label = is_image ? pair->image->label : pair->buffer->label;
+    culv_result result = culvi_gl_enter(gl, label, call);
+    if (result != CULV_OK || (is_image ? culv_image_sharing(pair->image)
+                                       : culv_buffer_sharing(pair->buffer)) != CULV_SHARING_HOST)
         return result;
-    return copy_buffer(buffer, up);
-}
-
-static culv_result run_image(culv_gl_image *image, bool up, const char *call)
-{
-    if (image == NULL) return culvi_fail_null(NULL, call, "image");
-    const culv_gl *gl = culvi_gl_of(image->pair.graphics);
-    culv_result result = culvi_gl_enter(gl, image->pair.image->label, call);
-    if (result != CULV_OK || culv_image_sharing(image->pair.image) != CULV_SHARING_HOST)
-        return result;
-    return copy_image(image, up);
+    if (finish) result = finish_waits(gl, label);
+    if (result != CULV_OK) return result;
+    return is_image ? copy_image(pair, up) : copy_buffer(pair, up);
 }
 
 culv_result culv_gl_buffer_upload(culv_gl_buffer *buffer)
 {
-    return run_buffer(buffer, true, __func__);
+    if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
+    return culvi_gl_copy(&buffer->pair, true, true, __func__);
 }
 
 culv_result culv_gl_buffer_download(culv_gl_buffer *buffer)
 {
-    return run_buffer(buffer, false, __func__);
+    if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
+    return culvi_gl_copy(&buffer->pair, false, false, __func__);
 }
 
 culv_result culv_gl_image_upload(culv_gl_image *image)
 {
-    return run_image(image, true, __func__);
+    if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
+    return culvi_gl_copy(&image->pair, true, true, __func__);
 }
 
 culv_result culv_gl_image_download(culv_gl_image *image)
 {
-    return run_image(image, false, __func__);
+    if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
+    return culvi_gl_copy(&image->pair, false, false, __func__);
 }
