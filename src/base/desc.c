@@ -34,12 +34,16 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
                             const char *name)
 {
     size_t given = 0;
+    if (desc != NULL) memcpy(&given, desc, sizeof given);
+    if (given == size) { /* the present version, which most are of */
+        memcpy(local, desc, size);
+        return CULV_OK;
+    }
     memset(local, 0, size);
     memcpy(local, &size, sizeof size);
     if (desc == NULL) return CULV_OK;
     culv_result result = culvi_struct_check(voice, desc, name);
     if (result != CULV_OK) return result;
-    memcpy(&given, desc, sizeof given);
     for (size_t i = size; i < given;
          i++) /* a later version of the struct, using what this library does not know */
         if (((const unsigned char *)desc)[i] != 0)

@@ -48,11 +48,9 @@ static bool served(culv_handle_type type)
     return culvi_handle_type_known(type) && ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
 }
 
-/* A keyed mutex is a semaphore too, of neither kind. */
 static bool serves(const culvi_handle_row *row, culvi_handle_use use)
 {
-    const bool semaphore = use == CULVI_USE_BINARY || use == CULVI_USE_TIMELINE;
-    return row->number[use] != 0 || (semaphore && row->number[CULVI_USE_MUTEX] != 0);
+    return row->number[use] != 0;
 }
 
 uint32_t culvi_handle_types_of(culvi_handle_use use)

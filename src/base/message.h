@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#if defined(__GNUC__) && !defined(__MINGW32__)
+#if defined(__GNUC__) && (!defined(__MINGW32__) || defined(__clang__))
 #    define CULVI_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #elif defined(__MINGW32__)
 #    define CULVI_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))

@@ -93,6 +93,10 @@ extern const char *const culvi_soft_library;
 
 /* Bytes of a page of host memory. */
 uint64_t culvi_page_size(void);
+/* Asks for large pages under [memory, memory + size), where the system has them. */
+void culvi_want_large_pages(void *memory, size_t size);
+/* Whether the process can read host memory there. False too where the system does not tell. */
+bool culvi_host_readable(uint64_t address);
 
 /* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever
  * starts such a program chooses its environment, its arguments and its directory, so it trusts none

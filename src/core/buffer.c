@@ -78,6 +78,34 @@ culv_result culvi_memory_map(culv_memory *memory)
     return result;
 }
 
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, culv_buffer **out)
+{
+    culv_device *device = memory->device;
+    culv_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
+    culvi_mutex_lock(&device->lock);
+    culv_result result = culvi_memory_map(memory);
+    if (result != CULV_OK) {
+        culvi_mutex_unlock(&device->lock);
+        culvi_free(buffer);
+        return result;
+    }
+    memory->refs++;
+    memory->holders++;
+    memory->buffers++;
+    device->counts.buffers++;
+    buffer->memory = memory;
+    buffer->size = size;
+    buffer->pointer = memory->base + offset;
+    culvi_label_set(buffer->label, label);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    culvi_made(device, &buffer->deferred, "buffer", buffer->label, buffer->size);
+    *out = buffer;
+    return CULV_OK;
+}
+
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
 {
     culv_buffer_desc d;
@@ -92,28 +120,8 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
                           "allocation, which has %" PRIu64 " bytes; pass the offset at which the "
                           "buffer was bound (%s)",
                           d.size, d.offset, memory->size, memory->words->buffer_offset);
-    culv_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
-    culvi_mutex_lock(&device->lock);
-    result = culvi_memory_map(memory);
-    if (result != CULV_OK) {
-        culvi_mutex_unlock(&device->lock);
-        culvi_free(buffer);
-        return result;
-    }
-    memory->refs++;
-    memory->holders++;
-    memory->buffers++;
-    device->counts.buffers++;
-    buffer->memory = memory;
-    buffer->size = d.size != 0 ? d.size : memory->size - d.offset;
-    buffer->pointer = memory->base + d.offset;
-    culvi_label_set(buffer->label, label);
-    culvi_mutex_unlock(&device->lock);
-    culvi_device_ref(device);
-    culvi_made(device, &buffer->deferred, "buffer", buffer->label, buffer->size);
-    *out = buffer;
-    return CULV_OK;
+    return culvi_buffer_range(memory, d.offset, d.size != 0 ? d.size : memory->size - d.offset,
+                              label, out);
 }
 
 static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_try)

@@ -15,6 +15,9 @@ struct culv_buffer {
     culvi_deferred deferred;
 };
 
+/* Maps a range that lies in the memory. */
+culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t size,
+                               const char *label, culv_buffer **out);
 /* Releases what an object of Culvert's owns. */
 void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use);
 

@@ -74,6 +74,7 @@ static culv_result load(culv_device *device, culv_kernels *made, culv_kernels **
     culvi_leave(device, &scope);
     if (result != CULV_OK) goto destroy_lock;
     made->deferred.release = release;
+    atomic_init(&made->refs, 1);
     culvi_device_ref(device);
     culvi_made(device, &made->deferred, "kernels", made->label, 0);
     *out = made;
@@ -170,10 +171,21 @@ void culv_kernels_unload(culv_kernels **kernels)
 {
     if (kernels == NULL || *kernels == NULL) return;
     culv_kernels *mine = *kernels;
-    culv_device *device = mine->device;
     *kernels = NULL;
+    culvi_kernels_unref(mine);
+}
+
+void culvi_kernels_ref(culv_kernels *kernels)
+{
+    atomic_fetch_add(&kernels->refs, 1);
+}
+
+void culvi_kernels_unref(culv_kernels *kernels)
+{
+    culv_device *device = kernels->device;
+    if (atomic_fetch_sub(&kernels->refs, 1) != 1) return;
     culvi_mutex_lock(&device->lock);
-    culvi_release_or_defer(device, &mine->deferred, false, NULL);
+    culvi_release_or_defer(device, &kernels->deferred, false, NULL);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -267,9 +279,14 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
         culvi_free(made);
         return fail_get(kernels, name, r);
     }
-    const char *call = "cuFuncGetAttribute";
-    r = CULVI_CU(device, cuFuncGetAttribute,
-                 (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
+    const char *call = "cuFuncLoad";
+    /* Where the driver loads lazily, a load while a stream is held was seen to hold up others. */
+    if (device->cuda->cuFuncLoad != NULL) r = CULVI_CU(device, cuFuncLoad, (made->function));
+    if (r == CUDA_SUCCESS) {
+        call = "cuFuncGetAttribute";
+        r = CULVI_CU(device, cuFuncGetAttribute,
+                     (&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, made->function));
+    }
     if (r == CUDA_SUCCESS)
         r = CULVI_CU(device, cuFuncGetAttribute,
                      (&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, made->function));
@@ -282,8 +299,9 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
     }
     if (r != CUDA_SUCCESS) {
         culvi_free(made);
-        return culvi_fail_cuda(device, kernels->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the driver did not tell what the kernel '%s' takes", name);
+        return culvi_fail_cuda(
+            device, kernels->label, r, call, CULV_REASON_DRIVER_REFUSED,
+            "the driver did not load the kernel '%s', or did not tell what it takes", name);
     }
     atomic_init(&made->dynamic_shared, most > 0 ? (unsigned)most : 0);
     made->max_threads = threads > 0 ? (uint32_t)threads : 0;
@@ -333,9 +351,9 @@ culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, siz
     if (!kernel->params_known || size == kernel->sizes[index]) return CULV_OK;
     return culvi_fail(&kernel->owner->device->voice, kernel->owner->label, CULV_ERROR_INVALID,
                       CULV_REASON_KERNEL,
-                      "argument %zu of the kernel '%s' has %" PRIu32
+                      "argument %zu (0 is the first) of the kernel '%s' has %" PRIu32
                       " bytes, and %zu were passed; the value's type must be the parameter's",
-                      index + 1, kernel->name, kernel->sizes[index], size);
+                      index, kernel->name, kernel->sizes[index], size);
 }
 
 static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *args,

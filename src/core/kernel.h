@@ -24,6 +24,7 @@ struct culv_kernel {
 
 struct culv_kernels {
     culv_device *device;
+    atomic_uint refs; /* the caller's handle, and each culv_vk_kernels */
     CUmodule module;
     culvi_mutex lock; /* guards the list of kernels */
     culv_kernel *kernels;
@@ -34,6 +35,10 @@ struct culv_kernels {
     size_t image_size; /* as the driver is told: with the final 0 of PTX */
     culvi_deferred deferred;
 };
+
+/* Keeps what the caller may have unloaded; the last unref gives it up. */
+void culvi_kernels_ref(culv_kernels *kernels);
+void culvi_kernels_unref(culv_kernels *kernels);
 
 /* What a file holds, by its first bytes. */
 typedef enum culvi_kernel_file {
@@ -74,9 +79,14 @@ typedef struct culvi_kernel_values {
     const void *block; /* in place of params, where the parameters' places are not known */
     size_t block_size;
 } culvi_kernel_values;
-/* Reads the caller's call into *local and checks everything but the limits. */
+/* How much of a kernel is launched: a call's zeros are ones here. */
+typedef struct culvi_kernel_shape {
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+} culvi_kernel_shape;
+/* Reads the caller's call and checks everything but the limits. The values may point into it. */
 culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
-                                   bool in_queue, culv_kernel_call *local,
+                                   bool in_queue, culv_kernel **kernel, culvi_kernel_shape *shape,
                                    culvi_kernel_values *values);
 /* Launches; the values were checked. */
 culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,

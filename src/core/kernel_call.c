@@ -55,51 +55,55 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
 }
 
 culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
-                                   bool in_queue, culv_kernel_call *local,
+                                   bool in_queue, culv_kernel **kernel, culvi_kernel_shape *shape,
                                    culvi_kernel_values *values)
 {
-    /* A launch costs little more than this call: the struct as this library knows it is copied as
-     * it is. */
-    if (call->struct_size == sizeof *local) {
-        *local = *call;
-    } else {
-        culv_result result = culvi_desc_read(NULL, local, sizeof *local, call, "culv_kernel_call");
+    /* A launch costs little more than this call: a struct that this library knows is read where it
+     * is. */
+    const culv_kernel_call *c = call;
+    culv_kernel_call known;
+    if (call->struct_size != sizeof known) {
+        culv_result result = culvi_desc_read(NULL, &known, sizeof known, call, "culv_kernel_call");
         if (result != CULV_OK) return result;
+        c = &known;
     }
-    if (local->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
-    const culv_kernels *owner = local->kernel->owner;
-    if (local->params != NULL && (local->args != NULL || local->num_args > 0))
+    if (c->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
+    const culv_kernels *owner = c->kernel->owner;
+    if (c->params != NULL && (c->args != NULL || c->num_args > 0))
         return culvi_fail(
             &owner->device->voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_kernel_call: args and params are both set; pass the arguments one by one, or all "
             "of them as one block");
-    if (local->params == NULL && (local->queue_params != NULL || local->params_size > 0))
+    if (c->params == NULL && (c->queue_params != NULL || c->params_size > 0))
         return culvi_fail_null(&owner->device->voice, function, "call->params");
     for (unsigned i = 0; i < 3; i++) {
-        if (local->grid[i] == 0) local->grid[i] = 1;
-        if (local->block[i] == 0) local->block[i] = 1;
+        shape->grid[i] = c->grid[i] != 0 ? c->grid[i] : 1;
+        shape->block[i] = c->block[i] != 0 ? c->block[i] : 1;
     }
+    shape->shared_bytes = c->shared_bytes;
+    *kernel = c->kernel;
     values->count = 0;
     values->block = NULL;
-    return local->params != NULL ? read_block(local, in_queue, values)
-                                 : read_args(local, function, in_queue, values);
+    return c->params != NULL ? read_block(c, in_queue, values)
+                             : read_args(c, function, in_queue, values);
 }
 
 culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
 {
-    culv_kernel_call c;
+    culv_kernel *kernel;
+    culvi_kernel_shape shape;
     culvi_kernel_values values;
     CULVI_REQUIRE(NULL, call);
-    culv_result result = culvi_kernel_call_read(call, __func__, false, &c, &values);
+    culv_result result = culvi_kernel_call_read(call, __func__, false, &kernel, &shape, &values);
     if (result != CULV_OK) return result;
     culv_launch_desc d = culv_launch_desc_init();
-    memcpy(d.grid, c.grid, sizeof d.grid);
-    memcpy(d.block, c.block, sizeof d.block);
-    d.shared_bytes = c.shared_bytes;
+    memcpy(d.grid, shape.grid, sizeof d.grid);
+    memcpy(d.block, shape.block, sizeof d.block);
+    d.shared_bytes = shape.shared_bytes;
     d.stream = stream;
-    if (values.block == NULL) return culvi_kernel_start(c.kernel, &d, values.params, NULL);
+    if (values.block == NULL) return culvi_kernel_start(kernel, &d, values.params, NULL);
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &values.block_size, CU_LAUNCH_PARAM_END};
     only_read(&extra[1], values.block);
-    return culvi_kernel_start(c.kernel, &d, NULL, extra);
+    return culvi_kernel_start(kernel, &d, NULL, extra);
 }

@@ -141,10 +141,7 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {0};
     d.type = (CUexternalMemoryHandleType)row->number[CULVI_USE_MEMORY];
     d.size = memory->size;
-    d.flags = row->dedicated == CULVI_DEDICATED_ALWAYS ||
-                      (row->dedicated == CULVI_DEDICATED_EITHER && memory->dedicated)
-                  ? CUDA_EXTERNAL_MEMORY_DEDICATED
-                  : 0;
+    d.flags = memory->dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
     if (row->kind == CULVI_KIND_FD) {
         d.handle.fd = duplicate->value.fd;
     } else {
@@ -197,7 +194,9 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     memory->device = device;
     memory->words = words;
     memory->size = d->size;
-    memory->dedicated = d->dedicated != 0;
+    const culvi_dedicated kind = culvi_handle_row_of(d->handle.type)->dedicated;
+    memory->dedicated =
+        kind == CULVI_DEDICATED_ALWAYS || (kind == CULVI_DEDICATED_EITHER && d->dedicated != 0);
     if (memory->dedicated) memory->kind = CULV_MEMORY_KIND_FAST;
     memory->handle_type = d->handle.type;
     memory->refs = 1;

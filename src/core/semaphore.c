@@ -187,6 +187,16 @@ void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_u
     culvi_device_unref(device);
 }
 
+void culvi_semaphore_put_off(culv_semaphore *semaphore)
+{
+    culv_device *device = semaphore->device;
+    semaphore->deferred.release = release_semaphore;
+    culvi_mutex_lock(&device->lock);
+    culvi_defer(device, &semaphore->deferred);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
 static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use,
                     CUstream last_use)
 {

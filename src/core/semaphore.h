@@ -64,5 +64,7 @@ enum { CULVI_UNSIGNALED = 0, CULVI_SIGNALED_BY_CUDA = 1, CULVI_SIGNALED_BY_PEER 
 /* Releases what an object of Culvert's owns. */
 void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,
                                       CUstream last_use);
+/* Leaves it to a later collection, in which the driver waits by itself. */
+void culvi_semaphore_put_off(culv_semaphore *semaphore);
 
 #endif

@@ -89,6 +89,25 @@ culvi_value culvi_value_location(const CUmemLocation *location)
     return culvi_value_struct(add_location, location);
 }
 
+/* Bytes that say nothing to a reader, and that are as good as a key. */
+static void add_bytes(culvi_text *text, const culvi_value *value)
+{
+    (void)value;
+    culvi_text_add(text, "{%zu bytes}", sizeof(CUipcMemHandle));
+}
+
+culvi_value culvi_value_ipc_memory(CUipcMemHandle handle)
+{
+    (void)handle;
+    return culvi_value_struct(add_bytes, "");
+}
+
+culvi_value culvi_value_ipc_event(CUipcEventHandle handle)
+{
+    (void)handle;
+    return culvi_value_struct(add_bytes, "");
+}
+
 CUresult culvi_trace_cuda(const culvi_voice *voice, const culvi_cuda *cuda, const char *call,
                           CUresult result, const culvi_value *values, size_t count)
 {

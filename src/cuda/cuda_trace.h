@@ -13,6 +13,8 @@ culvi_value culvi_value_arrays(const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *
 culvi_value culvi_value_array(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 culvi_value culvi_value_properties(const CUmemAllocationProp *properties);
 culvi_value culvi_value_location(const CUmemLocation *location);
+culvi_value culvi_value_ipc_memory(CUipcMemHandle handle);
+culvi_value culvi_value_ipc_event(CUipcEventHandle handle);
 
 /* One argument of a call. */
 #define CULVI_CUDA_VALUE(argument)                                                                 \
@@ -30,6 +32,7 @@ culvi_value culvi_value_location(const CUmemLocation *location);
              CULVI_AS(CUmemAllocationProp *, properties),                                          \
              CULVI_AS(const CUmemAllocationProp *, properties),                                    \
              CULVI_AS(CUmemLocation *, location), CULVI_AS(const CUmemLocation *, location),       \
+             CULVI_AS(CUipcMemHandle, ipc_memory), CULVI_AS(CUipcEventHandle, ipc_event),          \
              CULVI_AS(default, pointer))(argument)
 #define CULVI_CUDA_VALUES(...) CULVI_EACH(CULVI_CUDA_VALUE, __VA_ARGS__)
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
@@ -234,7 +235,7 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
             "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; "
             "pass a context of that device, or none for its primary one",
             (int)actual, (int)device->ordinal, device->caps.name);
-    return CULV_OK;
+    return culvi_cig_note(device);
 }
 
 static culv_result open_device(const key *wanted, const culv_device_desc *desc, culv_device **out)

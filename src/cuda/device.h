@@ -10,9 +10,10 @@
 
 #include <stdatomic.h>
 
-typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
-typedef struct culvi_peer culvi_peer;         /* core/peer.h */
-typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
+typedef struct culvi_deferred culvi_deferred;           /* cuda/retire.h */
+typedef struct culvi_peer culvi_peer;                   /* core/peer.h */
+typedef struct culvi_adopted_chunk culvi_adopted_chunk; /* vmm/adopt.h */
+typedef struct culvi_watch culvi_watch;                 /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
@@ -59,6 +60,7 @@ struct culv_device {
     uint64_t context_id; /* distinguishes a context from the next one behind the same handle */
     atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
     culv_device_caps caps;
+    atomic_bool fabric_works; /* fabric handles were tried: vmm/fabric.c */
     /* Guards what follows, and the graph of memories and buffers; never taken in the frame path */
     culvi_mutex lock;
     culvi_deferred *deferred; /* in order of arrival, in which the events of one stream pass */
@@ -67,6 +69,8 @@ struct culv_device {
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
     culv_memory *mapped;                       /* imports with a buffer mapping */
     uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
+    culvi_adopted_chunk *adopted;              /* chunks of others' that are adopted now */
+    uint64_t adopted_ever;                     /* for their ids */
     culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device);   /* set with the first of them */
     /* Used to verify copies from and to other GPUs; freed with the device */

@@ -17,6 +17,23 @@ typedef CUresult(CUDAAPI *PFN_cuGraphicsGLRegisterImage_v3000)(CUgraphicsResourc
                                                                unsigned image, unsigned target,
                                                                unsigned flags);
 
+#if defined(_WIN32)
+/* Those of cudaD3D9Typedefs.h, cudaD3D10Typedefs.h and cudaD3D11Typedefs.h, which only NVIDIA's
+ * toolkit for Windows has. COM pointers are void here. Source: CUDA driver API reference, "Direct3D
+ * Interoperability". */
+typedef CUresult(CUDAAPI *culvi_d3d_register_fn)(CUgraphicsResource *out, void *resource,
+                                                 unsigned flags);
+typedef CUresult(CUDAAPI *culvi_d3d_get_devices_fn)(unsigned *count, CUdevice *devices,
+                                                    unsigned capacity, void *device, int list);
+typedef CUresult(CUDAAPI *culvi_d3d_get_device_fn)(CUdevice *out, void *adapter);
+typedef culvi_d3d_register_fn PFN_cuGraphicsD3D9RegisterResource_v3000,
+    PFN_cuGraphicsD3D10RegisterResource_v3000, PFN_cuGraphicsD3D11RegisterResource_v3000;
+typedef culvi_d3d_get_devices_fn PFN_cuD3D9GetDevices_v3020, PFN_cuD3D10GetDevices_v3020,
+    PFN_cuD3D11GetDevices_v3020;
+typedef culvi_d3d_get_device_fn PFN_cuD3D10GetDevice_v2010, PFN_cuD3D11GetDevice_v3000;
+typedef CUresult(CUDAAPI *PFN_cuD3D9GetDevice_v2000)(CUdevice *out, const char *adapter_name);
+#endif
+
 /* The form of cuGetProcAddress that also reports a status of the symbol (CUDA 12.0). */
 typedef PFN_cuGetProcAddress_v12000 culvi_get_proc_fn;
 

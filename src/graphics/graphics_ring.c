@@ -54,6 +54,39 @@ static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const
                                 .name = name};
 }
 
+/* Bursts --------------------------------------------------------------------------------------- */
+
+/* Those of a burst that culv_ring_drain() took from this side are nobody's any more. */
+static void drop_forced(culvi_graphics_ring *ring)
+{
+    unsigned forced = atomic_load(&ring->core->forced);
+    if (ring->forced == forced) return;
+    ring->forced = forced;
+    ring->num_pending = 0;
+    ring->pending_wait = 0;
+}
+
+/* Command buffers of the burst that are not submitted: what is submitted without them would come
+ * before them, and before what they wait for. */
+static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *call)
+{
+    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_ORDER,
+                      "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
+                      "end their burst by %s() or %s()",
+                      call, ring->num_pending, ring->api->submit_call, ring->api->submit_call,
+                      ring->api->flush_call);
+}
+
+/* culvi_ring_owner::check */
+static culv_result check_core_call(void *context, const char *call)
+{
+    culvi_graphics_ring *ring = context;
+    if (ring->api->submits_alone) return culvi_ring_fail_owners_side(ring->core, call);
+    drop_forced(ring);
+    return ring->num_pending > 0 ? refuse_pending(ring, call) : CULV_OK;
+}
+
 /* Making --------------------------------------------------------------------------------------- */
 
 culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
@@ -94,6 +127,28 @@ static const char *label_of(const culvi_graphics_ring *ring)
     return ring->label[0] != '\0' ? ring->label : NULL;
 }
 
+/* A consumer may present. */
+static bool is_default(culv_ring_side side)
+{
+#ifdef _WIN32
+    return side == CULV_RING_CONSUMER;
+#else
+    (void)side;
+    return false;
+#endif
+}
+
+culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits)
+{
+    if ((uint32_t)waits > CULV_RING_WAITS_SIGNAL_FIRST)
+        return culvi_fail(&ring->graphics->device->voice, label_of(ring), CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE, "%s.waits is %u, which is not a culv_ring_waits",
+                          ring->api->desc, (unsigned)waits);
+    ring->signal_first = waits == CULV_RING_WAITS_DEFAULT ? is_default(ring->side)
+                                                          : waits == CULV_RING_WAITS_SIGNAL_FIRST;
+    return CULV_OK;
+}
+
 static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  culvi_graphics_timeline *out)
 {
@@ -131,6 +186,32 @@ static culv_result refuse_resource(const culvi_graphics_ring *ring, uint32_t i, 
                       whose[0] != '\0' ? " than the ring" : "");
 }
 
+culv_result culvi_graphics_ring_fail_twice(const culvi_graphics_ring *ring, uint32_t i,
+                                           uint32_t slot, uint32_t resource, uint32_t earlier)
+{
+    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE,
+                      "%s.resources[%" PRIu32 "] has for slot %" PRIu32 " what resources[%" PRIu32
+                      "] has for slot %" PRIu32
+                      "; each slot needs objects of its own, or its frames overwrite each other",
+                      ring->api->desc, i, slot, resource, earlier);
+}
+
+/* Which resource has the object for a slot before this one: two frames in one memory overwrite each
+ * other. False: none. */
+static bool is_given_twice(const culvi_graphics_ring *ring, const culvi_pair *object, uint32_t slot,
+                           uint32_t *resource, uint32_t *earlier)
+{
+    for (uint32_t i = 0; i < ring->num_resources; i++)
+        for (uint32_t k = 0; k < (i + 1 < ring->num_resources ? ring->depth : slot); k++)
+            if (k != slot && ring->resources[i].objects[k] == object) {
+                *resource = i;
+                *earlier = k;
+                return true;
+            }
+    return false;
+}
+
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
                                               bool is_image, bool made)
 {
@@ -145,12 +226,16 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
         if (result != CULV_OK) return result;
+        if (made) r->objects[slot]->ring_destroy_call = api->destroy_call;
         if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects", "");
         if (r->objects[slot]->graphics != ring->graphics)
             return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ",
                                    api->attachment);
+        uint32_t resource, earlier;
+        if (!made && is_given_twice(ring, r->objects[slot], slot, &resource, &earlier))
+            return culvi_graphics_ring_fail_twice(ring, i, slot, resource, earlier);
     }
     return CULV_OK;
 }
@@ -165,7 +250,18 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.ready = timelines[CULV_RING_PRODUCER];
     core.done = timelines[CULV_RING_CONSUMER];
     core.label = label_of(ring);
-    return culv_ring_create(ring->graphics->device, &core, &ring->core);
+    culv_result result = culv_ring_create(ring->graphics->device, &core, &ring->core);
+    if (result != CULV_OK) return result;
+    ring->owner = (culvi_ring_owner){.side = ring->side,
+                                     .destroy_call = ring->api->destroy_call,
+                                     .acquire_call = ring->api->acquire_call,
+                                     .release_call = ring->api->submit_call,
+                                     .flush_call = ring->api->flush_call,
+                                     .cuda_flush_call = ring->api->cuda_flush_call,
+                                     .check = check_core_call,
+                                     .context = ring};
+    ring->core->owner = &ring->owner;
+    return CULV_OK;
 }
 
 culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
@@ -179,6 +275,7 @@ culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
 
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
 {
+    if (ring->core != NULL) ring->core->owner = NULL;
     culv_ring_destroy(&ring->core);
     for (uint32_t i = 0; i < ring->num_resources; i++) {
         culvi_graphics_ring_resource *r = &ring->resources[i];
@@ -204,29 +301,9 @@ culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t time
                                         culv_ring_frame *out, const char *call)
 {
     if (culvi_ring_acquire_next(ring->core, ring->side, out)) return CULV_OK;
-    return culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
-}
-
-/* Those of a burst that culv_ring_drain() took from this side are nobody's any more. */
-static void drop_forced(culvi_graphics_ring *ring)
-{
-    unsigned forced = atomic_load(&ring->core->forced);
-    if (ring->forced == forced) return;
-    ring->forced = forced;
-    ring->num_pending = 0;
-    ring->pending_wait = 0;
-}
-
-/* Command buffers of the burst that are not submitted: what is submitted without them would come
- * before them, and before what they wait for. */
-static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *call)
-{
-    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
-                      CULV_REASON_RING_ORDER,
-                      "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
-                      "end their burst by %s() or %s()",
-                      call, ring->num_pending, ring->api->submit_call, ring->api->submit_call,
-                      ring->api->flush_call);
+    return ring->signal_first
+               ? culvi_ring_acquire_reached(ring->core, ring->side, timeout, out, call)
+               : culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
 }
 
 culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,

@@ -33,10 +33,14 @@ typedef struct culvi_graphics_work {
 
 /* What an API does for its rings. */
 typedef struct culvi_graphics_ring_api {
-    const char *desc;        /* "culv_vk_ring_desc" */
-    const char *attachment;  /* "culv_vk_device" */
-    const char *submit_call; /* "culv_vk_ring_submit" */
-    const char *flush_call;  /* "culv_vk_ring_flush" */
+    const char *desc;            /* "culv_vk_ring_desc" */
+    const char *attachment;      /* "culv_vk_device" */
+    const char *destroy_call;    /* "culv_vk_ring_destroy" */
+    const char *acquire_call;    /* "culv_vk_ring_acquire" */
+    const char *submit_call;     /* "culv_vk_ring_submit" */
+    const char *flush_call;      /* "culv_vk_ring_flush" */
+    const char *cuda_flush_call; /* "culv_ring_flush_on" */
+    bool submits_alone;          /* no program can signal the API's timeline in the ring's place */
     /* The object of a slot: a new one made from the caller's description, or the one that was
      * handed in, which may be NULL. */
     culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
@@ -52,8 +56,10 @@ struct culvi_graphics_ring {
     const culvi_graphics_ring_api *api;
     culvi_graphics *graphics;
     culv_ring *core;
+    culvi_ring_owner owner;               /* the core's: this ring */
     culvi_graphics_timeline timelines[2]; /* by side */
     culv_ring_side side;                  /* the API's */
+    bool signal_first;                    /* its turn begins when CUDA's signal is reached */
     uint32_t depth;                       /* max_depth */
     uint32_t num_resources;
     uint32_t num_images;
@@ -73,6 +79,8 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                                       const culvi_graphics *graphics, const char *label,
                                       uint32_t max_depth, culv_ring_side side,
                                       uint32_t num_resources);
+/* Whether the API's turn waits on the host until CUDA's signal is reached. */
+culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits);
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
                               culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
                               const char *label);
@@ -81,6 +89,9 @@ culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32
 /* The next resource. `made`: by make_object(), not handed in. */
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
                                               bool is_image, bool made);
+/* Refuses an object that two slots have: resource `i` for `slot`, and an earlier one. */
+culv_result culvi_graphics_ring_fail_twice(const culvi_graphics_ring *ring, uint32_t i,
+                                           uint32_t slot, uint32_t resource, uint32_t earlier);
 culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
                                           const culv_ring_settings *settings);
 /* The same on timelines of the API's own, by side, which are no semaphores. */

@@ -219,6 +219,17 @@ void culvi_pair_made(culvi_pair *pair)
     culvi_graphics_count_created(pair->graphics, true);
 }
 
+bool culvi_pair_refuse_owned(const culvi_pair *pair, const char *call)
+{
+    if (pair->ring_destroy_call == NULL) return false;
+    (void)culvi_fail(&pair->graphics->device->voice,
+                     pair->image != NULL ? pair->image->label : pair->buffer->label,
+                     CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                     "%s: it belongs to a ring; %s() destroys both. Nothing was done", call,
+                     pair->ring_destroy_call);
+    return true;
+}
+
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
 {
     if (pair == NULL) return;

@@ -45,6 +45,7 @@ typedef struct culvi_pair {
     culv_memory *import; /* or CUDA's own memory */
     culv_buffer *buffer; /* one of the two */
     culv_image *image;
+    const char *ring_destroy_call; /* a ring's own object: the call that destroys it; or NULL */
 } culvi_pair;
 
 /* Makes both halves, shared or with a fallback that the plan allows: all or nothing. `pair` must be
@@ -55,6 +56,9 @@ void culvi_pair_made(culvi_pair *pair);
 /* Releases both halves and frees the pair, or the struct whose first member it is. It may be
  * NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
+
+/* Whether the object is a ring's own, which the caller may not destroy; records OWNED then. */
+bool culvi_pair_refuse_owned(const culvi_pair *pair, const char *call);
 
 /* Has CUDA map all of pair->import, only for this object. After an error the import is still
  * there. */

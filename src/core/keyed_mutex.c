@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_keyed_mutex: an external semaphore with keys and time limits. */
+#include "core/keyed_mutex.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+struct culv_keyed_mutex {
+    culv_device *device;
+    CUexternalSemaphore external;
+    atomic_bool held;
+    char label[64];
+    culvi_deferred deferred;
+};
+
+/* Imports -------------------------------------------------------------------------------------- */
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_keyed_mutex *mutex = object;
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {0};
+    d.type = (CUexternalSemaphoreHandleType)culvi_handle_number(duplicate->type, CULVI_USE_MUTEX);
+    d.handle.win32.handle = duplicate->value.win32;
+    d.handle.win32.name = duplicate->name;
+    return CULVI_CU(device, cuImportExternalSemaphore, (&mutex->external, &d));
+}
+
+static void describe(const void *object, culvi_text *text)
+{
+    (void)object;
+    culvi_text_add(text, "it must be the handle of a resource with a keyed mutex "
+                         "(D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX) of this same GPU");
+}
+
+static culvi_import how_to_import(culv_device *device, const culv_keyed_mutex_desc *d, bool take)
+{
+    return (culvi_import){.what = "keyed mutex",
+                          .call = "cuImportExternalSemaphore",
+                          .field = "culv_keyed_mutex_desc.handle",
+                          .source = "IDXGIResource1::CreateSharedHandle",
+                          .use = CULVI_USE_MUTEX,
+                          .handle = &d->handle,
+                          .label = d->label,
+                          .count = &device->counts.semaphores,
+                          .take = take,
+                          .give = give,
+                          .describe = describe};
+}
+
+static culv_result import_checked(culv_device *device, const culvi_import *import,
+                                  culv_keyed_mutex **out)
+{
+    culv_keyed_mutex *mutex = culvi_alloc(sizeof *mutex);
+    if (mutex == NULL) return culvi_fail_host_memory(&device->voice, import->label);
+    mutex->device = device;
+    atomic_init(&mutex->held, false);
+    culvi_label_set(mutex->label, import->label);
+    culv_result result = culvi_import_run(device, import, mutex);
+    if (result != CULV_OK) {
+        culvi_free(mutex);
+        return result;
+    }
+    culvi_made(device, &mutex->deferred, "keyed mutex", mutex->label, 0);
+    *out = mutex;
+    return CULV_OK;
+}
+
+static culv_result import_mutex(culv_device *device, const culv_keyed_mutex_desc *desc, bool take,
+                                culv_keyed_mutex **out)
+{
+    static const culv_uuid any = {{0}};
+    culv_keyed_mutex_desc d;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail_null(device != NULL ? &device->voice : NULL,
+                               take ? "culv_keyed_mutex_import_take"
+                                    : "culv_keyed_mutex_import_borrow",
+                               device == NULL ? "device"
+                               : desc == NULL ? "desc"
+                                              : "out");
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc");
+    if (result != CULV_OK) return result;
+    culvi_import import = how_to_import(device, &d, take);
+    result = culvi_import_check(device, &import, &any);
+    return result == CULV_OK ? import_checked(device, &import, out) : result;
+}
+
+culv_result culv_keyed_mutex_import_take(culv_device *device, const culv_keyed_mutex_desc *desc,
+                                         culv_keyed_mutex **out)
+{
+    return import_mutex(device, desc, true, out);
+}
+
+culv_result culv_keyed_mutex_import_borrow(culv_device *device, const culv_keyed_mutex_desc *desc,
+                                           culv_keyed_mutex **out)
+{
+    return import_mutex(device, desc, false, out);
+}
+
+culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_keyed_mutex_desc *d,
+                                              culv_keyed_mutex **out)
+{
+    culvi_import import = how_to_import(device, d, true);
+    culv_result result = culvi_import_trust(device, &import);
+    if (result == CULV_OK) result = import_checked(device, &import, out);
+    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    return result;
+}
+
+/* Acquire and release -------------------------------------------------------------------------- */
+
+static culv_result fail_acquire(const culv_keyed_mutex *mutex, CUresult r, uint64_t key,
+                                uint32_t timeout_ms)
+{
+    static const char call[] = "cuWaitExternalSemaphoresAsync";
+    if (r == CUDA_ERROR_TIMEOUT)
+        return culvi_fail_native(&mutex->device->voice, mutex->label, CULV_ERROR_TIMEOUT,
+                                 CULV_REASON_NOT_READY, CULV_NATIVE_CUDA, r, call,
+                                 "nobody released the keyed mutex with key %" PRIu64
+                                 " within %" PRIu32 " ms; CUDA does not hold it",
+                                 key, timeout_ms);
+    return culvi_fail_cuda(mutex->device, mutex->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the keyed mutex could not be acquired with key %" PRIu64, key);
+}
+
+culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream, uint64_t key,
+                                     uint32_t timeout_ms)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {.flags = 0};
+    bool pushed, held = false;
+    CULVI_REQUIRE(NULL, mutex);
+    culv_device *device = mutex->device;
+    if (!atomic_compare_exchange_strong(&mutex->held, &held, true))
+        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID,
+                          CULV_REASON_DOUBLE_SIGNAL,
+                          "CUDA holds the keyed mutex already; release it first");
+    wait.params.keyedMutex.key = key;
+    wait.params.keyedMutex.timeoutMs = timeout_ms;
+    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
+    if (result == CULV_OK) {
+        const CUresult r =
+            device->cuda->cuWaitExternalSemaphoresAsync(&mutex->external, &wait, 1, stream);
+        if (r != CUDA_SUCCESS) result = fail_acquire(mutex, r, key, timeout_ms);
+        culvi_leave_frame(device, pushed);
+    }
+    if (result != CULV_OK) atomic_store(&mutex->held, false);
+    return result;
+}
+
+culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream, uint64_t key)
+{
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
+    bool pushed, held = true;
+    CULVI_REQUIRE(NULL, mutex);
+    culv_device *device = mutex->device;
+    if (!atomic_compare_exchange_strong(&mutex->held, &held, false))
+        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                          "CUDA does not hold the keyed mutex; acquire it first");
+    signal.params.keyedMutex.key = key;
+    culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);
+    if (result == CULV_OK) {
+        const CUresult r =
+            device->cuda->cuSignalExternalSemaphoresAsync(&mutex->external, &signal, 1, stream);
+        if (r != CUDA_SUCCESS)
+            result =
+                culvi_fail_cuda(device, mutex->label, r, "cuSignalExternalSemaphoresAsync",
+                                CULV_REASON_DRIVER_REFUSED,
+                                "the keyed mutex could not be released with key %" PRIu64, key);
+        culvi_leave_frame(device, pushed);
+    }
+    if (result != CULV_OK) atomic_store(&mutex->held, true);
+    return result;
+}
+
+culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex)
+{
+    return mutex != NULL && atomic_load(&mutex->held);
+}
+
+/* The end -------------------------------------------------------------------------------------- */
+
+static bool release_mutex(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culv_keyed_mutex *mutex = CULVI_CONTAINER(self, culv_keyed_mutex, deferred);
+    const CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (mutex->external));
+    if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
+    device->counts.semaphores--;
+    culvi_free(mutex);
+    return true;
+}
+
+static void destroy(culv_keyed_mutex **mutex, bool has_last_use, CUstream last_use)
+{
+    if (mutex == NULL || *mutex == NULL) return;
+    culv_keyed_mutex *mine = *mutex;
+    culv_device *device = mine->device;
+    *mutex = NULL;
+    if (atomic_load(&mine->held))
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "'%s': a keyed mutex is destroyed while CUDA holds it; nobody can acquire it any "
+                  "more",
+                  mine->label);
+    mine->deferred.release = release_mutex;
+    culvi_mutex_lock(&device->lock);
+    culvi_release_or_defer(device, &mine->deferred, has_last_use, last_use);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex)
+{
+    destroy(mutex, false, NULL);
+}
+
+void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use)
+{
+    destroy(mutex, true, last_use);
+}
