@@ -2,13 +2,7 @@
 /* A Vulkan for tests of Windows handles: one device, whose VkDeviceMemory and VkSemaphore are
  * sections, exported as NT handles once, as the specification has it, and as KMT numbers; and the
  * attachment's calls on it. */
-#define WIN32_LEAN_AND_MEAN
-#define VK_NO_PROTOTYPES
-#include <windows.h>
-/* After windows.h, whose types it wants. */
-#include <vulkan/vulkan_core.h>
-#include <vulkan/vulkan_win32.h>
-
+#include "fake_vulkan.h"
 #include "check.h"
 
 #include <culvert/vulkan.h>
@@ -27,7 +21,10 @@ static struct {
     HANDLE import_handle;
     LPCWSTR import_name;
     bool import_open;
-} vulkan;
+    void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import, VkDeviceSize size);
+    uint8_t uuid[VK_UUID_SIZE];
+} vulkan = {.uuid = {0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11,
+                     0x11, 0x11, 0x11}};
 
 static const void *in_chain(const void *chain, VkStructureType type)
 {
@@ -68,7 +65,8 @@ static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
     properties(device, &out->properties);
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext)
         if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES)
-            memset(((VkPhysicalDeviceIDProperties *)(void *)s)->deviceUUID, 0x11, VK_UUID_SIZE);
+            memcpy(((VkPhysicalDeviceIDProperties *)(void *)s)->deviceUUID, vulkan.uuid,
+                   VK_UUID_SIZE);
 }
 
 static VKAPI_ATTR void VKAPI_CALL features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
@@ -217,6 +215,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
         vulkan.import_open = import->handle != NULL && handle_is_open(import->handle);
     }
     if (vulkan.answer != VK_SUCCESS) return vulkan.answer;
+    if (import != NULL && vulkan.on_import != NULL) vulkan.on_import(import, info->allocationSize);
     *out = (VkDeviceMemory)(uintptr_t)0x71;
     return VK_SUCCESS;
 }
@@ -267,7 +266,15 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, cons
     return (PFN_vkVoidFunction)nothing;
 }
 
-static culv_vk_device_desc describe(void)
+void fake_vulkan_pose(const uint8_t uuid[VK_UUID_SIZE],
+                      void (*on_import)(const VkImportMemoryWin32HandleInfoKHR *import,
+                                        VkDeviceSize size))
+{
+    memcpy(vulkan.uuid, uuid, sizeof vulkan.uuid);
+    vulkan.on_import = on_import;
+}
+
+culv_vk_device_desc fake_vulkan_desc(void)
 {
     static int instance, physical, device;
     culv_vk_device_desc d = culv_vk_device_desc_init();
@@ -282,7 +289,7 @@ static culv_vk_device_desc describe(void)
 static void attaching(culv_device *device, culv_vk_device **out)
 {
     const char *names[4];
-    culv_vk_device_desc d = describe();
+    culv_vk_device_desc d = fake_vulkan_desc();
     REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_3, 4, names) == 2);
     REQUIRE(strcmp(names[0], "VK_KHR_external_memory_win32") == 0);
     REQUIRE(strcmp(names[1], "VK_KHR_external_semaphore_win32") == 0);
@@ -307,7 +314,7 @@ static void not_enabled(culv_device *device)
         culv_handle out;
         VkDeviceMemory memory = (VkDeviceMemory)(uintptr_t)0x71;
         VkSemaphore semaphore = (VkSemaphore)(uintptr_t)0x51;
-        culv_vk_device_desc d = describe();
+        culv_vk_device_desc d = fake_vulkan_desc();
         vulkan.missing = missing[i];
         d.fallback = CULV_FALLBACK_ANY;
         OK(culv_vk_attach(device, &d, &vk));

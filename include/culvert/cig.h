@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: CUDA in graphics (CIG). A CIG context runs CUDA's work at the same time as a graphics
+ * queue's, without a switch between the two (cuda.h, cuCtxCreate, cigParams).
+ *
+ *   culv_device_open_for_d3d12(device, NULL, &plain);
+ *   culv_d3d12_attach(plain, &desc, &d3d12);
+ *   culv_d3d12_cig_create(d3d12, queue, NULL, &cig);
+ *   device_desc.context = culv_cig_context(cig);
+ *   culv_device_open_for_d3d12(device, &device_desc, &culvert);
+ *
+ * Any CIG context is accepted as culv_device_desc::context, also one that you made.
+ * culv_device_caps::cig_context then says so. Imports, arrays, semaphores, rings and kernels work
+ * in it as in any context. Culvert refuses VMM memory, vectors, sparse arrays and memory pools by
+ * UNSUPPORTED (CIG): let the graphics API make the memory and import it, or use cuMemAlloc. For the
+ * same reason leave out cuMemAllocAsync (cudaMallocAsync) and CUDA's own pools.
+ *
+ * Kernels have CU_LIMIT_SHMEM_SIZE bytes of shared memory. What needs more runs by a slower path,
+ * or fails where you set CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED to 0 (cuCtxSetLimit).
+ *
+ * No driver has run this yet: the software twin plays it, Direct3D's form under Wine and Vulkan's
+ * on Linux. */
+#ifndef CULV_CIG_H_
+#define CULV_CIG_H_
+
+#include "device.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: a CIG context that Culvert made. It keeps the attachment that it was made with. */
+typedef struct culv_cig culv_cig;
+
+/** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert owns the context.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
+
+/** Destroys the context with all that was made in it, and sets *cig to NULL. Close the culv_device
+ * that uses it before. Waits for the context's work. NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *cig is Culvert's again.
+ * Threads: any, ordered with other uses of the context.
+ * Since: 0.1.
+ * Source: cuda.h, cuCtxDestroy. */
+CULV_EXPORT void culv_cig_destroy(culv_cig **cig);
+
+CULV_EXTERN_C_END
+
+#endif

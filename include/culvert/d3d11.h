@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: Direct3D 11 and CUDA on the same GPU memory.
+ *
+ *   culv_device_open_for_d3d11(device, NULL, &culvert);      the CUDA device of that adapter
+ *   desc.device = device;
+ *   culv_d3d11_attach(culvert, &desc, &d3d11);
+ *   buffer_desc.size = n;
+ *   culv_d3d11_buffer_create(d3d11, &buffer_desc, &buffer);  an ID3D11Buffer, and a CUdeviceptr
+ *   culv_d3d11_semaphore_create(d3d11, NULL, &semaphore);    a fence of both
+ *
+ * Or it shares what you have: textures and buffers that were created with one of the flags
+ * D3D11_RESOURCE_MISC_SHARED, _SHARED_KEYEDMUTEX and _SHARED_NTHANDLE
+ * (culv_d3d11_memory_import()), their keyed mutexes (culv_d3d11_keyed_mutex_import()), and fences
+ * (culv_d3d11_semaphore_import()). Culvert makes the shared handle from the COM object: an NT
+ * handle, which it closes again, where the resource has _SHARED_NTHANDLE, and a KMT handle
+ * otherwise. A handle or a name that you have is imported by culv_memory_import_borrow(),
+ * culv_semaphore_import_borrow() and culv_keyed_mutex_import_borrow().
+ *
+ * Something must say whose turn it is: a fence, or the resource's keyed mutex. Without either,
+ * Direct3D 11 has none but ID3D11DeviceContext::Flush() and a query.
+ *
+ * This header needs neither windows.h nor d3d11.h. On other systems its calls refuse by UNSUPPORTED
+ * (NOT_BUILT). Culvert makes no call on an ID3D11DeviceContext, so yours stays on its thread. Pass
+ * native objects: a wrapper's (Streamline, ReShade) make no shared handles, and the error says so.
+ *
+ * Nobody has run it on Windows yet: docs/direct3d.md says what was proved. */
+#ifndef CULV_D3D11_H_
+#define CULV_D3D11_H_
+
+#include "device.h"
+#include "image.h"
+#include "keyed_mutex.h"
+#include "semaphore.h"
+
+struct D3D11_TEXTURE2D_DESC;
+struct ID3D11Device;
+struct ID3D11Fence;
+struct ID3D11Resource;
+struct IUnknown;
+
+CULV_EXTERN_C_BEGIN
+
+/* The device ----------------------------------------------------------------------------------- */
+
+/** Opaque: your ID3D11Device, attached to a culv_device. */
+typedef struct culv_d3d11_device culv_d3d11_device;
+
+/** Your ID3D11Device. */
+typedef struct culv_d3d11_device_desc {
+    size_t struct_size;          /**< Set by culv_d3d11_device_desc_init(). */
+    struct ID3D11Device *device; /**< Required: the native one, of a hardware adapter. */
+    const char *label;           /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_device_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_device_desc culv_d3d11_device_desc_init(void)
+{
+    culv_d3d11_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Opens the CUDA device that is the adapter of an ID3D11Device. It finds it by the adapter's LUID.
+ * `desc` may be NULL. culv_device_open_for_dxgi() (culvert/d3d12.h) takes an adapter.
+ * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
+ * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the ID3D11Device stays yours. *out is yours; give it to culv_device_close().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: IDXGIDevice::GetAdapter, DXGI_ADAPTER_DESC::AdapterLuid; cuda.h, cuDeviceGetLuid. */
+CULV_EXPORT culv_result culv_device_open_for_d3d11(struct ID3D11Device *device,
+                                                   const culv_device_desc *desc, culv_device **out);
+
+/** Attaches an ID3D11Device to the culv_device of the same adapter.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter),
+ * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, OUT_OF_MEMORY.
+ * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d11_detach().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d11_attach(culv_device *device, const culv_d3d11_device_desc *desc,
+                                          culv_d3d11_device **out);
+
+/** Gives the attachment up and sets *d3d11 to NULL. What was made with it lives on, and keeps it
+ * and the ID3D11Device. NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *d3d11 is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
+
+/** A shared handle of a texture, a buffer or a fence, for another process or library. `object` is
+ * any of its COM interfaces. An NT handle where the object has one, with `name` if that is not
+ * NULL; otherwise the resource's KMT handle, which has no name and keeps nothing alive.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name, or `name` is given for a KMT
+ * handle; HANDLE_KIND; NOT_EXPORTABLE: the object was created without its flag), UNSUPPORTED
+ * (NOT_BUILT; NOT_EXPORTABLE: the device makes no shared handles, as a wrapper does), DRIVER, ASYNC
+ * (the device is removed).
+ * Ownership: *out is yours, for culv_handle_close(), which does nothing to a KMT handle.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: IDXGIResource1::CreateSharedHandle, IDXGIResource::GetSharedHandle,
+ * ID3D11Fence::CreateSharedHandle. */
+CULV_EXPORT culv_result culv_d3d11_export_dup(culv_d3d11_device *d3d11, struct IUnknown *object,
+                                              const wchar_t *name, culv_handle *out);
+
+/* Your own memory ------------------------------------------------------------------------------ */
+
+/** Your texture or buffer. */
+typedef struct culv_d3d11_memory_desc {
+    size_t struct_size; /**< Set by culv_d3d11_memory_desc_init(). */
+    /** Required: created with D3D11_RESOURCE_MISC_SHARED or D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX,
+     * and with D3D11_RESOURCE_MISC_SHARED_NTHANDLE or without it. */
+    struct ID3D11Resource *resource;
+    /** Bytes that CUDA is told. Default: a buffer's ByteWidth; a texture's texels without gaps.
+     * Direct3D 11 does not tell what a texture occupies. */
+    uint64_t size;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_memory_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_memory_desc culv_d3d11_memory_desc_init(void)
+{
+    culv_d3d11_memory_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Imports your texture or buffer into CUDA. Map buffers by culv_buffer_map(), textures by
+ * culv_d3d11_image_map(). CUDA may use a resource with a keyed mutex while it holds that
+ * (culv_d3d11_keyed_mutex_import()).
+ * Errors: INVALID (NULL_ARGUMENT, NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
+ * (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the resource stays yours. *out is yours, for culv_memory_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE and _KMT. */
+CULV_EXPORT culv_result culv_d3d11_memory_import(culv_d3d11_device *d3d11,
+                                                 const culv_d3d11_memory_desc *desc,
+                                                 culv_memory **out);
+
+/** The same, but one import for all who ask for the same object, counted.
+ * Errors: as culv_d3d11_memory_import().
+ * Ownership: each *out is yours, for culv_memory_destroy(). The object must live as long.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d11_memory_import_shared(culv_d3d11_device *d3d11,
+                                                        const culv_d3d11_memory_desc *desc,
+                                                        culv_memory **out);
+
+/** Your texture in imported memory. The rest is read from the resource. */
+typedef struct culv_d3d11_image_desc {
+    size_t struct_size;              /**< Set by culv_d3d11_image_desc_init(). */
+    struct ID3D11Resource *resource; /**< Required. */
+    /** Nonzero: kernels see a cube, or an array of cubes (SRV dimension TEXTURECUBE or
+     * TEXTURECUBEARRAY). The resource is a 2D array of 6n square layers. */
+    culv_bool cube;
+    /** The DXGI_FORMAT that CUDA shall see, of a TYPELESS resource: one of its family, as a view
+     * has. Default: the resource's own format, which must not be TYPELESS then. */
+    uint32_t format;
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
+} culv_d3d11_image_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_image_desc culv_d3d11_image_desc_init(void)
+{
+    culv_d3d11_image_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
+ * resource.
+ * Errors: INVALID (NULL_ARGUMENT; FORMAT: a TYPELESS resource without a `format`, or one that is
+ * not of its family; EXTENT: no cube; RANGE; DEDICATED), UNSUPPORTED (FORMAT: no CUDA array has it;
+ * USAGE: a multisampled texture, a buffer; NOT_BUILT), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
+CULV_EXPORT culv_result culv_d3d11_image_map(culv_d3d11_device *d3d11, culv_memory *memory,
+                                             const culv_d3d11_image_desc *desc, culv_image **out);
+
+/** Imports the keyed mutex of your texture or buffer, which was created with
+ * D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX. `label` may be NULL.
+ *
+ * On the Direct3D side compare what IDXGIKeyedMutex::AcquireSync() returns with S_OK: WAIT_TIMEOUT
+ * and WAIT_ABANDONED pass SUCCEEDED().
+ * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE: it has no keyed mutex), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the resource stays yours. *out is yours, for culv_keyed_mutex_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: CUDA Programming Guide, "Importing Synchronization Objects" (Direct3D 11). */
+CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d11_device *d3d11,
+                                                      struct ID3D11Resource *resource,
+                                                      const char *label, culv_keyed_mutex **out);
+
+/* Memory that Culvert makes -------------------------------------------------------------------- */
+
+/** Opaque: a buffer that Culvert made and mapped into CUDA. */
+typedef struct culv_d3d11_buffer culv_d3d11_buffer;
+/** Opaque: a texture that Culvert made and mapped into CUDA. */
+typedef struct culv_d3d11_image culv_d3d11_image;
+
+/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+typedef struct culv_d3d11_buffer_create_desc {
+    size_t struct_size;    /**< Set by culv_d3d11_buffer_create_desc_init(). */
+    uint64_t size;         /**< Required: bytes, less than 4 GiB. */
+    uint32_t bind_flags;   /**< D3D11_BIND_FLAG. Default: D3D11_BIND_SHADER_RESOURCE. */
+    uint32_t misc_flags;   /**< D3D11_RESOURCE_MISC_FLAG besides those of sharing. Default: none. */
+    uint32_t stride;       /**< StructureByteStride. Default: 0. */
+    culv_bool keyed_mutex; /**< Nonzero: with a keyed mutex. Default: none. */
+    culv_bool kmt;         /**< Nonzero: by a KMT handle. Default: by an NT handle. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_buffer_create_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_buffer_create_desc culv_d3d11_buffer_create_desc_init(void)
+{
+    culv_d3d11_buffer_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** A texture for Culvert to make. */
+typedef struct culv_d3d11_image_create_desc {
+    size_t struct_size; /**< Set by culv_d3d11_image_create_desc_init(). */
+    /** Required: what CreateTexture2D() takes, without flags of sharing, which Culvert adds.
+     * Direct3D 11 shares no other textures. Read during the call. */
+    const struct D3D11_TEXTURE2D_DESC *resource_desc;
+    culv_bool cube;        /**< As culv_d3d11_image_desc::cube. */
+    uint32_t format;       /**< As culv_d3d11_image_desc::format. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    culv_bool keyed_mutex; /**< Nonzero: with a keyed mutex. Default: none. */
+    culv_bool kmt;         /**< Nonzero: by a KMT handle. Default: by an NT handle. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_image_create_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_image_create_desc culv_d3d11_image_create_desc_init(void)
+{
+    culv_d3d11_image_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a buffer of D3D11_USAGE_DEFAULT, imports it into CUDA and maps it: all or nothing.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_d3d11_buffer_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
+                                                 const culv_d3d11_buffer_create_desc *desc,
+                                                 culv_d3d11_buffer **out);
+
+/** Unmaps the buffer from CUDA, releases Culvert's reference of the resource, and sets *buffer to
+ * NULL. CUDA's use should be over: the call may wait for it, as culv_buffer_unmap() describes.
+ * NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *buffer is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_buffer_destroy(culv_d3d11_buffer **buffer);
+
+/** Does the same as culv_d3d11_buffer_destroy(), but never waits for CUDA: the mapping is released
+ * as culv_buffer_unmap_after() describes.
+ * Errors: none.
+ * Ownership: *buffer is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_buffer_destroy_after(culv_d3d11_buffer **buffer, CUstream last_use);
+
+/** The ID3D11Buffer, as a resource. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D11Resource *culv_d3d11_buffer_resource(const culv_d3d11_buffer *buffer);
+
+/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_buffer *culv_d3d11_buffer_cuda(const culv_d3d11_buffer *buffer);
+
+/** The first byte of the buffer in CUDA. 0 for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the buffer is destroyed.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_d3d11_buffer_pointer(const culv_d3d11_buffer *buffer);
+
+/** Makes a texture, imports it into CUDA and maps it: all or nothing.
+ * Errors: as culv_d3d11_image_map() and culv_d3d11_buffer_create().
+ * Ownership: *out is yours, for culv_d3d11_image_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
+                                                const culv_d3d11_image_create_desc *desc,
+                                                culv_d3d11_image **out);
+
+/** Does the same as culv_d3d11_buffer_destroy() for a texture.
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_image_destroy(culv_d3d11_image **image);
+
+/** Does the same as culv_d3d11_buffer_destroy_after() for a texture.
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_image_destroy_after(culv_d3d11_image **image, CUstream last_use);
+
+/** The ID3D11Texture2D, as a resource. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_d3d11_image *image);
+
+/** CUDA's side of the texture: its arrays and surfaces. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_image *culv_d3d11_image_cuda(const culv_d3d11_image *image);
+
+/* Fences --------------------------------------------------------------------------------------- */
+
+/** Opaque: a shared ID3D11Fence that Culvert made and imported into CUDA. */
+typedef struct culv_d3d11_semaphore culv_d3d11_semaphore;
+
+/** Imports your fence, which was created with D3D11_FENCE_FLAG_SHARED, as a timeline. Its present
+ * value becomes the one that signals must exceed. `label` may be NULL.
+ *
+ * The Guide calls a wait before its signal illegal: submit the signal first where you can.
+ * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
+ * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
+ * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE. */
+CULV_EXPORT culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11,
+                                                    struct ID3D11Fence *fence, const char *label,
+                                                    culv_semaphore **out);
+
+/** A fence for Culvert to make. Zero in every field but struct_size means the default. */
+typedef struct culv_d3d11_semaphore_create_desc {
+    size_t struct_size;     /**< Set by culv_d3d11_semaphore_create_desc_init(). */
+    uint64_t initial_value; /**< What ID3D11Device5::CreateFence() takes. */
+    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d11_semaphore_create_desc;
+
+/** A default descriptor: a fence at 0.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d11_semaphore_create_desc culv_d3d11_semaphore_create_desc_init(void)
+{
+    culv_d3d11_semaphore_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT;
+ * NOT_EXPORTABLE: also a device without ID3D11Device5, which Windows 10 1703 has), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_d3d11_semaphore_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
+                                                    const culv_d3d11_semaphore_create_desc *desc,
+                                                    culv_d3d11_semaphore **out);
+
+/** Destroys CUDA's import, releases Culvert's reference of the fence, and sets *semaphore to NULL.
+ * CUDA's use should be over: the call waits for it like culv_semaphore_destroy(). NULL, or a
+ * pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *semaphore is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_semaphore_destroy(culv_d3d11_semaphore **semaphore);
+
+/** Does the same as culv_d3d11_semaphore_destroy(), but never waits for CUDA. See
+ * culv_semaphore_destroy_after().
+ * Errors: none.
+ * Ownership: *semaphore is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d11_semaphore_destroy_after(culv_d3d11_semaphore **semaphore,
+                                                    CUstream last_use);
+
+/** The fence, for ID3D11DeviceContext4::Signal() and Wait(). Culvert does not see that Signal():
+ * report its value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush()
+ * after it, before CUDA waits for the value. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: ID3D11DeviceContext::Flush. */
+CULV_EXPORT struct ID3D11Fence *culv_d3d11_semaphore_fence(const culv_d3d11_semaphore *semaphore);
+
+/** CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
+ * it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_semaphore *culv_d3d11_semaphore_cuda(const culv_d3d11_semaphore *semaphore);
+
+CULV_EXTERN_C_END
+
+#endif

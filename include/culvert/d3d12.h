@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: Direct3D 12 and CUDA on the same GPU memory.
+ *
+ *   culv_device_open_for_d3d12(device, NULL, &culvert);      the CUDA device of that adapter
+ *   desc.device = device;
+ *   culv_d3d12_attach(culvert, &desc, &d3d12);
+ *   buffer_desc.size = n;
+ *   culv_d3d12_buffer_create(d3d12, &buffer_desc, &buffer);  a resource, and a CUdeviceptr to it
+ *   culv_d3d12_semaphore_create(d3d12, NULL, &semaphore);    a fence of both
+ *
+ * Or it shares what you have: heaps and committed resources that were created with
+ * D3D12_HEAP_FLAG_SHARED (culv_d3d12_memory_import()), and fences created with
+ * D3D12_FENCE_FLAG_SHARED (culv_d3d12_semaphore_import()). Culvert makes the shared handle from the
+ * COM object and closes it again. A handle or a name that you have is imported by
+ * culv_memory_import_borrow() and culv_semaphore_import_borrow(), with culv_handle_win32() or
+ * culv_handle_win32_named().
+ *
+ * This header needs neither windows.h nor d3d12.h: it names their structs and no more. On other
+ * systems its calls refuse by UNSUPPORTED (NOT_BUILT).
+ *
+ * Culvert holds COM references of its own, and calls no method that changes an object but the
+ * fences' Signal() and SetEventOnCompletion(). Pass native objects: a wrapper's (Streamline,
+ * ReShade, PIX) makes no shared handles, and the error says so. */
+#ifndef CULV_D3D12_H_
+#define CULV_D3D12_H_
+
+#include "device.h"
+#include "image.h"
+#include "semaphore.h"
+
+struct D3D12_RESOURCE_DESC;
+struct ID3D12Device;
+struct ID3D12DeviceChild;
+struct ID3D12Fence;
+struct ID3D12GraphicsCommandList;
+struct ID3D12Heap;
+struct ID3D12Resource;
+struct IDXGIAdapter;
+
+CULV_EXTERN_C_BEGIN
+
+/* The device ----------------------------------------------------------------------------------- */
+
+/** Opaque: your ID3D12Device, attached to a culv_device. */
+typedef struct culv_d3d12_device culv_d3d12_device;
+
+/** Your ID3D12Device. */
+typedef struct culv_d3d12_device_desc {
+    size_t struct_size;          /**< Set by culv_d3d12_device_desc_init(). */
+    struct ID3D12Device *device; /**< Required: the native one, of a single node. */
+    const char *label;           /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_device_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_device_desc culv_d3d12_device_desc_init(void)
+{
+    culv_d3d12_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Opens the CUDA device that is the adapter of an ID3D12Device. It finds it by the adapter's LUID.
+ * `desc` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT; DEVICE_GROUP: the device has several linked nodes), NO_DEVICE
+ * (the message names every CUDA device with its LUID), UNSUPPORTED (NOT_BUILT: not Windows),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the ID3D12Device stays yours. *out is yours; give it to culv_device_close().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: ID3D12Device::GetAdapterLuid; cuda.h, cuDeviceGetLuid. */
+CULV_EXPORT culv_result culv_device_open_for_d3d12(struct ID3D12Device *device,
+                                                   const culv_device_desc *desc, culv_device **out);
+
+/** Opens the CUDA device that is a DXGI adapter, before a Direct3D device of it exists. `desc` may
+ * be NULL.
+ * Errors: as culv_device_open_for_d3d12(), but linked nodes are not seen here.
+ * Ownership: the adapter stays yours. *out is yours; give it to culv_device_close().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: DXGI_ADAPTER_DESC::AdapterLuid. */
+CULV_EXPORT culv_result culv_device_open_for_dxgi(struct IDXGIAdapter *adapter,
+                                                  const culv_device_desc *desc, culv_device **out);
+
+/** Attaches an ID3D12Device to the culv_device of the same adapter.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter;
+ * DEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), OUT_OF_MEMORY.
+ * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d12_detach().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_device_desc *desc,
+                                          culv_d3d12_device **out);
+
+/** Gives the attachment up and sets *d3d12 to NULL. What was made with it lives on, and keeps it
+ * and the ID3D12Device. NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *d3d12 is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
+
+/** A new shared NT handle of a heap, a committed resource or a fence, for another process or
+ * library. `name` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: another object has the name; NOT_EXPORTABLE: the object
+ * was created without its SHARED flag, or is a placed resource), UNSUPPORTED (NOT_BUILT;
+ * NOT_EXPORTABLE: the device makes no shared handles, as a wrapper does), DRIVER
+ * (ID3D12Device::CreateSharedHandle failed), ASYNC (the device is removed).
+ * Ownership: *out is yours, for culv_handle_close().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: ID3D12Device::CreateSharedHandle. */
+CULV_EXPORT culv_result culv_d3d12_export_dup(culv_d3d12_device *d3d12,
+                                              struct ID3D12DeviceChild *object, const wchar_t *name,
+                                              culv_handle *out);
+
+/* Your own memory ------------------------------------------------------------------------------ */
+
+/** Your heap or committed resource. */
+typedef struct culv_d3d12_memory_desc {
+    size_t struct_size; /**< Set by culv_d3d12_memory_desc_init(). */
+    /** A heap created with D3D12_HEAP_FLAG_SHARED. Its placed resources are mapped at their heap
+     * offsets. NULL with `resource`. */
+    struct ID3D12Heap *heap;
+    /** A committed resource created with D3D12_HEAP_FLAG_SHARED. A placed one is shared by its heap
+     * alone. NULL with `heap`. */
+    struct ID3D12Resource *resource;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_memory_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_memory_desc culv_d3d12_memory_desc_init(void)
+{
+    culv_d3d12_memory_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Imports your heap or committed resource into CUDA. The size and the dedicated flag come from the
+ * object. Map buffers by culv_buffer_map(), textures by culv_d3d12_image_map().
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: both or neither are given; NOT_EXPORTABLE), UNSUPPORTED
+ * (NOT_BUILT, NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the object stays yours. *out is yours, for culv_memory_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP and _D3D12_RESOURCE;
+ * ID3D12Device::GetResourceAllocationInfo. */
+CULV_EXPORT culv_result culv_d3d12_memory_import(culv_d3d12_device *d3d12,
+                                                 const culv_d3d12_memory_desc *desc,
+                                                 culv_memory **out);
+
+/** The same, but one import for all who ask for the same object, counted.
+ * Errors: as culv_d3d12_memory_import().
+ * Ownership: each *out is yours, for culv_memory_destroy(). The object must live as long.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12,
+                                                        const culv_d3d12_memory_desc *desc,
+                                                        culv_memory **out);
+
+/** Bytes that CUDA must be told of a committed resource
+ * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), for imports by a handle or a name. A
+ * buffer's Width is less.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d12_device *d3d12,
+                                                       struct ID3D12Resource *resource,
+                                                       uint64_t *out);
+
+/** Your texture in imported memory. The rest is read from the resource. */
+typedef struct culv_d3d12_image_desc {
+    size_t struct_size;              /**< Set by culv_d3d12_image_desc_init(). */
+    struct ID3D12Resource *resource; /**< Required. */
+    uint64_t offset;                 /**< Of a placed one: its HeapOffset. Committed: 0. */
+    /** Nonzero: kernels see a cube, or an array of cubes (SRV dimension TEXTURECUBE or
+     * TEXTURECUBEARRAY). The resource does not tell: it is a 2D array of 6n square layers. */
+    culv_bool cube;
+    /** The DXGI_FORMAT that CUDA shall see, of a TYPELESS resource: one of its family, as a view
+     * has. Default: the resource's own format, which must not be TYPELESS then. */
+    uint32_t format;
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
+} culv_d3d12_image_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_image_desc culv_d3d12_image_desc_init(void)
+{
+    culv_d3d12_image_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
+ * resource. CUDA uses it while its state is D3D12_RESOURCE_STATE_COMMON.
+ * Errors: INVALID (NULL_ARGUMENT; FORMAT: a TYPELESS resource without a `format`, or one that is
+ * not of its family; EXTENT: no cube; RANGE; DEDICATED), UNSUPPORTED (FORMAT: no CUDA array has it;
+ * USAGE: a multisampled texture, a buffer, a row-major layout; NOT_BUILT), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
+CULV_EXPORT culv_result culv_d3d12_image_map(culv_d3d12_device *d3d12, culv_memory *memory,
+                                             const culv_d3d12_image_desc *desc, culv_image **out);
+
+/* Memory that Culvert makes -------------------------------------------------------------------- */
+
+/** Opaque: a committed buffer that Culvert made and mapped into CUDA. */
+typedef struct culv_d3d12_buffer culv_d3d12_buffer;
+/** Opaque: a committed texture that Culvert made and mapped into CUDA. */
+typedef struct culv_d3d12_image culv_d3d12_image;
+
+/** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
+typedef struct culv_d3d12_buffer_create_desc {
+    size_t struct_size;      /**< Set by culv_d3d12_buffer_create_desc_init(). */
+    uint64_t size;           /**< Required: bytes. */
+    uint32_t resource_flags; /**< D3D12_RESOURCE_FLAGS. Default: none. */
+    const char *label;       /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_buffer_create_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_buffer_create_desc culv_d3d12_buffer_create_desc_init(void)
+{
+    culv_d3d12_buffer_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** A texture for Culvert to make. */
+typedef struct culv_d3d12_image_create_desc {
+    size_t struct_size; /**< Set by culv_d3d12_image_create_desc_init(). */
+    /** Required: what CreateCommittedResource() takes. Read during the call. */
+    const struct D3D12_RESOURCE_DESC *resource_desc;
+    culv_bool cube;        /**< As culv_d3d12_image_desc::cube. */
+    uint32_t format;       /**< As culv_d3d12_image_desc::format. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_image_create_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_image_create_desc culv_d3d12_image_create_desc_init(void)
+{
+    culv_d3d12_image_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a committed buffer in a shared DEFAULT heap, in the state COMMON, imports it into CUDA and
+ * maps it: all or nothing. Its contents are zeros, as Direct3D makes them.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_d3d12_buffer_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
+                                                 const culv_d3d12_buffer_create_desc *desc,
+                                                 culv_d3d12_buffer **out);
+
+/** Unmaps the buffer from CUDA, releases Culvert's reference of the resource, and sets *buffer to
+ * NULL. Direct3D's use must be over, as for a last Release(). CUDA's use should be over: the call
+ * may wait for it, as culv_buffer_unmap() describes. NULL, or a pointer to NULL, is a no-op.
+ * Culvert refuses a ring's own (culv_d3d12_ring_buffer()): the last error says OWNED, and nothing
+ * happens.
+ * Errors: none.
+ * Ownership: *buffer is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_buffer_destroy(culv_d3d12_buffer **buffer);
+
+/** Does the same as culv_d3d12_buffer_destroy(), but never waits for CUDA: the mapping is released
+ * as culv_buffer_unmap_after() describes.
+ * Errors: none.
+ * Ownership: *buffer is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_buffer_destroy_after(culv_d3d12_buffer **buffer, CUstream last_use);
+
+/** The resource of the buffer. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D12Resource *culv_d3d12_buffer_resource(const culv_d3d12_buffer *buffer);
+
+/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_buffer *culv_d3d12_buffer_cuda(const culv_d3d12_buffer *buffer);
+
+/** The first byte of the buffer in CUDA. 0 for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the buffer is destroyed.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_d3d12_buffer_pointer(const culv_d3d12_buffer *buffer);
+
+/** Makes a committed texture in a shared DEFAULT heap, in the state COMMON, imports it into CUDA
+ * and maps it: all or nothing.
+ * Errors: as culv_d3d12_image_map() and culv_d3d12_buffer_create().
+ * Ownership: *out is yours, for culv_d3d12_image_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
+                                                const culv_d3d12_image_create_desc *desc,
+                                                culv_d3d12_image **out);
+
+/** Does the same as culv_d3d12_buffer_destroy() for a texture.
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_image_destroy(culv_d3d12_image **image);
+
+/** Does the same as culv_d3d12_buffer_destroy_after() for a texture.
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_image_destroy_after(culv_d3d12_image **image, CUstream last_use);
+
+/** The resource of the texture. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D12Resource *culv_d3d12_image_resource(const culv_d3d12_image *image);
+
+/** CUDA's side of the texture: its arrays and surfaces. NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_image *culv_d3d12_image_cuda(const culv_d3d12_image *image);
+
+/* Textures that cannot be shared --------------------------------------------------------------- */
+
+/** Opaque: a shared twin of a texture of an engine's, which was created without
+ * D3D12_HEAP_FLAG_SHARED. */
+typedef struct culv_d3d12_shadow culv_d3d12_shadow;
+
+/** Which texture. */
+typedef struct culv_d3d12_shadow_desc {
+    size_t struct_size;              /**< Set by culv_d3d12_shadow_desc_init(). */
+    struct ID3D12Resource *resource; /**< Required: the texture; it is only copied. */
+    culv_bool cube;                  /**< As culv_d3d12_image_desc::cube. */
+    uint32_t format;                 /**< As culv_d3d12_image_desc::format. */
+    culv_texels texels;              /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces;           /**< As culv_image_desc::no_surfaces. */
+    const char *label;               /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_shadow_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_shadow_desc culv_d3d12_shadow_desc_init(void)
+{
+    culv_d3d12_shadow_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: record the
+ * copies with culv_d3d12_shadow_record(). The log says that there is a copy (a warning).
+ * Errors: as culv_d3d12_image_create().
+ * Ownership: Culvert takes a COM reference of yours. *out is yours, for
+ * culv_d3d12_shadow_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12,
+                                                 const culv_d3d12_shadow_desc *desc,
+                                                 culv_d3d12_shadow **out);
+
+/** Records a copy of all of it into a command list of yours that is being recorded: to the twin,
+ * for CUDA to read; or, with `from_twin`, back into your texture. `state` is the
+ * D3D12_RESOURCE_STATES of your texture before and after. The twin is in the state COMMON before
+ * and after.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
+ * Ownership: the list stays yours. The shadow must live until the GPU has run it.
+ * Threads: the command list's.
+ * Since: 0.1.
+ * Source: ID3D12GraphicsCommandList::CopyResource. */
+CULV_EXPORT culv_result culv_d3d12_shadow_record(culv_d3d12_shadow *shadow,
+                                                 struct ID3D12GraphicsCommandList *list,
+                                                 uint32_t state, culv_bool from_twin);
+
+/** How many copies were recorded. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow);
+
+/** The twin. NULL for NULL.
+ * Errors: none.
+ * Ownership: the shadow's, which destroys it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const culv_d3d12_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);
+
+/** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
+ * Direct3D's use of the twin must be over. CUDA's should be, as for culv_d3d12_image_destroy().
+ * NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *shadow is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
+
+/* Fences --------------------------------------------------------------------------------------- */
+
+/** Opaque: a shared ID3D12Fence that Culvert made and imported into CUDA. */
+typedef struct culv_d3d12_semaphore culv_d3d12_semaphore;
+
+/** Imports your fence, which was created with D3D12_FENCE_FLAG_SHARED, as a timeline. Its present
+ * value becomes the one that signals must exceed. Culvert does not see what a queue signals later:
+ * report it by culv_semaphore_mark_value(). `label` may be NULL.
+ *
+ * A stream may wait for a value before its signal is submitted, as for Vulkan's timelines. The CUDA
+ * Programming Guide calls that illegal for all semaphores, so it is tried on Vulkan alone: submit
+ * the signal first where you can.
+ * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
+ * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
+ * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE. */
+CULV_EXPORT culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12,
+                                                    struct ID3D12Fence *fence, const char *label,
+                                                    culv_semaphore **out);
+
+/** A fence for Culvert to make. Zero in every field but struct_size means the default. */
+typedef struct culv_d3d12_semaphore_create_desc {
+    size_t struct_size;     /**< Set by culv_d3d12_semaphore_create_desc_init(). */
+    uint64_t initial_value; /**< What ID3D12Device::CreateFence() takes. */
+    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
+    /** CULV_FALLBACK_HOST: where the fence cannot be shared, host functions signal it and wait for
+     * it (culvert/fallback.h). Default: none. */
+    uint32_t fallback;
+} culv_d3d12_semaphore_create_desc;
+
+/** A default descriptor: a fence at 0.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_semaphore_create_desc culv_d3d12_semaphore_create_desc_init(void)
+{
+    culv_d3d12_semaphore_create_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
+ * NOT_EXPORTABLE; PEER where no fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_d3d12_semaphore_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
+                                                    const culv_d3d12_semaphore_create_desc *desc,
+                                                    culv_d3d12_semaphore **out);
+
+/** Destroys CUDA's import, releases Culvert's reference of the fence, and sets *semaphore to NULL.
+ * CUDA's use should be over: the call waits for it like culv_semaphore_destroy(). NULL, or a
+ * pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *semaphore is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_semaphore_destroy(culv_d3d12_semaphore **semaphore);
+
+/** Does the same as culv_d3d12_semaphore_destroy(), but never waits for CUDA. See
+ * culv_semaphore_destroy_after().
+ * Errors: none.
+ * Ownership: *semaphore is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_semaphore_destroy_after(culv_d3d12_semaphore **semaphore,
+                                                    CUstream last_use);
+
+/** The fence, for ID3D12CommandQueue::Signal() and Wait(). Culvert does not see that Signal():
+ * report its value by culv_semaphore_mark_value(). NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D12Fence *culv_d3d12_semaphore_fence(const culv_d3d12_semaphore *semaphore);
+
+/** CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
+ * it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_semaphore *culv_d3d12_semaphore_cuda(const culv_d3d12_semaphore *semaphore);
+
+CULV_EXTERN_C_END
+
+#endif

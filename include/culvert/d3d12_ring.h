@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: a ring of frames between CUDA and Direct3D 12: textures and buffers in each slot, a
+ * fence for each side, and submissions to a queue. culvert/ring.h describes the order of the calls.
+ *
+ *   culv_d3d12_ring_acquire(ring, timeout, &frame);
+ *   (record what uses the slot's textures, in the state COMMON before and after)
+ *   culv_d3d12_ring_submit(ring, queue, list, &frame);       Wait, ExecuteCommandLists, Signal
+ *
+ * and on CUDA's side culv_ring_acquire_on() and culv_ring_release_on() of culv_d3d12_ring_core().
+ */
+#ifndef CULV_D3D12_RING_H_
+#define CULV_D3D12_RING_H_
+
+#include "d3d12.h"
+#include "ring.h"
+
+struct ID3D12CommandList;
+struct ID3D12CommandQueue;
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: a culv_ring with Direct3D's slots and fences. The thread rules are those of
+ * culv_ring. */
+typedef struct culv_d3d12_ring culv_d3d12_ring;
+
+/** The most textures and buffers of a slot. */
+#define CULV_D3D12_RING_MAX_RESOURCES 16
+
+/** One texture or buffer that every slot has. Exactly one of `image`, `buffer`, `images`,
+ * `buffers`. */
+typedef struct culv_d3d12_ring_resource {
+    /** Culvert makes one texture for each slot; read during the call. It needs no
+     * D3D12_RESOURCE_FLAG_ALLOW_SIMULTANEOUS_ACCESS. */
+    const culv_d3d12_image_create_desc *image;
+    const culv_d3d12_buffer_create_desc *buffer; /**< The same. */
+    /** Textures of your own: another one for each slot, max_depth of them. They stay yours and must
+     * outlive the ring. */
+    culv_d3d12_image *const *images;
+    culv_d3d12_buffer *const *buffers; /**< The same. */
+} culv_d3d12_ring_resource;
+
+/** A ring for Culvert to make. */
+typedef struct culv_d3d12_ring_desc {
+    size_t struct_size;                        /**< Set by culv_d3d12_ring_desc_init(). */
+    uint32_t max_depth;                        /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
+    const culv_ring_settings *settings;        /**< As in culv_ring_desc::settings. */
+    const culv_d3d12_ring_resource *resources; /**< Read during the call. */
+    /** 0 (a ring of slots only) to CULV_D3D12_RING_MAX_RESOURCES. */
+    uint32_t num_resources;
+    /** Direct3D's side; CUDA has the other. culv_d3d12_ring_desc_init() sets CONSUMER. */
+    culv_ring_side side;
+    culv_ring_waits waits; /**< When Direct3D's queue waits. Default: see there. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_d3d12_ring_desc;
+
+/** A default descriptor, with Direct3D as the consumer.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
+{
+    culv_d3d12_ring_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    d.side = CULV_RING_CONSUMER;
+    return d;
+}
+
+/** Makes a ring: all or nothing.
+ * Errors: as culv_ring_create(), culv_d3d12_image_create(), culv_d3d12_buffer_create() and
+ * culv_d3d12_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots).
+ * Ownership: *out is yours, for culv_d3d12_ring_destroy(); it keeps the attachment alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
+                                               const culv_d3d12_ring_desc *desc,
+                                               culv_d3d12_ring **out);
+
+/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
+ * no-op. Direct3D's work on it must be over, and CUDA's should be (culv_ring_drain()): see
+ * culv_d3d12_image_destroy().
+ *
+ * The call waits for CUDA's work. It waits for ever when a stream waits for a signal that was never
+ * submitted, for example of a frame that culv_d3d12_ring_release() gave back. Call
+ * culv_ring_drain() with `force` first: the host then signals in its place.
+ * Errors: none.
+ * Ownership: *ring is Culvert's again.
+ * Threads: any, after the last call of either side.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_ring_destroy(culv_d3d12_ring **ring);
+
+/** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
+ * culv_ring_configure(), _drain(), _get_stats(), and culv_ring_cancel() of either side. NULL for
+ * NULL.
+ * Errors: none.
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring);
+
+/** A texture of a slot. NULL when the resource is a buffer, and when the slot or resource does not
+ * exist.
+ * Errors: none.
+ * Ownership: the ring's, which culv_d3d12_image_destroy() refuses (OWNED), or yours when you passed
+ * it in.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_d3d12_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
+                                                    uint32_t resource);
+
+/** A buffer of a slot. NULL when the resource is a texture, and when the slot or resource does not
+ * exist.
+ * Errors: none.
+ * Ownership: the ring's, which culv_d3d12_buffer_destroy() refuses (OWNED), or yours when you
+ * passed it in.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_d3d12_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
+                                                      uint32_t resource);
+
+/** The fence of a side, for waits of your own: a queue's Wait(), GetCompletedValue() and
+ * SetEventOnCompletion(), at any time. Signal it only with the values that
+ * culv_d3d12_ring_release() hands out, in their order: never the fence of CUDA's side, and never
+ * beside culv_d3d12_ring_submit(), which signals.
+ * Errors: none; NULL for NULL.
+ * Ownership: the ring's; AddRef() it to keep it longer.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *ring,
+                                                      culv_ring_side side);
+
+/** Does what culv_ring_acquire() does, for Direct3D's side, and with SIGNAL_FIRST waits until CUDA
+ * has reached out->wait_value.
+ * Errors: as culv_ring_acquire().
+ * Ownership: as there.
+ * Threads: one at a time for the side.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_ring_acquire(culv_d3d12_ring *ring, uint64_t timeout,
+                                                culv_ring_frame *out);
+
+/** Does what culv_ring_release() does, for Direct3D's side. Call it right before you submit: the
+ * queue's Wait() for frame->wait_value of CUDA's fence, the command lists, the Signal() of
+ * frame->signal_value of Direct3D's fence. A value of 0 is none.
+ * Errors: as culv_ring_release().
+ * Ownership: as there.
+ * Threads: one at a time for the side.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring_frame *frame);
+
+/** Releases the frame and submits its command list: the queue waits, executes and signals. You must
+ * have closed the list, which Direct3D does not tell, and its type must be the queue's.
+ *
+ * The slot's textures must be in the state COMMON when the list begins and when it ends. Buffers
+ * are: they promote from COMMON at their first use and decay to it after the list.
+ *
+ * In a burst, Culvert keeps the lists and executes them together with the burst's last frame, on
+ * the queue of that call. The call sets frame->signal_value: 0 within a burst, where nothing is
+ * signaled yet, else what the queue signals. Do not mix kept frames of a burst with
+ * culv_d3d12_ring_release(), culv_ring_release() and culv_ring_flush() (RING_ORDER). After an error
+ * of the queue's Wait() nothing is submitted and the side still holds the frame; its Signal() fails
+ * when the device is removed.
+ * Errors: as culv_d3d12_ring_release(); INVALID (VALUE: a list of another type than the queue's),
+ * DRIVER, ASYNC (DEVICE_LOST).
+ * Ownership: the command list stays yours and must live until the GPU has run it.
+ * Threads: one at a time for the side.
+ * Since: 0.1.
+ * Source: ID3D12CommandQueue::Wait, ID3D12CommandQueue::ExecuteCommandLists; Direct3D 12, implicit
+ * state transitions. */
+CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring,
+                                               struct ID3D12CommandQueue *queue,
+                                               struct ID3D12CommandList *list,
+                                               culv_ring_frame *frame);
+
+/** Submits the frames that culv_d3d12_ring_submit() keeps of a burst that is not full, and signals.
+ * It ends a burst of culv_d3d12_ring_release(), too.
+ * Errors: as culv_d3d12_ring_submit().
+ * Ownership: none.
+ * Threads: one at a time for the side.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_ring_flush(culv_d3d12_ring *ring,
+                                              struct ID3D12CommandQueue *queue);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: CUDA's memory in Direct3D 12. It opens VMM allocations as heaps, and shows a culv_vector
+ * as buffers.
+ *
+ *   desc.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
+ *   culv_vmm_allocation_create(device, &desc, &allocation);
+ *   culv_d3d12_heap_from_vmm(d3d12, allocation, &heap);      place resources in it
+ *
+ * CUDA exports the allocation as an NT handle (CU_MEM_HANDLE_TYPE_WIN32). Direct3D opens that by
+ * ID3D12Device::OpenSharedHandle. Culvert closes the handle again. No driver has run this yet: it
+ * ran under Wine on the software twin, with an OpenSharedHandle that the tests play. Where a driver
+ * refuses the handle, the error says so and names the other way: memory that Direct3D makes and
+ * CUDA imports (culvert/d3d12.h). KMT handles are for Vulkan and for CUDA; Direct3D 12 opens none.
+ *
+ * Like culvert/d3d12.h this header names Windows' structs and no more. On other systems its calls
+ * refuse by UNSUPPORTED (NOT_BUILT). */
+#ifndef CULV_D3D12_VMM_H_
+#define CULV_D3D12_VMM_H_
+
+#include "d3d12.h"
+#include "vector.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opens a VMM allocation in device or host memory as an ID3D12Heap. The heap is as large as the
+ * allocation. Place buffers in it at multiples of D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT (64
+ * KiB). CUDA reads and writes them where the allocation is mapped (culv_vmm_map()). The order of
+ * textures is the driver's own, and CUDA cannot map them from this side: for textures use
+ * culv_d3d12_image_create().
+ * Errors: INVALID (NULL_ARGUMENT; USAGE: a tile pool or a multicast object; NOT_EXPORTABLE: the
+ * allocation was not made for export as OPAQUE_WIN32, or is an import; DEVICE_MISMATCH: it lies on
+ * another GPU), UNSUPPORTED (NOT_BUILT; HANDLE_REFUSED: this Direct3D does not open such a handle),
+ * DRIVER (HANDLE_REFUSED; SIZE: the heap that came is smaller), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for Release(). It keeps the memory alive, also when the allocation is
+ * destroyed.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
+CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12,
+                                                 culv_vmm_allocation *allocation,
+                                                 struct ID3D12Heap **out);
+
+/** Opaque: Direct3D 12's buffers on the chunks of a vector. */
+typedef struct culv_d3d12_vector culv_d3d12_vector;
+
+/** A buffer on a chunk of a vector. */
+typedef struct culv_d3d12_vector_buffer {
+    /** In the state COMMON when it is new. Culvert owns the reference. */
+    struct ID3D12Resource *resource;
+    uint64_t offset; /**< Offset of the buffer in the vector in bytes. */
+    uint64_t size;   /**< Size in bytes: the chunk's. */
+    uint64_t chunk;  /**< culv_vector_chunk::id. */
+} culv_d3d12_vector_buffer;
+
+/** How Direct3D sees a vector. Zero in every field but struct_size means the default. */
+typedef struct culv_d3d12_vector_desc {
+    size_t struct_size;      /**< Set by culv_d3d12_vector_desc_init(). */
+    uint32_t resource_flags; /**< D3D12_RESOURCE_FLAGS of the buffers. Default: none. */
+    const char *label;       /**< Copied (up to 63 bytes). Default: the vector's. */
+} culv_d3d12_vector_desc;
+
+/** A default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_d3d12_vector_desc culv_d3d12_vector_desc_init(void)
+{
+    culv_d3d12_vector_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes Direct3D's view of a vector, with a heap and a buffer for each chunk that it has. The
+ * chunks must be exportable as OPAQUE_WIN32. Draw and dispatch once for each. A vector with
+ * `max_chunk` or `growth_percent` has few large chunks. `desc` may be NULL.
+ * Errors: as culv_d3d12_heap_from_vmm(); INVALID (STRUCT_SIZE).
+ * Ownership: *out is yours; give it to culv_d3d12_vector_destroy(), before or after the vector
+ * goes.
+ * Threads: any, but not during a call that changes the vector.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_vector_create(culv_d3d12_device *d3d12, culv_vector *vector,
+                                                 const culv_d3d12_vector_desc *desc,
+                                                 culv_d3d12_vector **out);
+
+/** Destroys the view and sets *view to NULL. Direct3D's work with its buffers must be done. NULL,
+ * or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *view is Culvert's again, and its references on the buffers and heaps are gone.
+ * Threads: any, ordered with other calls.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_vector_destroy(culv_d3d12_vector **view);
+
+/** Opens new chunks, and drops the buffers of chunks that are gone. No work of Direct3D's may still
+ * use those. The other buffers stay as they are. After an error the view has what it had. After
+ * culv_vector_destroy() the view keeps what it has, and the memory goes with the view.
+ * Errors: as culv_d3d12_vector_create(); INVALID (VALUE: the vector was destroyed).
+ * Ownership: none.
+ * Threads: one at a time, and not during a call that changes the vector.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_vector_update(culv_d3d12_vector *view);
+
+/** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
+ * 0), and sets *count to the number of buffers.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: the buffers are Culvert's, valid until an update drops them.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_d3d12_vector_get_buffers(const culv_d3d12_vector *view,
+                                                      culv_d3d12_vector_buffer *parts,
+                                                      size_t capacity, size_t *count);
+
+/** The generation of the vector that the view shows. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_d3d12_vector_generation(const culv_d3d12_vector *view);
+
+CULV_EXTERN_C_END
+
+#endif

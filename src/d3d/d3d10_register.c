@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Resources of Direct3D 10 that are registered with CUDA, and its devices. */
+#include "d3d/d3d_register.h"
+/* after it */
+#include "cuda/context.h"
+
+#include <d3d10.h>
+#include <dxgi.h>
+
+static const GUID iid_dxgi_resource = {
+    0x035f3ab4, 0x482e, 0x4e50, {0xb4, 0x1f, 0x8a, 0x7f, 0x8b, 0xd8, 0x96, 0x0b}};
+
+static culv_result fail_adapter(const culvi_voice *voice, const char *label, HRESULT hr,
+                                const char *call)
+{
+    return culvi_fail_d3d(voice, label, hr, call, "ID3D10Device::GetDeviceRemovedReason",
+                          CULV_REASON_DRIVER_REFUSED,
+                          "the ID3D10Device does not say which adapter it is");
+}
+
+static bool is_back_buffer(ID3D10Resource *resource)
+{
+    IDXGIResource *dxgi = NULL;
+    DXGI_USAGE usage = 0;
+    if (FAILED(ID3D10Resource_QueryInterface(resource, &iid_dxgi_resource, (void **)&dxgi)))
+        return false;
+    const HRESULT hr = IDXGIResource_GetUsage(dxgi, &usage);
+    IDXGIResource_Release(dxgi);
+    return SUCCEEDED(hr) && (usage & DXGI_USAGE_BACK_BUFFER) != 0;
+}
+
+/* What all textures have. */
+static void fill(culvi_d3d_candidate *out, D3D10_USAGE usage, UINT bind, UINT misc)
+{
+    out->in_memory = usage == D3D10_USAGE_STAGING;
+    out->immutable = usage == D3D10_USAGE_IMMUTABLE;
+    out->depth = (bind & D3D10_BIND_DEPTH_STENCIL) != 0;
+    out->cube = (misc & D3D10_RESOURCE_MISC_TEXTURECUBE) != 0;
+    out->texture.render_target = (bind & D3D10_BIND_RENDER_TARGET) != 0;
+}
+
+static void look_at_shape(void *object, culvi_d3d_candidate *out)
+{
+    culvi_d3d_texture *t = &out->texture;
+    D3D10_RESOURCE_DIMENSION dimension = D3D10_RESOURCE_DIMENSION_UNKNOWN;
+    ID3D10Resource_GetType((ID3D10Resource *)object, &dimension);
+    *out = (culvi_d3d_candidate){.version = 10};
+    if (dimension == D3D10_RESOURCE_DIMENSION_BUFFER) {
+        D3D10_BUFFER_DESC d;
+        ID3D10Buffer_GetDesc((ID3D10Buffer *)object, &d);
+        fill(out, d.Usage, d.BindFlags, 0);
+        out->is_buffer = true;
+        out->size = d.ByteWidth;
+    } else if (dimension == D3D10_RESOURCE_DIMENSION_TEXTURE1D) {
+        D3D10_TEXTURE1D_DESC d;
+        ID3D10Texture1D_GetDesc((ID3D10Texture1D *)object, &d);
+        *t = (culvi_d3d_texture){.sides = 1,
+                                 .width = d.Width,
+                                 .height = 1,
+                                 .depth_or_layers = d.ArraySize,
+                                 .levels = d.MipLevels,
+                                 .samples = 1,
+                                 .format = (uint32_t)d.Format};
+        fill(out, d.Usage, d.BindFlags, d.MiscFlags);
+    } else if (dimension == D3D10_RESOURCE_DIMENSION_TEXTURE3D) {
+        D3D10_TEXTURE3D_DESC d;
+        ID3D10Texture3D_GetDesc((ID3D10Texture3D *)object, &d);
+        *t = (culvi_d3d_texture){.sides = 3,
+                                 .width = d.Width,
+                                 .height = d.Height,
+                                 .depth_or_layers = d.Depth,
+                                 .levels = d.MipLevels,
+                                 .samples = 1,
+                                 .format = (uint32_t)d.Format};
+        fill(out, d.Usage, d.BindFlags, d.MiscFlags);
+    } else {
+        D3D10_TEXTURE2D_DESC d;
+        ID3D10Texture2D_GetDesc((ID3D10Texture2D *)object, &d);
+        *t = (culvi_d3d_texture){.sides = 2,
+                                 .width = d.Width,
+                                 .height = d.Height,
+                                 .depth_or_layers = d.ArraySize,
+                                 .levels = d.MipLevels,
+                                 .samples = d.SampleDesc.Count,
+                                 .format = (uint32_t)d.Format};
+        fill(out, d.Usage, d.BindFlags, d.MiscFlags);
+    }
+}
+
+static culv_result look(const culvi_voice *voice, const char *label, void *resource,
+                        culvi_d3d_candidate *out, culv_luid *luid, bool *software)
+{
+    const char *call = NULL;
+    ID3D10Device *device = NULL;
+    look_at_shape(resource, out);
+    out->back_buffer = is_back_buffer(resource);
+    ID3D10Resource_GetDevice((ID3D10Resource *)resource, &device);
+    const HRESULT hr = culvi_d3d_read_adapter(device, &call, luid, software);
+    ID3D10Device_Release(device);
+    return SUCCEEDED(hr) ? CULV_OK : fail_adapter(voice, label, hr, call);
+}
+
+/* The driver's calls --------------------------------------------------------------------------- */
+
+static bool has(const culvi_cuda *cuda)
+{
+    return cuda->cuGraphicsD3D10RegisterResource != NULL && cuda->cuD3D10GetDevices != NULL &&
+           cuda->cuD3D10GetDevice != NULL;
+}
+
+static CUresult make(const culv_device *device, const void *what, unsigned flags,
+                     CUgraphicsResource *out)
+{
+    void *resource = (void *)(uintptr_t)what;
+    return CULVI_CU(device, cuGraphicsD3D10RegisterResource, (out, resource, flags));
+}
+
+static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list, unsigned capacity,
+                            CUdevice *devices, unsigned *count)
+{
+    return cuda->cuD3D10GetDevices(count, devices, capacity, device, (int)list);
+}
+
+static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice *out)
+{
+    return cuda->cuD3D10GetDevice(out, (void *)(uintptr_t)adapter);
+}
+
+static const culvi_d3d_version version = {.name = "Direct3D 10",
+                                          .register_call = "culv_d3d10_register",
+                                          .open_call = "culv_device_open_for_d3d10",
+                                          .cuda_register = "cuGraphicsD3D10RegisterResource",
+                                          .cuda_get_devices = "cuD3D10GetDevices",
+                                          .cuda_get_device = "cuD3D10GetDevice",
+                                          .has = has,
+                                          .make = make,
+                                          .look = look,
+                                          .get_devices = get_devices,
+                                          .get_device = get_device};
+
+/* Public --------------------------------------------------------------------------------------- */
+
+culv_result culv_d3d10_register(culv_device *device, ID3D10Resource *resource,
+                                const culv_d3d_register_desc *desc, culv_d3d_registration **out)
+{
+    return culvi_d3d_register(&version, device, resource, desc, out);
+}
+
+culv_result culv_d3d10_get_devices(ID3D10Device *device, culv_d3d_device_list list,
+                                   uint32_t capacity, int32_t *ordinals, uint32_t *count)
+{
+    return culvi_d3d_get_devices(&version, __func__, device, list, capacity, ordinals, count);
+}
+
+culv_result culv_d3d10_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
+{
+    return culvi_d3d_get_device(&version, __func__, adapter, ordinal);
+}
+
+culv_result culv_device_open_for_d3d10(ID3D10Device *device, const culv_device_desc *desc,
+                                       culv_device **out)
+{
+    culv_luid luid;
+    bool software = false;
+    const char *call = NULL;
+    CULVI_REQUIRE2(NULL, device, out);
+    const HRESULT hr = culvi_d3d_read_adapter(device, &call, &luid, &software);
+    if (FAILED(hr)) return fail_adapter(NULL, NULL, hr, call);
+    return culv_device_open_by_luid(&luid, 1, desc, out);
+}

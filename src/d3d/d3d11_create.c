@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Buffers and textures of Direct3D 11 that Culvert makes. */
+#include "d3d/d3d11_core.h"
+/* after it */
+#include "base/alloc.h"
+#include "base/desc.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct culv_d3d11_buffer {
+    culvi_pair pair;
+};
+struct culv_d3d11_image {
+    culvi_pair pair;
+};
+
+enum {
+    SHARING = D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX |
+              D3D11_RESOURCE_MISC_SHARED_NTHANDLE
+};
+
+/* SHARED and SHARED_KEYEDMUTEX exclude one another; SHARED_NTHANDLE goes with either. */
+static UINT sharing(culv_bool keyed_mutex, culv_bool kmt)
+{
+    return (UINT)(keyed_mutex ? D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX
+                              : D3D11_RESOURCE_MISC_SHARED) |
+           (kmt ? 0u : (UINT)D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
+}
+
+/* The seam ------------------------------------------------------------------------------------- */
+
+culv_result culvi_d3d11_make_plan(culvi_graphics *graphics, culvi_plan *plan)
+{
+    const culvi_d3d11_plan *what = plan->desc;
+    plan->dedicated = true;
+    plan->size = what->buffer.ByteWidth;
+    if (!plan->is_image) return CULV_OK;
+    const culvi_d3d_texture texture = culvi_d3d11_texture_of(&what->texture);
+    return culvi_d3d_describe_image(&graphics->device->voice, &texture, &what->view, &plan->image);
+}
+
+culv_result culvi_d3d11_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out)
+{
+    const culv_d3d11_device *d3d11 = culvi_d3d11_of(graphics);
+    const culvi_d3d11_plan *what = plan->desc;
+    ID3D11Buffer *buffer = NULL;
+    ID3D11Texture2D *texture = NULL;
+    const HRESULT hr =
+        plan->is_image ? ID3D11Device_CreateTexture2D(d3d11->device, &what->texture, NULL, &texture)
+                       : ID3D11Device_CreateBuffer(d3d11->device, &what->buffer, NULL, &buffer);
+    if (FAILED(hr))
+        return culvi_fail_d3d11(d3d11, plan->label, hr,
+                                plan->is_image ? "ID3D11Device::CreateTexture2D"
+                                               : "ID3D11Device::CreateBuffer",
+                                plan->is_image ? "a shared texture could not be made"
+                                               : "a shared buffer could not be made");
+    ID3D11Resource *resource =
+        plan->is_image ? (ID3D11Resource *)(void *)texture : (ID3D11Resource *)(void *)buffer;
+    *out = (culvi_native){.object = (uint64_t)(uintptr_t)resource,
+                          .memory = (uint64_t)(uintptr_t)resource,
+                          .size = culvi_d3d11_shape_of(resource).size,
+                          .is_image = plan->is_image,
+                          .dedicated = true};
+    return CULV_OK;
+}
+
+void culvi_d3d11_unmake(culvi_graphics *graphics, const culvi_native *native)
+{
+    ID3D11Resource *resource = culvi_d3d_object(native->object);
+    (void)graphics;
+    if (resource != NULL) ID3D11Resource_Release(resource);
+}
+
+/* Buffers -------------------------------------------------------------------------------------- */
+
+culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
+                                     const culv_d3d11_buffer_create_desc *desc,
+                                     culv_d3d11_buffer **out)
+{
+    static const char name[] = "culv_d3d11_buffer_create_desc";
+    culv_d3d11_buffer_create_desc d;
+    culvi_d3d11_plan what;
+    CULVI_REQUIRE(NULL, d3d11);
+    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    if (d.size == 0 || d.size > UINT32_MAX)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "%s.size is %" PRIu64 "; a buffer of Direct3D 11 has 1 to %" PRIu32
+                          " bytes",
+                          name, d.size, UINT32_MAX);
+    memset(&what, 0, sizeof what);
+    what.buffer.ByteWidth = (UINT)d.size;
+    what.buffer.BindFlags =
+        d.bind_flags != 0 ? (UINT)d.bind_flags : (UINT)D3D11_BIND_SHADER_RESOURCE;
+    what.buffer.MiscFlags = ((UINT)d.misc_flags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
+    what.buffer.StructureByteStride = d.stride;
+    culv_d3d11_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
+    result = culvi_pair_make(&d3d11->base, &plan, &buffer->pair);
+    if (result != CULV_OK) {
+        culvi_free(buffer);
+        return result;
+    }
+    culvi_pair_made(&buffer->pair);
+    *out = buffer;
+    return CULV_OK;
+}
+
+static void destroy_buffer(culv_d3d11_buffer **buffer, bool has_last_use, CUstream last_use)
+{
+    if (buffer == NULL || *buffer == NULL) return;
+    culv_d3d11_buffer *mine = *buffer;
+    *buffer = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+void culv_d3d11_buffer_destroy(culv_d3d11_buffer **buffer)
+{
+    destroy_buffer(buffer, false, NULL);
+}
+
+void culv_d3d11_buffer_destroy_after(culv_d3d11_buffer **buffer, CUstream last_use)
+{
+    destroy_buffer(buffer, true, last_use);
+}
+
+ID3D11Resource *culv_d3d11_buffer_resource(const culv_d3d11_buffer *buffer)
+{
+    return buffer != NULL ? culvi_d3d_object(buffer->pair.native.object) : NULL;
+}
+
+culv_buffer *culv_d3d11_buffer_cuda(const culv_d3d11_buffer *buffer)
+{
+    return buffer != NULL ? buffer->pair.buffer : NULL;
+}
+
+CUdeviceptr culv_d3d11_buffer_pointer(const culv_d3d11_buffer *buffer)
+{
+    return culv_buffer_pointer(culv_d3d11_buffer_cuda(buffer));
+}
+
+/* Textures ------------------------------------------------------------------------------------- */
+
+culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
+                                    const culv_d3d11_image_create_desc *desc,
+                                    culv_d3d11_image **out)
+{
+    static const char name[] = "culv_d3d11_image_create_desc";
+    culv_d3d11_image_create_desc d;
+    culvi_d3d11_plan what;
+    CULVI_REQUIRE(NULL, d3d11);
+    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    CULVI_REQUIRE2(voice, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, name);
+    if (result != CULV_OK) return result;
+    if (d.resource_desc == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s.resource_desc is NULL", name);
+    if (d.resource_desc->Width == 0 || d.resource_desc->Height == 0)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "%s.resource_desc->%s is 0", name,
+                          d.resource_desc->Width == 0 ? "Width" : "Height");
+    memset(&what, 0, sizeof what);
+    what.texture = *d.resource_desc;
+    what.texture.MiscFlags =
+        (what.texture.MiscFlags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
+    what.view = (culvi_d3d_view){.desc = name,
+                                 .label = d.label,
+                                 .cube = d.cube != 0,
+                                 .format = d.format,
+                                 .texels = d.texels,
+                                 .no_surfaces = d.no_surfaces != 0};
+    culv_d3d11_image *image = culvi_alloc(sizeof *image);
+    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name, .is_image = true};
+    result = culvi_pair_make(&d3d11->base, &plan, &image->pair);
+    if (result != CULV_OK) {
+        culvi_free(image);
+        return result;
+    }
+    culvi_pair_made(&image->pair);
+    *out = image;
+    return CULV_OK;
+}
+
+static void destroy_image(culv_d3d11_image **image, bool has_last_use, CUstream last_use)
+{
+    if (image == NULL || *image == NULL) return;
+    culv_d3d11_image *mine = *image;
+    *image = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+void culv_d3d11_image_destroy(culv_d3d11_image **image)
+{
+    destroy_image(image, false, NULL);
+}
+
+void culv_d3d11_image_destroy_after(culv_d3d11_image **image, CUstream last_use)
+{
+    destroy_image(image, true, last_use);
+}
+
+ID3D11Resource *culv_d3d11_image_resource(const culv_d3d11_image *image)
+{
+    return image != NULL ? culvi_d3d_object(image->pair.native.object) : NULL;
+}
+
+culv_image *culv_d3d11_image_cuda(const culv_d3d11_image *image)
+{
+    return image != NULL ? image->pair.image : NULL;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* Resources of Direct3D 11 that are registered with CUDA. */
+#include "d3d/d3d11_core.h"
+/* after it */
+#include "d3d/d3d_register.h"
+
+#include "cuda/context.h"
+
+#include <dxgi.h>
+
+static const GUID iid_dxgi_resource = {
+    0x035f3ab4, 0x482e, 0x4e50, {0xb4, 0x1f, 0x8a, 0x7f, 0x8b, 0xd8, 0x96, 0x0b}};
+
+static bool is_back_buffer(ID3D11Resource *resource)
+{
+    IDXGIResource *dxgi = NULL;
+    DXGI_USAGE usage = 0;
+    if (FAILED(ID3D11Resource_QueryInterface(resource, &iid_dxgi_resource, (void **)&dxgi)))
+        return false;
+    const HRESULT hr = IDXGIResource_GetUsage(dxgi, &usage);
+    IDXGIResource_Release(dxgi);
+    return SUCCEEDED(hr) && (usage & DXGI_USAGE_BACK_BUFFER) != 0;
+}
+
+static culv_result look(const culvi_voice *voice, const char *label, void *resource,
+                        culvi_d3d_candidate *out, culv_luid *luid, bool *software)
+{
+    const uint32_t sharing = D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX |
+                             D3D11_RESOURCE_MISC_SHARED_NTHANDLE;
+    const culvi_d3d11_shape shape = culvi_d3d11_shape_of(resource);
+    const char *call = NULL;
+    ID3D11Device *device = NULL;
+    *out = (culvi_d3d_candidate){.version = 11,
+                                 .is_buffer = shape.is_buffer,
+                                 .size = shape.size,
+                                 .texture = shape.texture,
+                                 .cube = (shape.misc & D3D11_RESOURCE_MISC_TEXTURECUBE) != 0,
+                                 .back_buffer = is_back_buffer(resource),
+                                 .depth = (shape.bind & D3D11_BIND_DEPTH_STENCIL) != 0,
+                                 .shared = (shape.misc & sharing) != 0,
+                                 .in_memory = shape.usage == D3D11_USAGE_STAGING,
+                                 .immutable = shape.usage == D3D11_USAGE_IMMUTABLE};
+    ID3D11Resource_GetDevice((ID3D11Resource *)resource, &device);
+    const HRESULT hr = culvi_d3d_read_adapter(device, &call, luid, software);
+    ID3D11Device_Release(device);
+    return SUCCEEDED(hr)
+               ? CULV_OK
+               : culvi_fail_d3d(voice, label, hr, call, "ID3D11Device::GetDeviceRemovedReason",
+                                CULV_REASON_DRIVER_REFUSED,
+                                "the ID3D11Device does not say which adapter it is");
+}
+
+/* The driver's calls --------------------------------------------------------------------------- */
+
+static bool has(const culvi_cuda *cuda)
+{
+    return cuda->cuGraphicsD3D11RegisterResource != NULL && cuda->cuD3D11GetDevices != NULL &&
+           cuda->cuD3D11GetDevice != NULL;
+}
+
+static CUresult make(const culv_device *device, const void *what, unsigned flags,
+                     CUgraphicsResource *out)
+{
+    void *resource = (void *)(uintptr_t)what;
+    return CULVI_CU(device, cuGraphicsD3D11RegisterResource, (out, resource, flags));
+}
+
+static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list, unsigned capacity,
+                            CUdevice *devices, unsigned *count)
+{
+    return cuda->cuD3D11GetDevices(count, devices, capacity, device, (int)list);
+}
+
+static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice *out)
+{
+    return cuda->cuD3D11GetDevice(out, (void *)(uintptr_t)adapter);
+}
+
+static const culvi_d3d_version version = {.name = "Direct3D 11",
+                                          .register_call = "culv_d3d11_register",
+                                          .open_call = "culv_device_open_for_d3d11",
+                                          .cuda_register = "cuGraphicsD3D11RegisterResource",
+                                          .cuda_get_devices = "cuD3D11GetDevices",
+                                          .cuda_get_device = "cuD3D11GetDevice",
+                                          .has = has,
+                                          .make = make,
+                                          .look = look,
+                                          .get_devices = get_devices,
+                                          .get_device = get_device};
+
+/* Public --------------------------------------------------------------------------------------- */
+
+culv_result culv_d3d11_register(culv_device *device, ID3D11Resource *resource,
+                                const culv_d3d_register_desc *desc, culv_d3d_registration **out)
+{
+    return culvi_d3d_register(&version, device, resource, desc, out);
+}
+
+culv_result culv_d3d11_get_devices(ID3D11Device *device, culv_d3d_device_list list,
+                                   uint32_t capacity, int32_t *ordinals, uint32_t *count)
+{
+    return culvi_d3d_get_devices(&version, __func__, device, list, capacity, ordinals, count);
+}
+
+culv_result culv_d3d11_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
+{
+    return culvi_d3d_get_device(&version, __func__, adapter, ordinal);
+}

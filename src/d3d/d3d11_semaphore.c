@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Fences of Direct3D 11: the caller's, and those that Culvert makes. */
+#include "d3d/d3d11_core.h"
+/* after it */
+#include "base/alloc.h"
+#include "base/desc.h"
+
+struct culv_d3d11_semaphore {
+    culvi_semaphore_pair pair;
+};
+
+/* The seam ------------------------------------------------------------------------------------- */
+
+culv_result culvi_d3d11_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                       bool exportable, uint64_t *out)
+{
+    const culv_d3d11_device *d3d11 = culvi_d3d11_of(graphics);
+    ID3D11Device5 *device = NULL;
+    ID3D11Fence *fence = NULL;
+    HRESULT hr =
+        ID3D11Device_QueryInterface(d3d11->device, &culvi_iid_d3d11_device5, (void **)&device);
+    if (FAILED(hr))
+        return culvi_fail_native(
+            culvi_d3d11_voice(d3d11), plan->label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_D3D, (int64_t)(uint32_t)hr,
+            "ID3D11Device::QueryInterface(ID3D11Device5)",
+            "this ID3D11Device has no fences (%#lx), which came with Windows 10 1703; use a "
+            "resource's keyed mutex",
+            (unsigned long)hr);
+    hr = ID3D11Device5_CreateFence(device, plan->initial_value,
+                                   exportable ? D3D11_FENCE_FLAG_SHARED : D3D11_FENCE_FLAG_NONE,
+                                   &culvi_iid_d3d11_fence, (void **)&fence);
+    ID3D11Device5_Release(device);
+    if (FAILED(hr))
+        return culvi_fail_d3d11(d3d11, plan->label, hr, "ID3D11Device5::CreateFence",
+                                "a fence could not be made");
+    *out = (uint64_t)(uintptr_t)fence;
+    return CULV_OK;
+}
+
+void culvi_d3d11_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
+{
+    ID3D11Fence *fence = culvi_d3d_object(semaphore);
+    (void)graphics;
+    if (fence != NULL) ID3D11Fence_Release(fence);
+}
+
+culv_result culvi_d3d11_check_timelines(const culvi_graphics *graphics, const char *label,
+                                        bool waits, culv_result refusal)
+{
+    if (!waits) return CULV_OK;
+    return culvi_fail(&graphics->device->voice, label, refusal, CULV_REASON_NO_FORCE,
+                      "the host cannot signal an ID3D11Fence: ID3D11DeviceContext4::Signal does "
+                      "that, on the thread of the context");
+}
+
+int culvi_d3d11_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    (void)graphics;
+    const uint64_t value =
+        ID3D11Fence_GetCompletedValue((ID3D11Fence *)culvi_d3d_object(semaphore));
+    /* UINT64_MAX: the device is removed (ID3D11Fence::GetCompletedValue). */
+    if (value == UINT64_MAX) return CULVI_D3D_REMOVED;
+    *out = value;
+    return 0;
+}
+
+static HRESULT arm(void *fence, uint64_t value, HANDLE event)
+{
+    return ID3D11Fence_SetEventOnCompletion((ID3D11Fence *)fence, value, event);
+}
+
+int culvi_d3d11_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                              uint64_t timeout_ns)
+{
+    ID3D11Fence *fence = culvi_d3d_object(semaphore);
+    (void)graphics;
+    if (ID3D11Fence_GetCompletedValue(fence) >= value) return 0;
+    return culvi_d3d_wait(arm, fence, value, timeout_ns);
+}
+
+int culvi_d3d11_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
+{
+    (void)graphics, (void)semaphore, (void)value;
+    return CULVI_D3D_NOT_IMPLEMENTED; /* check_timelines() refuses before */
+}
+
+culv_result culvi_d3d11_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
+                                      const char *call, const char *what)
+{
+    return culvi_fail_d3d11(culvi_d3d11_of(graphics), label, (HRESULT)code, call, what);
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11, ID3D11Fence *fence,
+                                        const char *label, culv_semaphore **out)
+{
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    CULVI_REQUIRE(NULL, d3d11);
+    CULVI_REQUIRE2(culvi_d3d11_voice(d3d11), fence, out);
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.label = label;
+    return culvi_graphics_import_semaphore(&d3d11->base, (uint64_t)(uintptr_t)fence, &d,
+                                           "culv_d3d11_semaphore_import()", out);
+}
+
+culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
+                                        const culv_d3d11_semaphore_create_desc *desc,
+                                        culv_d3d11_semaphore **out)
+{
+    static const char name[] = "culv_d3d11_semaphore_create_desc";
+    culv_d3d11_semaphore_create_desc d = culv_d3d11_semaphore_create_desc_init();
+    CULVI_REQUIRE(NULL, d3d11);
+    const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
+    if (result != CULV_OK) return result;
+    culv_d3d11_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_semaphore_plan plan = {.label = d.label,
+                                 .desc_name = name,
+                                 .type = CULV_SEMAPHORE_TIMELINE,
+                                 .initial_value = d.initial_value};
+    result = culvi_semaphore_pair_make(&d3d11->base, &plan, &semaphore->pair);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    culvi_semaphore_pair_reads(&semaphore->pair);
+    *out = semaphore;
+    return CULV_OK;
+}
+
+static void destroy(culv_d3d11_semaphore **semaphore, bool has_last_use, CUstream last_use)
+{
+    if (semaphore == NULL || *semaphore == NULL) return;
+    culv_d3d11_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+void culv_d3d11_semaphore_destroy(culv_d3d11_semaphore **semaphore)
+{
+    destroy(semaphore, false, NULL);
+}
+
+void culv_d3d11_semaphore_destroy_after(culv_d3d11_semaphore **semaphore, CUstream last_use)
+{
+    destroy(semaphore, true, last_use);
+}
+
+ID3D11Fence *culv_d3d11_semaphore_fence(const culv_d3d11_semaphore *semaphore)
+{
+    return semaphore != NULL ? culvi_d3d_object(semaphore->pair.native) : NULL;
+}
+
+culv_semaphore *culv_d3d11_semaphore_cuda(const culv_d3d11_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+}

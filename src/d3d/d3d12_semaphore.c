@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Fences: the caller's, and those that Culvert makes. */
+#include "d3d/d3d12_core.h"
+/* after it */
+#include "base/alloc.h"
+#include "base/desc.h"
+
+struct culv_d3d12_semaphore {
+    culvi_semaphore_pair pair;
+};
+
+/* The seam ------------------------------------------------------------------------------------- */
+
+culv_result culvi_d3d12_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                       bool exportable, uint64_t *out)
+{
+    const culv_d3d12_device *d3d12 = culvi_d3d12_of(graphics);
+    ID3D12Fence *fence = NULL;
+    const HRESULT hr =
+        ID3D12Device_CreateFence(d3d12->device, plan->initial_value,
+                                 exportable ? D3D12_FENCE_FLAG_SHARED : D3D12_FENCE_FLAG_NONE,
+                                 &culvi_iid_d3d12_fence, (void **)&fence);
+    if (FAILED(hr))
+        return culvi_fail_d3d12(d3d12, plan->label, hr, "ID3D12Device::CreateFence",
+                                "a fence could not be made");
+    *out = (uint64_t)(uintptr_t)fence;
+    return CULV_OK;
+}
+
+void culvi_d3d12_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
+{
+    ID3D12Fence *fence = culvi_d3d_object(semaphore);
+    (void)graphics;
+    if (fence != NULL) ID3D12Fence_Release(fence);
+}
+
+culv_result culvi_d3d12_check_timelines(const culvi_graphics *graphics, const char *label,
+                                        bool waits, culv_result refusal)
+{
+    (void)graphics, (void)label, (void)waits, (void)refusal;
+    return CULV_OK; /* every fence has a value that the host reads, waits for and signals */
+}
+
+int culvi_d3d12_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    (void)graphics;
+    const uint64_t value =
+        ID3D12Fence_GetCompletedValue((ID3D12Fence *)culvi_d3d_object(semaphore));
+    /* UINT64_MAX: the device is removed (ID3D12Fence::GetCompletedValue). */
+    if (value == UINT64_MAX) return CULVI_D3D_REMOVED;
+    *out = value;
+    return 0;
+}
+
+static HRESULT arm(void *fence, uint64_t value, HANDLE event)
+{
+    return ID3D12Fence_SetEventOnCompletion((ID3D12Fence *)fence, value, event);
+}
+
+int culvi_d3d12_timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                              uint64_t timeout_ns)
+{
+    ID3D12Fence *fence = culvi_d3d_object(semaphore);
+    (void)graphics;
+    if (ID3D12Fence_GetCompletedValue(fence) >= value) return 0;
+    return culvi_d3d_wait(arm, fence, value, timeout_ns);
+}
+
+int culvi_d3d12_timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
+{
+    (void)graphics;
+    const HRESULT hr = ID3D12Fence_Signal((ID3D12Fence *)culvi_d3d_object(semaphore), value);
+    return FAILED(hr) ? (int)hr : 0;
+}
+
+culv_result culvi_d3d12_fail_timeline(const culvi_graphics *graphics, const char *label, int code,
+                                      const char *call, const char *what)
+{
+    return culvi_fail_d3d12(culvi_d3d12_of(graphics), label, (HRESULT)code, call, what);
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12, ID3D12Fence *fence,
+                                        const char *label, culv_semaphore **out)
+{
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    CULVI_REQUIRE(NULL, d3d12);
+    CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), fence, out);
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.label = label;
+    return culvi_graphics_import_semaphore(&d3d12->base, (uint64_t)(uintptr_t)fence, &d,
+                                           "culv_d3d12_semaphore_import()", out);
+}
+
+culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
+                                        const culv_d3d12_semaphore_create_desc *desc,
+                                        culv_d3d12_semaphore **out)
+{
+    static const char name[] = "culv_d3d12_semaphore_create_desc";
+    culv_d3d12_semaphore_create_desc d = culv_d3d12_semaphore_create_desc_init();
+    CULVI_REQUIRE(NULL, d3d12);
+    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
+    if (result != CULV_OK) return result;
+    culv_d3d12_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_semaphore_plan plan = {.label = d.label,
+                                 .desc_name = name,
+                                 .fallback = d.fallback,
+                                 .type = CULV_SEMAPHORE_TIMELINE,
+                                 .initial_value = d.initial_value};
+    result = culvi_semaphore_pair_make(&d3d12->base, &plan, &semaphore->pair);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    culvi_semaphore_pair_reads(&semaphore->pair);
+    *out = semaphore;
+    return CULV_OK;
+}
+
+static void destroy(culv_d3d12_semaphore **semaphore, bool has_last_use, CUstream last_use)
+{
+    if (semaphore == NULL || *semaphore == NULL) return;
+    culv_d3d12_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+void culv_d3d12_semaphore_destroy(culv_d3d12_semaphore **semaphore)
+{
+    destroy(semaphore, false, NULL);
+}
+
+void culv_d3d12_semaphore_destroy_after(culv_d3d12_semaphore **semaphore, CUstream last_use)
+{
+    destroy(semaphore, true, last_use);
+}
+
+ID3D12Fence *culv_d3d12_semaphore_fence(const culv_d3d12_semaphore *semaphore)
+{
+    return semaphore != NULL ? culvi_d3d_object(semaphore->pair.native) : NULL;
+}
+
+culv_semaphore *culv_d3d12_semaphore_cuda(const culv_d3d12_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+}

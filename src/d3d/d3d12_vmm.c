@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* VMM allocations as heaps of Direct3D 12, and vectors as buffers in such heaps. */
+#include "d3d/d3d12_core.h"
+/* after it */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "culvert/d3d12_vmm.h"
+#include "graphics/vector_view.h"
+#include "vmm/allocation.h"
+
+#include <inttypes.h>
+
+struct culv_d3d12_vector {
+    culvi_vector_view base; /* its graphics is the attachment: a reference */
+    D3D12_RESOURCE_FLAGS flags;
+};
+
+/* Heaps ---------------------------------------------------------------------------------------- */
+
+static culv_result check(const culv_d3d12_device *d3d12, const char *label,
+                         const culv_vmm_allocation *a)
+{
+    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    culv_result result =
+        culvi_check_exporter(d3d12->base.device, label, &a->uuid, "VMM allocation");
+    if (result != CULV_OK) return result;
+    if (a->usage & CULV_VMM_USAGE_TILE_POOL || a->multicast)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "the VMM allocation is a %s; open an ordinary allocation",
+                          a->multicast
+                              ? "multicast object's, which no graphics API knows"
+                              : "tile pool, which backs CUDA's sparse arrays and nothing else");
+    if (a->imported)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "the VMM allocation was imported, and CUDA does not export imports; "
+                          "give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
+    if (a->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                      "the VMM allocation was not made to be exported as an NT handle; set the bit "
+                      "of OPAQUE_WIN32 in handle_types (%#" PRIx32
+                      ") of the descriptor that it is allocated with. Direct3D 12 opens no KMT "
+                      "handles",
+                      a->handle_types);
+}
+
+static culv_result refused(const culv_d3d12_device *d3d12, const char *label, HRESULT hr)
+{
+    static const char call[] = "ID3D12Device::OpenSharedHandle";
+    const int code = (int)hr;
+    if (code != CULVI_D3D_BAD_ARGUMENT && code != CULVI_D3D_NOT_IMPLEMENTED &&
+        code != CULVI_D3D_NO_INTERFACE && code != CULVI_D3D_INVALID_HANDLE)
+        return culvi_fail_d3d(culvi_d3d12_voice(d3d12), label, hr, call,
+                              "ID3D12Device::GetDeviceRemovedReason", CULV_REASON_HANDLE_REFUSED,
+                              "the VMM allocation could not be opened as an ID3D12Heap");
+    return culvi_fail_native(
+        culvi_d3d12_voice(d3d12), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
+        CULV_NATIVE_D3D, (int64_t)(uint32_t)hr, call,
+        "this Direct3D does not open CUDA's VMM memory as an ID3D12Heap: %s answered %#lx. Let "
+        "Direct3D make the memory and CUDA import it (culv_d3d12_buffer_create(), "
+        "culv_d3d12_memory_import())",
+        call, (unsigned long)hr);
+}
+
+/* The heap holds the memory; the handle goes in any case. */
+static culv_result open_heap(const culv_d3d12_device *d3d12, const char *label,
+                             culv_vmm_allocation *a, ID3D12Heap **out)
+{
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    ID3D12Heap *heap = NULL;
+    culv_result result = check(d3d12, label, a);
+    if (result == CULV_OK) result = culv_vmm_export_dup(a, CULV_HANDLE_OPAQUE_WIN32, &handle);
+    if (result != CULV_OK) return result;
+    const HRESULT hr = ID3D12Device_OpenSharedHandle(d3d12->device, handle.value.win32,
+                                                     &culvi_iid_d3d12_heap, (void **)&heap);
+    culv_handle_close(&handle);
+    if (FAILED(hr) || heap == NULL) return refused(d3d12, label, hr);
+    const uint64_t size = culvi_d3d12_heap_desc(heap).SizeInBytes;
+    if (size < a->size) {
+        ID3D12Heap_Release(heap);
+        return culvi_fail(culvi_d3d12_voice(d3d12), label, CULV_ERROR_DRIVER, CULV_REASON_SIZE,
+                          "the ID3D12Heap that was opened has %" PRIu64
+                          " bytes, but the VMM allocation has %" PRIu64,
+                          size, a->size);
+    }
+    *out = heap;
+    return CULV_OK;
+}
+
+culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12, culv_vmm_allocation *allocation,
+                                     ID3D12Heap **out)
+{
+    CULVI_REQUIRE(NULL, d3d12);
+    CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), allocation, out);
+    return open_heap(d3d12, allocation->label, allocation, out);
+}
+
+/* Vectors -------------------------------------------------------------------------------------- */
+
+static const culv_d3d12_device *device_of(const culvi_vector_view *view)
+{
+    return culvi_d3d12_of(view->graphics);
+}
+
+static void drop(culvi_vector_view *view, const culvi_view_part *part)
+{
+    (void)view;
+    ID3D12Resource_Release((ID3D12Resource *)culvi_d3d_object(part->object));
+    ID3D12Heap_Release((ID3D12Heap *)culvi_d3d_object(part->memory));
+}
+
+static culv_result make(culvi_vector_view *view, const culv_vector_chunk *chunk,
+                        culvi_view_part *part)
+{
+    const culv_d3d12_device *d3d12 = device_of(view);
+    ID3D12Heap *heap = NULL;
+    ID3D12Resource *buffer = NULL;
+    D3D12_RESOURCE_DESC desc;
+    culv_result result = open_heap(d3d12, view->label, chunk->allocation, &heap);
+    if (result != CULV_OK) return result;
+    memset(&desc, 0, sizeof desc);
+    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    desc.Width = chunk->size;
+    desc.Height = 1;
+    desc.DepthOrArraySize = 1;
+    desc.MipLevels = 1;
+    desc.SampleDesc.Count = 1;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    desc.Flags = ((const culv_d3d12_vector *)view)->flags;
+    const HRESULT hr = ID3D12Device_CreatePlacedResource(
+        d3d12->device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL, &culvi_iid_d3d12_resource,
+        (void **)&buffer);
+    if (FAILED(hr)) {
+        ID3D12Heap_Release(heap);
+        return culvi_fail_d3d12(d3d12, view->label, hr, "ID3D12Device::CreatePlacedResource",
+                                "a buffer could not be placed in a chunk of the vector");
+    }
+    part->object = (uint64_t)(uintptr_t)buffer;
+    part->memory = (uint64_t)(uintptr_t)heap;
+    return CULV_OK;
+}
+
+static const culvi_vector_view_api view_api = {.update_call = "culv_d3d12_vector_update",
+                                               .destroy_call = "culv_d3d12_vector_destroy",
+                                               .make = make,
+                                               .drop = drop};
+
+culv_result culv_d3d12_vector_create(culv_d3d12_device *d3d12, culv_vector *vector,
+                                     const culv_d3d12_vector_desc *desc, culv_d3d12_vector **out)
+{
+    culv_d3d12_vector_desc d = culv_d3d12_vector_desc_init();
+    CULVI_REQUIRE(NULL, d3d12);
+    const culvi_voice *voice = culvi_d3d12_voice(d3d12);
+    CULVI_REQUIRE2(voice, vector, out);
+    culv_result result = desc != NULL
+                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_desc")
+                             : CULV_OK;
+    if (result != CULV_OK) return result;
+    if (d.label == NULL) d.label = vector->label;
+    if (d3d12->base.device != vector->device)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "the vector is of another culv_device ('%s') than the attachment ('%s'); "
+                          "make both of one",
+                          vector->device->caps.name, d3d12->base.device->caps.name);
+    if (!(vector->chunk.handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "the vector's chunks are not made to be exported as NT handles; set the "
+                          "bit of OPAQUE_WIN32 in the handle_types of the descriptor that the "
+                          "vector is made with");
+    culv_d3d12_vector *view = culvi_alloc(sizeof *view);
+    if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
+    culvi_vector_view_init(&view->base, &view_api, &d3d12->base, vector, d.label);
+    result = culvi_vector_view_update(&view->base);
+    if (result != CULV_OK) {
+        culvi_vector_view_clear(&view->base);
+        culvi_free(view);
+        return result;
+    }
+    culvi_graphics_ref(&d3d12->base);
+    culvi_graphics_count_created(&d3d12->base, true);
+    culvi_log_object(voice, "made", "Direct3D 12 view of a vector", view->base.label, 0);
+    *out = view;
+    return CULV_OK;
+}
+
+void culv_d3d12_vector_destroy(culv_d3d12_vector **view)
+{
+    if (view == NULL || *view == NULL) return;
+    culv_d3d12_vector *mine = *view;
+    culvi_graphics *graphics = mine->base.graphics;
+    *view = NULL;
+    culvi_log_object(&graphics->device->voice, "destroyed", "Direct3D 12 view of a vector",
+                     mine->base.label, 0);
+    culvi_vector_view_clear(&mine->base);
+    culvi_free(mine);
+    culvi_graphics_count_created(graphics, false);
+    culvi_graphics_unref(graphics);
+}
+
+culv_result culv_d3d12_vector_update(culv_d3d12_vector *view)
+{
+    CULVI_REQUIRE(NULL, view);
+    return culvi_vector_view_update(&view->base);
+}
+
+culv_result culv_d3d12_vector_get_buffers(const culv_d3d12_vector *view,
+                                          culv_d3d12_vector_buffer *parts, size_t capacity,
+                                          size_t *count)
+{
+    CULVI_REQUIRE(NULL, view);
+    const culvi_voice *voice = culvi_d3d12_voice(device_of(&view->base));
+    CULVI_REQUIRE(voice, count);
+    if (parts == NULL && capacity != 0) return culvi_fail_null(voice, __func__, "parts");
+    for (size_t i = 0; i < view->base.num_parts && i < capacity; i++)
+        parts[i] =
+            (culv_d3d12_vector_buffer){.resource = culvi_d3d_object(view->base.parts[i].object),
+                                       .offset = view->base.parts[i].offset,
+                                       .size = view->base.parts[i].size,
+                                       .chunk = view->base.parts[i].chunk};
+    *count = view->base.num_parts;
+    return CULV_OK;
+}
+
+uint64_t culv_d3d12_vector_generation(const culv_d3d12_vector *view)
+{
+    return view != NULL ? atomic_load(&view->base.generation) : 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* COM objects, HRESULTs and the match: what is the same in Direct3D 11 and 12. */
+#include "d3d/d3d_common.h"
+/* after it */
+#include <unknwn.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_removed(HRESULT code)
+{
+    return (int)code == CULVI_D3D_REMOVED || (int)code == CULVI_D3D_HUNG ||
+           (int)code == CULVI_D3D_RESET || (int)code == CULVI_D3D_INTERNAL_ERROR;
+}
+
+static const char *name_of(HRESULT code)
+{
+    return (int)code == CULVI_D3D_NO_MEMORY         ? " (E_OUTOFMEMORY)"
+           : (int)code == CULVI_D3D_NOT_IMPLEMENTED ? " (E_NOTIMPL)"
+           : (int)code == CULVI_D3D_NO_INTERFACE    ? " (E_NOINTERFACE)"
+           : (int)code == CULVI_D3D_BAD_ARGUMENT    ? " (E_INVALIDARG)"
+                                                    : "";
+}
+
+culv_result culvi_fail_d3d(const culvi_voice *voice, const char *label, HRESULT code,
+                           const char *call, const char *reason_call, culv_reason reason,
+                           const char *format, ...)
+{
+    char what[768];
+    culv_result result = CULV_ERROR_DRIVER;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (is_removed(code))
+        return culvi_fail_native(voice, label, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST,
+                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+                                 "%s: %s answered %#lx (the device is removed; %s says why)", what,
+                                 call, (unsigned long)code, reason_call);
+    if ((int)code == CULVI_D3D_NO_MEMORY) {
+        result = CULV_ERROR_OUT_OF_MEMORY;
+        reason = CULV_REASON_DEVICE_MEMORY;
+    }
+    return culvi_fail_native(voice, label, result, reason, CULV_NATIVE_D3D, (int64_t)(uint32_t)code,
+                             call, "%s: %s answered %#lx%s", what, call, (unsigned long)code,
+                             name_of(code));
+}
+
+culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HRESULT code,
+                                 const char *call, const char *what, const wchar_t *name,
+                                 const char *advice, const char *wrapped, const char *reason_call)
+{
+    const int hr = (int)code;
+    if (name != NULL && (hr == CULVI_D3D_NAME_THERE || hr == CULVI_D3D_ALREADY_EXISTS ||
+                         hr == CULVI_D3D_INVALID_HANDLE))
+        return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                                 CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+                                 "another object has the name '%ls' already (%#lx); choose one "
+                                 "that is unique, for example with the process's number",
+                                 name, (unsigned long)code);
+    if (hr == CULVI_D3D_BAD_ARGUMENT || hr == CULVI_D3D_NOT_IMPLEMENTED ||
+        hr == CULVI_D3D_NO_INTERFACE || SUCCEEDED(code))
+        return culvi_fail_native(
+            voice, label,
+            hr == CULVI_D3D_BAD_ARGUMENT ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_D3D, (int64_t)(uint32_t)code, call,
+            "the %s cannot be shared: %s answered %#lx%s; %s. A wrapper of the device "
+            "(Streamline, ReShade, PIX) answers so too: pass the native %s and its objects",
+            what, call, (unsigned long)code, SUCCEEDED(code) ? " and no handle" : name_of(code),
+            advice, wrapped);
+    return culvi_fail_d3d(voice, label, code, call, reason_call, CULV_REASON_DRIVER_REFUSED,
+                          "the %s could not be shared", what);
+}
+
+bool culvi_d3d_is_a(void *object, const GUID *id)
+{
+    IUnknown *found = NULL;
+    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, id, (void **)&found))) return false;
+    IUnknown_Release(found);
+    return true;
+}
+
+culv_luid culvi_d3d_luid(const void *luid)
+{
+    culv_luid out;
+    _Static_assert(sizeof(LUID) == sizeof out.bytes, "a LUID has 8 bytes");
+    memcpy(out.bytes, luid, sizeof out.bytes);
+    return out;
+}
+
+culv_result culvi_d3d_identify(culvi_graphics *graphics, const culv_luid *luid, const char *native)
+{
+    const culv_device *device = graphics->device;
+    char buffer[768] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    graphics->luid = *luid;
+    graphics->node_mask = 1;
+    culvi_text_add(&text, "adapter of ");
+    culvi_text_add_luid(&text, luid, 1);
+    snprintf(graphics->name, sizeof graphics->name, "%s", buffer);
+    if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) {
+        /* Direct3D tells no UUID. */
+        graphics->uuid = device->caps.uuid;
+        return culvi_graphics_identify(graphics, 0);
+    }
+    culvi_text_add(&text, ", but the culv_device '%s' ", device->caps.name);
+    if (device->caps.luid_valid) {
+        culvi_text_add(&text, "has ");
+        culvi_text_add_luid(&text, &device->caps.luid, device->caps.node_mask);
+    } else {
+        culvi_text_add(&text, "tells no LUID (it is in TCC mode, or this is not Windows)");
+    }
+    return culvi_fail(&device->voice, graphics->label, CULV_ERROR_INVALID,
+                      CULV_REASON_DEVICE_MISMATCH,
+                      "the %s is on the %s; open the device by %s(), which finds the one that "
+                      "matches",
+                      native, buffer, graphics->api->words->open_call);
+}
+
+int culvi_d3d_wait(HRESULT (*arm)(void *fence, uint64_t value, HANDLE event), void *fence,
+                   uint64_t value, uint64_t timeout_ns)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    if (event == NULL) return CULVI_D3D_NO_MEMORY;
+    const uint64_t ms = timeout_ns / 1000000u + (timeout_ns % 1000000u != 0);
+    const HRESULT hr = arm(fence, value, event);
+    int code = FAILED(hr) ? (int)hr : 0;
+    if (code == 0 && WaitForSingleObject(event, ms < INFINITE ? (DWORD)ms : INFINITE) != 0)
+        code = 1;       /* it timed out */
+    CloseHandle(event); /* the fence holds its own reference */
+    return code;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* Which CUDA devices a device or an adapter of Direct3D is, as CUDA's driver tells it. */
+#include "d3d/d3d_register.h"
+/* after it */
+#include <dxgi.h>
+#include <string.h>
+
+static const GUID iid_dxgi_device = {
+    0x54ec77fa, 0x1377, 0x44e6, {0x8c, 0x32, 0x88, 0xfd, 0x5f, 0x44, 0xc8, 0x4c}};
+
+enum {
+    MICROSOFT = 0x1414, /* DXGI_ADAPTER_DESC::VendorId of WARP and REF */
+    MOST = 32           /* devices of a list */
+};
+
+HRESULT culvi_d3d_read_adapter(void *device, const char **call, culv_luid *luid, bool *software)
+{
+    IDXGIDevice *dxgi = NULL;
+    IDXGIAdapter *adapter = NULL;
+    DXGI_ADAPTER_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    *call = "QueryInterface(IDXGIDevice)";
+    HRESULT hr = IUnknown_QueryInterface((IUnknown *)device, &iid_dxgi_device, (void **)&dxgi);
+    if (SUCCEEDED(hr)) {
+        *call = "IDXGIDevice::GetAdapter";
+        hr = IDXGIDevice_GetAdapter(dxgi, &adapter);
+        IDXGIDevice_Release(dxgi);
+    }
+    if (SUCCEEDED(hr)) {
+        *call = "IDXGIAdapter::GetDesc";
+        hr = IDXGIAdapter_GetDesc(adapter, &desc);
+        IDXGIAdapter_Release(adapter);
+    }
+    *luid = culvi_d3d_luid(&desc.AdapterLuid);
+    *software = desc.VendorId == MICROSOFT;
+    return hr;
+}
+
+/* The driver whose ordinals culv_device_open_by_ordinal() takes. */
+static const culvi_cuda *driver_of(const culvi_probe *probe)
+{
+    return probe->drivers[0] != NULL ? probe->drivers[0] : probe->drivers[1];
+}
+
+static culv_result open_driver(const culvi_d3d_version *version, const char *call,
+                               const char *function, culvi_probe *probe, const culvi_cuda **out)
+{
+    culv_result result = culvi_probe_open(NULL, CULV_DRIVER_AUTO, probe);
+    if (result != CULV_OK) return result;
+    const culvi_cuda *cuda = driver_of(probe);
+    if (cuda == NULL)
+        result = culvi_fail(NULL, NULL, CULV_ERROR_NO_DEVICE, probe->reason, "%s(): %s", call,
+                            probe->problems);
+    else if (!version->has(cuda))
+        result = culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+                            "%s(): the CUDA driver has no %s", call, function);
+    if (result == CULV_OK)
+        *out = cuda;
+    else
+        culvi_probe_close(probe);
+    return result;
+}
+
+static culv_result fail_query(const culvi_cuda *cuda, const char *call, const char *function,
+                              const char *what, CUresult code)
+{
+    const char *name = NULL;
+    const bool none = code == CUDA_ERROR_NO_DEVICE || code == CUDA_ERROR_NOT_FOUND;
+    if (cuda->cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL)
+        name = "an unknown error";
+    return culvi_fail_native(NULL, NULL, none ? CULV_ERROR_NO_DEVICE : CULV_ERROR_DRIVER,
+                             none ? CULV_REASON_DEVICE_UNKNOWN : CULV_REASON_DRIVER_REFUSED,
+                             CULV_NATIVE_CUDA, code, function, "%s(): %s: %s answered %s (%d)",
+                             call,
+                             none ? "CUDA does not have the GPU, or one of linked ones" : what,
+                             function, name, (int)code);
+}
+
+culv_result culvi_d3d_get_devices(const culvi_d3d_version *version, const char *call, void *device,
+                                  culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
+                                  uint32_t *count)
+{
+    culvi_probe probe;
+    const culvi_cuda *cuda = NULL;
+    CUdevice devices[MOST];
+    unsigned found = 0;
+    if (device == NULL || count == NULL || (ordinals == NULL && capacity != 0))
+        return culvi_fail_null(NULL, call,
+                               device == NULL  ? "device"
+                               : count == NULL ? "count"
+                                               : "ordinals");
+    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): list is %d, which is no culv_d3d_device_list", call, (int)list);
+    culv_result result = open_driver(version, call, version->cuda_get_devices, &probe, &cuda);
+    if (result != CULV_OK) return result;
+    const CUresult code = version->get_devices(cuda, device, (unsigned)list, MOST, devices, &found);
+    if (code == CUDA_SUCCESS) {
+        for (uint32_t i = 0; i < found && i < capacity && i < MOST; i++)
+            ordinals[i] = devices[i];
+        *count = found;
+    } else {
+        result = fail_query(cuda, call, version->cuda_get_devices,
+                            "the devices that it draws with could not be told", code);
+    }
+    culvi_probe_close(&probe);
+    return result;
+}
+
+culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
+                                 const void *adapter, int32_t *ordinal)
+{
+    culvi_probe probe;
+    const culvi_cuda *cuda = NULL;
+    CUdevice found = 0;
+    if (adapter == NULL || ordinal == NULL)
+        return culvi_fail_null(NULL, call, adapter == NULL ? "adapter" : "ordinal");
+    culv_result result = open_driver(version, call, version->cuda_get_device, &probe, &cuda);
+    if (result != CULV_OK) return result;
+    const CUresult code = version->get_device(cuda, adapter, &found);
+    if (code == CUDA_SUCCESS)
+        *ordinal = found;
+    else
+        result = fail_query(cuda, call, version->cuda_get_device,
+                            "the device of the adapter could not be told", code);
+    culvi_probe_close(&probe);
+    return result;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* How CUDA maps a texture of Direct3D. */
+#include "d3d/d3d_image.h"
+
+#include "base/text.h"
+#include "core/image.h"
+#include "cuda/format.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Families of formats that a view may cast a TYPELESS texture to, by dxgiformat.h's numbers:
+ * `first` to `last`, and one more that stands elsewhere (0: none). Source: "Format casting rules"
+ * of the Direct3D 12 programming guide; the Direct3D 11.3 functional specification, 19.1.2. */
+static const struct family {
+    const char *name;
+    uint8_t typeless, first, last, more;
+} families[] = {
+    {"R32G32B32A32_TYPELESS", 1, 2, 4, 0},   {"R32G32B32_TYPELESS", 5, 6, 8, 0},
+    {"R16G16B16A16_TYPELESS", 9, 10, 14, 0}, {"R32G32_TYPELESS", 15, 16, 18, 0},
+    {"R32G8X24_TYPELESS", 19, 20, 22, 0},    {"R10G10B10A2_TYPELESS", 23, 24, 25, 89},
+    {"R8G8B8A8_TYPELESS", 27, 28, 32, 0},    {"R16G16_TYPELESS", 33, 34, 38, 0},
+    {"R32_TYPELESS", 39, 40, 43, 0},         {"R24G8_TYPELESS", 44, 45, 47, 0},
+    {"R8G8_TYPELESS", 48, 49, 52, 0},        {"R16_TYPELESS", 53, 54, 59, 0},
+    {"R8_TYPELESS", 60, 61, 64, 65},         {"BC1_TYPELESS", 70, 71, 72, 0},
+    {"BC2_TYPELESS", 73, 74, 75, 0},         {"BC3_TYPELESS", 76, 77, 78, 0},
+    {"BC4_TYPELESS", 79, 80, 81, 0},         {"BC5_TYPELESS", 82, 83, 84, 0},
+    {"B8G8R8A8_TYPELESS", 90, 91, 91, 87},   {"B8G8R8X8_TYPELESS", 92, 93, 93, 88},
+    {"BC6H_TYPELESS", 94, 95, 96, 0},        {"BC7_TYPELESS", 97, 98, 99, 0},
+};
+
+static const struct family *family_of(uint32_t typeless)
+{
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (families[i].typeless == typeless) return &families[i];
+    return NULL;
+}
+
+static bool has(const struct family *family, uint32_t format)
+{
+    return (format >= family->first && format <= family->last) ||
+           (format != 0 && format == family->more);
+}
+
+/* By DXGI's name where that differs in its end. */
+static void add_name(culvi_text *text, const char *name)
+{
+    static const char *const ends[][2] = {{"_SRGB", "_UNORM_SRGB"}, {"_SFLOAT", "_FLOAT"}};
+    for (int i = 0; i < 2; i++) {
+        const size_t length = strlen(name), end = strlen(ends[i][0]);
+        if (length <= end || strcmp(name + length - end, ends[i][0]) != 0) continue;
+        culvi_text_add(text, "%.*s%s", (int)(length - end), name, ends[i][1]);
+        return;
+    }
+    culvi_text_add(text, "%s", name);
+}
+
+/* Only those that some CUDA array may have. */
+static void list(culvi_text *text, const struct family *family)
+{
+    const char *before = "";
+    for (uint32_t i = 0; i <= UINT8_MAX; i++) {
+        const culv_format format = has(family, i) ? culv_format_from_dxgi(i) : CULV_FORMAT_NONE;
+        const culvi_format *row =
+            format != CULV_FORMAT_NONE ? culvi_format_find((uint32_t)format) : NULL;
+        if (row == NULL || !row->mapped) continue;
+        culvi_text_add(text, "%sDXGI_FORMAT %" PRIu32 " (", before, i);
+        add_name(text, row->name);
+        culvi_text_add(text, ")");
+        before = ", ";
+    }
+    if (before[0] == '\0') culvi_text_add(text, "none that CUDA has");
+}
+
+culv_result culvi_d3d_choose_format(const culvi_voice *voice, const char *label, const char *desc,
+                                    uint32_t own, uint32_t named, culv_format *out)
+{
+    char buffer[512] = "";
+    culvi_text legal = {buffer, sizeof buffer, 0};
+    const struct family *family = family_of(own);
+    if (family != NULL && !has(family, named)) {
+        list(&legal, family);
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+                          "the texture is %s, and %s.format is DXGI_FORMAT %" PRIu32
+                          "; name what CUDA shall see in it: %s",
+                          family->name, desc, named, buffer);
+    }
+    if (family == NULL && named != 0 && named != own)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+                          "%s.format is DXGI_FORMAT %" PRIu32 ", but the texture has DXGI_FORMAT "
+                          "%" PRIu32 "; only a TYPELESS one is seen as another",
+                          desc, named, own);
+    const uint32_t format = family != NULL ? named : own;
+    *out = culv_format_from_dxgi(format);
+    if (*out != CULV_FORMAT_NONE) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                      "no CUDA array has DXGI_FORMAT %" PRIu32
+                      "; use another format, or share the texels in a buffer",
+                      format);
+}
+
+static const char *find_fault(const culvi_d3d_texture *t)
+{
+    if (t->sides < 1 || t->sides > 3) return "it is a buffer; map it by culv_buffer_map()";
+    if (t->samples > 1)
+        return "it is multisampled, which CUDA does not map; resolve it into a shared texture by "
+               "ResolveSubresource()";
+    if (t->row_major)
+        return "its layout is ROW_MAJOR, which CUDA reads wrong as an array; use "
+               "D3D12_TEXTURE_LAYOUT_UNKNOWN, or a buffer";
+    return NULL;
+}
+
+culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_texture *texture,
+                                     const culvi_d3d_view *view, culv_image_desc *out)
+{
+    culv_format format = CULV_FORMAT_NONE;
+    const char *fault = find_fault(texture);
+    if (fault != NULL)
+        return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                          "CUDA cannot map the resource as a texture: %s", fault);
+    culv_result result = culvi_d3d_choose_format(voice, view->label, view->desc, texture->format,
+                                                 view->format, &format);
+    if (result != CULV_OK) return result;
+    const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
+    if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
+                       texture->width != texture->height))
+        return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "%s.cube is set, but a cube is a 2D array of 6 square layers, or of 6 "
+                          "for each cube; this one has %" PRIu32 " dimensions, %" PRIu64
+                          " x %" PRIu32 " texels and %" PRIu32 " layers",
+                          view->desc, texture->sides, texture->width, texture->height, layers);
+    if (texture->width > UINT32_MAX)
+        return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "the texture is %" PRIu64 " texels wide", texture->width);
+    const culvi_format *row = culvi_format_find((uint32_t)format);
+    culv_image_desc d = culv_image_desc_init();
+    d.offset = view->offset;
+    d.format = format;
+    d.texels = view->texels;
+    d.type = texture->sides == 1   ? CULV_IMAGE_1D
+             : texture->sides == 3 ? CULV_IMAGE_3D
+             : view->cube          ? CULV_IMAGE_CUBE
+                                   : CULV_IMAGE_2D;
+    d.width = (uint32_t)texture->width;
+    d.height = texture->sides == 1 ? 1 : texture->height;
+    d.depth = texture->sides == 3 ? texture->depth_or_layers : 1;
+    d.array_layers = layers;
+    d.mip_levels = texture->levels;
+    if (d.mip_levels == 0) d.mip_levels = culvi_image_most_levels(d.width, d.height, d.depth);
+    d.color_attachment = texture->render_target;
+    d.no_surfaces = view->no_surfaces || (row != NULL && !row->surfaces);
+    d.label = view->label;
+    *out = d;
+    return CULV_OK;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_d3d_registration: resources of the caller's, registered with CUDA; what is the same in all
+ * versions of Direct3D. How one is registered differs (d3d9_register.c and so on). */
+#include "d3d/d3d_register.h"
+/* after it */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
+#include "base/text.h"
+#include "cuda/context.h"
+
+static const culvi_words words = {
+    .api = CULV_NATIVE_D3D,
+    .name = "Direct3D",
+    .physical_device = "adapter",
+    .memory = "resource",
+    .semaphore = "fence",
+    .size = "the size of the resource",
+    .dedicated = "every resource",
+    .buffer_offset = "0, for a resource of Direct3D is its own memory",
+    .image_offset = "0, for a resource of Direct3D is its own memory",
+    .plane_offset = "which Direct3D has none of",
+    .map_rows = "a staging texture",
+    .read_call = "ID3D11Fence::GetCompletedValue",
+    .wait_call = "ID3D11Fence::SetEventOnCompletion",
+    .signal_call = "ID3D11DeviceContext4::Signal",
+    .attach_desc = "culv_d3d_register_desc",
+    .open_call = "culv_device_open_for_d3d11",
+    .memory_desc = "culv_d3d_register_desc",
+    .memory_size = "size",
+    .buffer_destroy = "culv_d3d_unregister",
+    .image_destroy = "culv_d3d_unregister",
+    .semaphore_destroy = "culv_semaphore_destroy",
+};
+
+static const char *explain(CUresult code)
+{
+    switch ((int)code) {
+    case CUDA_ERROR_INVALID_HANDLE:
+        return "it is registered with this CUDA context already, or the driver takes no object of "
+               "this kind";
+    case CUDA_ERROR_INVALID_CONTEXT:
+        return "drivers of CUDA before 5.0 wanted a context of cuD3D9CtxCreate() and the like; "
+               "later ones want none";
+    case CUDA_ERROR_INVALID_VALUE: return "the driver takes no such flags for it";
+    case CUDA_ERROR_INVALID_GRAPHICS_CONTEXT:
+    case CUDA_ERROR_UNKNOWN:
+        return "the driver cannot register it: was it created as shared, is it the primary render "
+               "target, or is its device a wrapper's (Streamline, ReShade, PIX)? Pass the native "
+               "one";
+    default: return NULL;
+    }
+}
+
+static unsigned flags_of(const culv_image_desc *image)
+{
+    /* Access is no flag of these registrations: it comes by cuGraphicsResourceSetMapFlags. */
+    unsigned flags = CU_GRAPHICS_REGISTER_FLAGS_NONE;
+    if (image != NULL && !image->no_surfaces) flags |= CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST;
+    if (image != NULL && image->texture_gather) flags |= CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER;
+    return flags;
+}
+
+static culv_result check_access(const culvi_voice *voice, const char *label, const char *what,
+                                culv_d3d_access access)
+{
+    if ((uint32_t)access <= CULV_D3D_WRITE_DISCARD) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s is %d, which is no culv_d3d_access", what, (int)access);
+}
+
+static culv_result check_device(const culvi_d3d_version *version, const culv_device *device,
+                                const char *label, const culv_luid *luid, bool software)
+{
+    char buffer[512] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    if (device->caps.luid_valid && culvi_luid_equal(&device->caps.luid, luid)) return CULV_OK;
+    culvi_text_add_luid(&text, luid, 1);
+    culvi_text_add(&text, ", and the culv_device '%s' ", device->caps.name);
+    if (device->caps.luid_valid) {
+        culvi_text_add(&text, "has ");
+        culvi_text_add_luid(&text, &device->caps.luid, device->caps.node_mask);
+    } else {
+        culvi_text_add(&text, "tells no LUID (it is in TCC mode)");
+    }
+    return culvi_fail(
+        &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the resource is of the adapter of %s; %s%s%s", buffer,
+        software ? "the adapter is a software rasterizer (WARP or REF), and CUDA registers "
+                   "resources of hardware devices alone"
+                 : "open the culv_device by ",
+        software ? "" : version->open_call, software ? "" : "(), which finds the one that matches");
+}
+
+static culv_result make(const culvi_d3d_version *version, culv_device *device, void *resource,
+                        const culv_d3d_register_desc *d, const culvi_d3d_candidate *c,
+                        culv_image_desc *image, culv_d3d_registration **out)
+{
+    const culv_image_desc *described = c->is_buffer ? NULL : image;
+    const culvi_register_plan plan = {
+        .words = &words,
+        .label = d->label,
+        .image = described,
+        .row = described != NULL ? culvi_format_find((uint32_t)image->format) : NULL,
+        .size = c->size,
+        .flags = flags_of(described),
+        .make = version->make,
+        .what = resource,
+        .call = version->cuda_register,
+        .explain = explain};
+    culv_d3d_registration *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    culv_result result = culvi_registered_make(device, &plan, &made->base);
+    if (result != CULV_OK) {
+        culvi_free(made);
+        return result;
+    }
+    if (d->access != CULV_D3D_READ_WRITE)
+        result = culvi_registered_set_flags(&made->base, (unsigned)d->access);
+    if (result != CULV_OK) {
+        /* Refused, it is tried once more, for nobody else knows of it. */
+        culvi_attempt_begin();
+        culv_result again = culvi_registered_release(&made->base, false);
+        if (again != CULV_OK) again = culvi_registered_release(&made->base, false);
+        if (again != CULV_OK) again = culvi_registered_release(&made->base, true);
+        (void)culvi_attempt_end(&device->voice, again);
+        culvi_free(made);
+        return result;
+    }
+    *out = made;
+    return CULV_OK;
+}
+
+culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
+                               void *resource, const culv_d3d_register_desc *desc,
+                               culv_d3d_registration **out)
+{
+    culv_d3d_register_desc d = culv_d3d_register_desc_init();
+    culvi_d3d_candidate candidate = {.version = 0};
+    culv_image_desc image = culv_image_desc_init();
+    culv_luid luid;
+    bool software = false;
+    if (device == NULL || resource == NULL || out == NULL)
+        return culvi_fail_null(device != NULL ? &device->voice : NULL, version->register_call,
+                               device == NULL     ? "device"
+                               : resource == NULL ? "resource"
+                                                  : "out");
+    const culvi_voice *voice = &device->voice;
+    culv_result result = desc != NULL
+                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
+                             : CULV_OK;
+    if (result == CULV_OK)
+        result = check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
+    if (result != CULV_OK) return result;
+    if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+                          "%s(): the CUDA driver has no %s: it registers no resources of %s",
+                          version->register_call, version->cuda_register, version->name);
+    result = version->look(voice, d.label, resource, &candidate, &luid, &software);
+    if (result == CULV_OK) result = check_device(version, device, d.label, &luid, software);
+    if (result == CULV_OK) result = culvi_d3d_check_candidate(voice, &candidate, &d, &image);
+    return result == CULV_OK ? make(version, device, resource, &d, &candidate, &image, out)
+                             : result;
+}
+
+culv_result culv_d3d_unregister(culv_d3d_registration **registration)
+{
+    if (registration == NULL || *registration == NULL) return CULV_OK;
+    culv_d3d_registration *mine = *registration;
+    culv_result result = culvi_registered_release(&mine->base, false);
+    if (result != CULV_OK) return result;
+    *registration = NULL;
+    culvi_free(mine);
+    return CULV_OK;
+}
+
+/* Map and unmap -------------------------------------------------------------------------------- */
+
+static culvi_registered *entry_of(const void *list, uint32_t i)
+{
+    culv_d3d_registration *const *registrations = list;
+    return registrations[i] != NULL ? &registrations[i]->base : NULL;
+}
+
+static culv_result check_first(culv_d3d_registration *const *list, const char *call)
+{
+    if (list != NULL && list[0] != NULL) return CULV_OK;
+    return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
+}
+
+culv_result culv_d3d_map(culv_d3d_registration *const *registrations, uint32_t count,
+                         CUstream stream)
+{
+    if (count == 0) return CULV_OK;
+    culv_result result = check_first(registrations, "culv_d3d_map");
+    return result == CULV_OK
+               ? culvi_registered_map(registrations, count, entry_of, stream, "culv_d3d_map")
+               : result;
+}
+
+culv_result culv_d3d_unmap(culv_d3d_registration *const *registrations, uint32_t count,
+                           CUstream stream)
+{
+    if (count == 0) return CULV_OK;
+    culv_result result = check_first(registrations, "culv_d3d_unmap");
+    return result == CULV_OK
+               ? culvi_registered_unmap(registrations, count, entry_of, stream, "culv_d3d_unmap")
+               : result;
+}
+
+/* Getters -------------------------------------------------------------------------------------- */
+
+culv_bool culv_d3d_registration_is_mapped(const culv_d3d_registration *registration)
+{
+    return registration != NULL && registration->base.mapped;
+}
+
+culv_buffer *culv_d3d_registration_buffer(const culv_d3d_registration *registration)
+{
+    if (registration == NULL || registration->base.image != NULL) return NULL;
+    return (culv_buffer *)(uintptr_t)&registration->base.buffer;
+}
+
+culv_image *culv_d3d_registration_image(const culv_d3d_registration *registration)
+{
+    return registration != NULL ? registration->base.image : NULL;
+}
+
+CUdeviceptr culv_d3d_registration_pointer(const culv_d3d_registration *registration)
+{
+    return registration != NULL ? registration->base.buffer.pointer : 0;
+}
+
+culv_result culv_d3d_registration_get_array(const culv_d3d_registration *registration,
+                                            uint32_t layer, uint32_t level, CUarray *out)
+{
+    CULVI_REQUIRE(NULL, registration);
+    CULVI_REQUIRE(&registration->base.device->voice, out);
+    return culvi_registered_get_array(&registration->base, layer, level, out,
+                                      "culv_d3d_registration_get_array");
+}
+
+culv_result culv_d3d_registration_set_access(culv_d3d_registration *registration,
+                                             culv_d3d_access access)
+{
+    CULVI_REQUIRE(NULL, registration);
+    culv_result result =
+        check_access(&registration->base.device->voice, registration->base.memory.label,
+                     "culv_d3d_registration_set_access(): access", access);
+    /* CUgraphicsMapResourceFlags has the same numbers. */
+    return result == CULV_OK ? culvi_registered_set_flags(&registration->base, (unsigned)access)
+                             : result;
+}

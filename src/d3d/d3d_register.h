@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Registered resources of Direct3D, inside. It brings Windows' headers, so it is included before
+ * everything but them. */
+#ifndef CULVI_D3D_D3D_REGISTER_H_
+#define CULVI_D3D_D3D_REGISTER_H_
+
+#include "d3d/d3d_common.h"
+/* after it */
+#include "core/registered.h"
+#include "d3d/d3d_candidate.h"
+
+struct culv_d3d_registration {
+    culvi_registered base; /* the first member: culvi_registered_of */
+};
+
+/* What differs by version of Direct3D. */
+typedef struct culvi_d3d_version {
+    const char *name;          /* "Direct3D 11" */
+    const char *register_call; /* "culv_d3d11_register" */
+    const char *open_call;     /* "culv_device_open_for_d3d11" */
+    /* The driver's, which `has` looks for. */
+    const char *cuda_register, *cuda_get_devices, *cuda_get_device;
+    bool (*has)(const culvi_cuda *cuda);
+    culvi_register_fn make; /* `what` is the resource */
+    /* Looks at a resource and at its device, and refuses what a candidate does not say. */
+    culv_result (*look)(const culvi_voice *voice, const char *label, void *resource,
+                        culvi_d3d_candidate *out, culv_luid *luid, bool *software);
+    CUresult (*get_devices)(const culvi_cuda *cuda, void *device, unsigned list, unsigned capacity,
+                            CUdevice *devices, unsigned *count);
+    CUresult (*get_device)(const culvi_cuda *cuda, const void *adapter, CUdevice *out);
+} culvi_d3d_version;
+
+culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
+                               void *resource, const culv_d3d_register_desc *desc,
+                               culv_d3d_registration **out);
+
+/* d3d_devices.c: `call` is the public one, for messages. */
+culv_result culvi_d3d_get_devices(const culvi_d3d_version *version, const char *call, void *device,
+                                  culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
+                                  uint32_t *count);
+culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
+                                 const void *adapter, int32_t *ordinal);
+/* Of a device of Direct3D 10 or 11. *software: it is one of Microsoft's rasterizers. */
+HRESULT culvi_d3d_read_adapter(void *device, const char **call, culv_luid *luid, bool *software);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Direct3D 11 under the back-end suite (tests/backend): memory by NT handles, without a mutex. */
+#include "scene11.h"
+/* The harness has its own. */
+#undef CU_OK
+#undef REQUIRE
+#include "backend.h"
+#include "suite_prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static scene11 native;
+
+static const GUID iid_device5 = {
+    0x8ffde202, 0xa0e7, 0x45df, {0x9e, 0x01, 0xe8, 0x37, 0x80, 0x1b, 0x5e, 0xa0}};
+static const GUID iid_fence = {
+    0xaffde9d1, 0x1df7, 0x4bb7, {0x8a, 0x34, 0x0f, 0x46, 0x25, 0x1d, 0xab, 0x80}};
+
+static const raw_cuda *open_native(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    scene11_open_device(&native);
+    return cu;
+}
+
+static void close_native(void)
+{
+    scene11_close(&native);
+}
+
+static void lie(backend_lie what)
+{
+    overlay11_tell(what == BACKEND_STRANGER ? OVERLAY11_STRANGER
+                   : what == BACKEND_CLOSED ? OVERLAY11_WRAPPER
+                                            : OVERLAY11_HONEST);
+}
+
+static culv_result device_open(culv_device **out)
+{
+    return culv_device_open_for_d3d11(native.device, NULL, out);
+}
+
+static culv_result attach(culv_device *device, uint32_t fallback, void **out)
+{
+    culv_d3d11_device_desc desc = culv_d3d11_device_desc_init();
+    culv_d3d11_device *made = NULL;
+    (void)fallback; /* another adapter is always refused */
+    desc.device = native.device;
+    culv_result result = culv_d3d11_attach(device, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void detach(void **attachment)
+{
+    culv_d3d11_device *mine = *attachment;
+    *attachment = NULL;
+    culv_d3d11_detach(&mine);
+}
+
+static void *memory_create(uint64_t size)
+{
+    return scene11_buffer(&native, (UINT)size,
+                          D3D11_RESOURCE_MISC_SHARED_NTHANDLE | D3D11_RESOURCE_MISC_SHARED);
+}
+
+static void memory_destroy(void *memory)
+{
+    REQUIRE(ID3D11Buffer_Release((ID3D11Buffer *)memory) == 0);
+}
+
+static ID3D11Resource *resource_of(const void *memory)
+{
+    return (ID3D11Resource *)(uintptr_t)memory;
+}
+
+static UINT bytes_of(ID3D11Resource *buffer)
+{
+    D3D11_BUFFER_DESC desc;
+    ID3D11Buffer_GetDesc((ID3D11Buffer *)(void *)buffer, &desc);
+    return desc.ByteWidth;
+}
+
+static uint64_t memory_size(const void *memory)
+{
+    return bytes_of(resource_of(memory));
+}
+
+/* Into Wine's buffer and on to the pages that CUDA has; and the other way. */
+static void write_buffer(ID3D11Resource *buffer, const void *data, size_t size)
+{
+    const D3D11_BOX box = {0, 0, 0, (UINT)size, 1, 1};
+    overlay11_take();
+    ID3D11DeviceContext_UpdateSubresource(native.context, buffer, 0, &box, data, (UINT)size, 0);
+    overlay11_give();
+}
+
+static void read_buffer(ID3D11Resource *buffer, void *data, size_t size)
+{
+    void *all = malloc(bytes_of(buffer));
+    REQUIRE(all != NULL);
+    overlay11_take();
+    scene11_read(&native, buffer, 0, all);
+    memcpy(data, all, size);
+    free(all);
+}
+
+static void memory_write(const void *memory, const void *data, size_t size)
+{
+    write_buffer(resource_of(memory), data, size);
+}
+
+static void memory_read(const void *memory, void *data, size_t size)
+{
+    read_buffer(resource_of(memory), data, size);
+}
+
+/* The size is Direct3D's to tell. */
+static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out)
+{
+    culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
+    (void)size;
+    desc.resource = resource_of(memory);
+    return shared ? culv_d3d11_memory_import_shared(attachment, &desc, out)
+                  : culv_d3d11_memory_import(attachment, &desc, out);
+}
+
+static void *timeline_create(uint64_t value)
+{
+    ID3D11Device5 *device = NULL;
+    ID3D11Fence *fence = NULL;
+    HR_OK(ID3D11Device_QueryInterface(native.device, &iid_device5, (void **)&device));
+    HR_OK(ID3D11Device5_CreateFence(device, value, D3D11_FENCE_FLAG_SHARED, &iid_fence,
+                                    (void **)&fence));
+    ID3D11Device5_Release(device);
+    return fence;
+}
+
+static void timeline_destroy(void *timeline)
+{
+    REQUIRE(ID3D11Fence_Release((ID3D11Fence *)timeline) == 0);
+}
+
+static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
+{
+    return culv_d3d11_semaphore_import(attachment, timeline, NULL, out);
+}
+
+static void timeline_signal(void *timeline, uint64_t value)
+{
+    HR_OK(ID3D11DeviceContext4_Signal(native.context4, (ID3D11Fence *)timeline, value));
+}
+
+static bool timeline_wait(void *timeline, uint64_t value, unsigned timeout_ms)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    HR_OK(ID3D11Fence_SetEventOnCompletion((ID3D11Fence *)timeline, value, event));
+    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
+    CloseHandle(event);
+    return reached;
+}
+
+static uint64_t timeline_value(void *timeline)
+{
+    return ID3D11Fence_GetCompletedValue((ID3D11Fence *)timeline);
+}
+
+static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
+{
+    culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
+    culv_d3d11_buffer *made = NULL;
+    (void)fallback;
+    desc.size = size;
+    culv_result result = culv_d3d11_buffer_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
+{
+    culv_d3d11_buffer *mine = *buffer;
+    *buffer = NULL;
+    if (has_last_use)
+        culv_d3d11_buffer_destroy_after(&mine, last_use);
+    else
+        culv_d3d11_buffer_destroy(&mine);
+}
+
+static culv_buffer *buffer_cuda(const void *buffer)
+{
+    return culv_d3d11_buffer_cuda(buffer);
+}
+
+static void buffer_write(void *buffer, const void *data, size_t size)
+{
+    write_buffer(culv_d3d11_buffer_resource(buffer), data, size);
+}
+
+static void buffer_read(void *buffer, void *data, size_t size)
+{
+    read_buffer(culv_d3d11_buffer_resource(buffer), data, size);
+}
+
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out)
+{
+    culv_d3d11_image_create_desc desc = culv_d3d11_image_create_desc_init();
+    culv_d3d11_image *made = NULL;
+    D3D11_TEXTURE2D_DESC what;
+    (void)fallback;
+    memset(&what, 0, sizeof what);
+    what.Width = width;
+    what.Height = height;
+    what.MipLevels = what.ArraySize = 1;
+    what.Format = DXGI_FORMAT_R32_UINT;
+    what.SampleDesc.Count = 1;
+    what.BindFlags = D3D11_BIND_SHADER_RESOURCE;
+    desc.resource_desc = &what;
+    culv_result result = culv_d3d11_image_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void image_destroy(void **image, bool has_last_use, CUstream last_use)
+{
+    culv_d3d11_image *mine = *image;
+    *image = NULL;
+    if (has_last_use)
+        culv_d3d11_image_destroy_after(&mine, last_use);
+    else
+        culv_d3d11_image_destroy(&mine);
+}
+
+static culv_image *image_cuda(const void *image)
+{
+    return culv_d3d11_image_cuda(image);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    culv_d3d11_semaphore_create_desc desc = culv_d3d11_semaphore_create_desc_init();
+    culv_d3d11_semaphore *made = NULL;
+    desc.initial_value = value;
+    (void)fallback;
+    culv_result result = culv_d3d11_semaphore_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
+{
+    culv_d3d11_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    if (has_last_use)
+        culv_d3d11_semaphore_destroy_after(&mine, last_use);
+    else
+        culv_d3d11_semaphore_destroy(&mine);
+}
+
+static culv_semaphore *semaphore_cuda(const void *semaphore)
+{
+    return culv_d3d11_semaphore_cuda(semaphore);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    return culv_d3d11_semaphore_fence(semaphore);
+}
+
+static uint64_t fail_at(uint64_t n)
+{
+    overlay11_fail_at((unsigned)n);
+    return overlay11_calls();
+}
+
+const test_case backend_own_cases[] = {{.name = NULL}};
+
+const backend backend_under_test = {
+    .name = "d3d11",
+    .memory_word = "ID3D11Resource",
+    .imports_anew = true,
+    .copies_nothing = true,
+    .relays_nothing = true, /* the host signals no ID3D11Fence */
+    .open = open_native,
+    .close = close_native,
+    .lie = lie,
+    .device_open = device_open,
+    .attach = attach,
+    .detach = detach,
+    .memory_create = memory_create,
+    .memory_destroy = memory_destroy,
+    .memory_size = memory_size,
+    .memory_write = memory_write,
+    .memory_read = memory_read,
+    .memory_import = memory_import,
+    .timeline_create = timeline_create,
+    .timeline_destroy = timeline_destroy,
+    .timeline_import = timeline_import,
+    .timeline_signal = timeline_signal,
+    .timeline_wait = timeline_wait,
+    .timeline_value = timeline_value,
+    .buffer_create = buffer_create,
+    .buffer_destroy = buffer_destroy,
+    .buffer_cuda = buffer_cuda,
+    .buffer_write = buffer_write,
+    .buffer_read = buffer_read,
+    .image_create = image_create,
+    .image_destroy = image_destroy,
+    .image_cuda = image_cuda,
+    .semaphore_create = semaphore_create,
+    .semaphore_destroy = semaphore_destroy,
+    .semaphore_cuda = semaphore_cuda,
+    .semaphore_timeline = semaphore_timeline,
+    .fail_at = fail_at,
+};
+
+const char *suite_prefix(void)
+{
+    return "d3d11.backend";
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Direct3D 12 under the back-end suite (tests/backend). */
+#include "scene12.h"
+/* The harness has its own. */
+#undef CU_OK
+#undef REQUIRE
+#include "backend.h"
+#include "suite_prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static scene native;
+
+static const GUID iid_fence = {
+    0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
+
+static const raw_cuda *open_native(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    scene_open_device(&native);
+    return cu;
+}
+
+static void close_native(void)
+{
+    scene_close(&native);
+}
+
+static void lie(backend_lie what)
+{
+    overlay_tell(what == BACKEND_STRANGER ? OVERLAY_STRANGER
+                 : what == BACKEND_CLOSED ? OVERLAY_WRAPPER
+                                          : OVERLAY_HONEST);
+}
+
+static culv_result device_open(culv_device **out)
+{
+    return culv_device_open_for_d3d12(native.device, NULL, out);
+}
+
+static culv_result attach(culv_device *device, uint32_t fallback, void **out)
+{
+    culv_d3d12_device_desc desc = culv_d3d12_device_desc_init();
+    culv_d3d12_device *made = NULL;
+    (void)fallback; /* another adapter is always refused */
+    desc.device = native.device;
+    culv_result result = culv_d3d12_attach(device, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void detach(void **attachment)
+{
+    culv_d3d12_device *mine = *attachment;
+    *attachment = NULL;
+    culv_d3d12_detach(&mine);
+}
+
+static void *memory_create(uint64_t size)
+{
+    return scene_buffer(&native, D3D12_HEAP_TYPE_DEFAULT, D3D12_HEAP_FLAG_SHARED, size);
+}
+
+static void memory_destroy(void *memory)
+{
+    REQUIRE(ID3D12Resource_Release((ID3D12Resource *)memory) == 0);
+}
+
+static ID3D12Resource *resource_of(const void *memory)
+{
+    return (ID3D12Resource *)(uintptr_t)memory;
+}
+
+static uint64_t memory_size(const void *memory)
+{
+    const D3D12_RESOURCE_DESC desc = scene_desc_of(resource_of(memory));
+    return (desc.Width + 65535) / 65536 * 65536; /* D3D12_DEFAULT_RESOURCE_PLACEMENT_ALIGNMENT */
+}
+
+static void memory_write(const void *memory, const void *data, size_t size)
+{
+    scene_write(&native, resource_of(memory), 0, data, size);
+}
+
+static void memory_read(const void *memory, void *data, size_t size)
+{
+    scene_read(&native, resource_of(memory), 0, data, size);
+}
+
+/* The size is Direct3D's to tell. */
+static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out)
+{
+    culv_d3d12_memory_desc desc = culv_d3d12_memory_desc_init();
+    (void)size;
+    desc.resource = resource_of(memory);
+    return shared ? culv_d3d12_memory_import_shared(attachment, &desc, out)
+                  : culv_d3d12_memory_import(attachment, &desc, out);
+}
+
+static void *timeline_create(uint64_t value)
+{
+    ID3D12Fence *fence = NULL;
+    HR_OK(ID3D12Device_CreateFence(native.device, value, D3D12_FENCE_FLAG_SHARED, &iid_fence,
+                                   (void **)&fence));
+    return fence;
+}
+
+static void timeline_destroy(void *timeline)
+{
+    REQUIRE(ID3D12Fence_Release((ID3D12Fence *)timeline) == 0);
+}
+
+static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
+{
+    return culv_d3d12_semaphore_import(attachment, timeline, NULL, out);
+}
+
+static void timeline_signal(void *timeline, uint64_t value)
+{
+    HR_OK(ID3D12Fence_Signal((ID3D12Fence *)timeline, value));
+}
+
+static bool timeline_wait(void *timeline, uint64_t value, unsigned timeout_ms)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    HR_OK(ID3D12Fence_SetEventOnCompletion((ID3D12Fence *)timeline, value, event));
+    const bool reached = WaitForSingleObject(event, timeout_ms) == WAIT_OBJECT_0;
+    CloseHandle(event);
+    return reached;
+}
+
+static uint64_t timeline_value(void *timeline)
+{
+    return ID3D12Fence_GetCompletedValue((ID3D12Fence *)timeline);
+}
+
+static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
+{
+    culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
+    culv_d3d12_buffer *made = NULL;
+    (void)fallback;
+    desc.size = size;
+    culv_result result = culv_d3d12_buffer_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
+{
+    culv_d3d12_buffer *mine = *buffer;
+    *buffer = NULL;
+    if (has_last_use)
+        culv_d3d12_buffer_destroy_after(&mine, last_use);
+    else
+        culv_d3d12_buffer_destroy(&mine);
+}
+
+static culv_buffer *buffer_cuda(const void *buffer)
+{
+    return culv_d3d12_buffer_cuda(buffer);
+}
+
+static void buffer_write(void *buffer, const void *data, size_t size)
+{
+    scene_write(&native, culv_d3d12_buffer_resource(buffer), 0, data, size);
+}
+
+static void buffer_read(void *buffer, void *data, size_t size)
+{
+    scene_read(&native, culv_d3d12_buffer_resource(buffer), 0, data, size);
+}
+
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out)
+{
+    culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
+    culv_d3d12_image *made = NULL;
+    const D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
+                                                        DXGI_FORMAT_R32_UINT, width, height, 1, 1);
+    (void)fallback;
+    desc.resource_desc = &what;
+    culv_result result = culv_d3d12_image_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void image_destroy(void **image, bool has_last_use, CUstream last_use)
+{
+    culv_d3d12_image *mine = *image;
+    *image = NULL;
+    if (has_last_use)
+        culv_d3d12_image_destroy_after(&mine, last_use);
+    else
+        culv_d3d12_image_destroy(&mine);
+}
+
+static culv_image *image_cuda(const void *image)
+{
+    return culv_d3d12_image_cuda(image);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    culv_d3d12_semaphore_create_desc desc = culv_d3d12_semaphore_create_desc_init();
+    culv_d3d12_semaphore *made = NULL;
+    desc.initial_value = value;
+    desc.fallback = fallback;
+    culv_result result = culv_d3d12_semaphore_create(attachment, &desc, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
+{
+    culv_d3d12_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    if (has_last_use)
+        culv_d3d12_semaphore_destroy_after(&mine, last_use);
+    else
+        culv_d3d12_semaphore_destroy(&mine);
+}
+
+static culv_semaphore *semaphore_cuda(const void *semaphore)
+{
+    return culv_d3d12_semaphore_cuda(semaphore);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    return culv_d3d12_semaphore_fence(semaphore);
+}
+
+static uint64_t fail_at(uint64_t n)
+{
+    overlay_fail_at((unsigned)n);
+    return overlay_calls();
+}
+
+const test_case backend_own_cases[] = {{.name = NULL}};
+
+const backend backend_under_test = {
+    .name = "d3d12",
+    .memory_word = "ID3D12Heap or ID3D12Resource",
+    .imports_anew = true,
+    .copies_nothing = true,
+    .open = open_native,
+    .close = close_native,
+    .lie = lie,
+    .device_open = device_open,
+    .attach = attach,
+    .detach = detach,
+    .memory_create = memory_create,
+    .memory_destroy = memory_destroy,
+    .memory_size = memory_size,
+    .memory_write = memory_write,
+    .memory_read = memory_read,
+    .memory_import = memory_import,
+    .timeline_create = timeline_create,
+    .timeline_destroy = timeline_destroy,
+    .timeline_import = timeline_import,
+    .timeline_signal = timeline_signal,
+    .timeline_wait = timeline_wait,
+    .timeline_value = timeline_value,
+    .buffer_create = buffer_create,
+    .buffer_destroy = buffer_destroy,
+    .buffer_cuda = buffer_cuda,
+    .buffer_write = buffer_write,
+    .buffer_read = buffer_read,
+    .image_create = image_create,
+    .image_destroy = image_destroy,
+    .image_cuda = image_cuda,
+    .semaphore_create = semaphore_create,
+    .semaphore_destroy = semaphore_destroy,
+    .semaphore_cuda = semaphore_cuda,
+    .semaphore_timeline = semaphore_timeline,
+    .fail_at = fail_at,
+};
+
+const char *suite_prefix(void)
+{
+    return "d3d12.backend";
+}

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* VMM memory on Windows: its handles, its heaps in Direct3D 12, and vectors. */
+#include "cases12.h"
+
+#include <aclapi.h>
+#include <culvert/d3d12_vmm.h>
+#include <string.h>
+/* after windows.h */
+#include <winternl.h>
+
+enum { MIB = 1 << 20, ODD = 70001, AT = 65536 };
+static unsigned char put[ODD], got[ODD];
+
+static const uint32_t nt = 1u << CULV_HANDLE_OPAQUE_WIN32;
+static const uint32_t kmt = 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
+
+static culv_vmm_allocation *allocate(const scene *s, uint64_t size, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *made = NULL;
+    desc.size = size;
+    desc.handle_types = handle_types;
+    desc.label = "particles";
+    OK(culv_vmm_allocation_create(s->culvert, &desc, &made));
+    return made;
+}
+
+static culv_vmm_range *map(const scene *s, culv_vmm_allocation *allocation)
+{
+    culv_vmm_range_desc desc = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    OK(culv_vmm_allocation_get_info(allocation, &info));
+    desc.size = info.size;
+    OK(culv_vmm_range_create(s->culvert, &desc, &range));
+    OK(culv_vmm_map(range, 0, allocation, NULL, 0));
+    return range;
+}
+
+static void unmap(culv_vmm_range **range)
+{
+    OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range)));
+    OK(culv_vmm_range_destroy(range));
+}
+
+static ID3D12Resource *place(const scene *s, ID3D12Heap *heap, uint64_t offset, uint64_t size)
+{
+    const D3D12_RESOURCE_DESC desc = scene_buffer_desc(size);
+    ID3D12Resource *placed = NULL;
+    HR_OK(ID3D12Device_CreatePlacedResource(s->device, heap, offset, &desc,
+                                            D3D12_RESOURCE_STATE_COMMON, NULL, &cases_iid_resource,
+                                            (void **)&placed));
+    return placed;
+}
+
+/* CUDA writes and Direct3D reads, and the other way. */
+static void both_ways(scene *s, CUdeviceptr pointer, ID3D12Resource *buffer, uint64_t offset,
+                      unsigned seed)
+{
+    scene_pattern(put, ODD, seed);
+    scene_cuda_write(s, pointer + offset, put, ODD);
+    memset(got, 0, ODD);
+    scene_read(s, buffer, offset, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    scene_pattern(put, ODD, seed + 1);
+    scene_write(s, buffer, offset, put, ODD);
+    memset(got, 0, ODD);
+    scene_cuda_read(s, pointer + offset, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+}
+
+static void close_scene(scene *s)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    soft.counts(&c);
+    REQUIRE(c.physical_allocations == 0 && c.reservations == 0 && c.virtual_mappings == 0);
+    scene_close(s);
+    REQUIRE(overlay_opened() == 0); /* once Direct3D's objects are gone */
+}
+
+static void heaps(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_vmm_allocation *allocation = allocate(&s, 3 * MIB, nt);
+    culv_vmm_range *range = map(&s, allocation);
+    ID3D12Heap *heap = NULL, *again = NULL;
+    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
+    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &again));
+    culv_vmm_allocation_destroy(&allocation); /* the heaps and the mapping hold the memory */
+    ID3D12Resource *first = place(&s, heap, 0, ODD), *second = place(&s, heap, 2 * AT, 2 * MIB);
+    ID3D12Resource *alias = place(&s, again, 2 * AT, 2 * MIB);
+    const CUdeviceptr pointer = culv_vmm_range_pointer(range);
+    both_ways(&s, pointer, first, 0, 1);
+    both_ways(&s, pointer + 2 * AT, second, 12345, 3);
+    scene_read(&s, alias, 12345, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    scene_pattern(put, ODD, 2); /* what the first case left there */
+    scene_read(&s, first, 0, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    unmap(&range); /* Direct3D has it still */
+    scene_read(&s, first, 0, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    REQUIRE(overlay_opened() == 2);
+    ID3D12Resource_Release(first);
+    ID3D12Resource_Release(second);
+    ID3D12Resource_Release(alias);
+    ID3D12Heap_Release(heap);
+    ID3D12Heap_Release(again);
+    close_scene(&s);
+}
+
+/* A fence of both sides orders the work: Direct3D's copy waits for CUDA's. */
+static void ordered(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_vmm_allocation *allocation = allocate(&s, ODD, nt);
+    culv_vmm_range *range = map(&s, allocation);
+    ID3D12Heap *heap = NULL;
+    culv_d3d12_semaphore *semaphore = NULL;
+    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
+    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &semaphore));
+    ID3D12Resource *buffer = place(&s, heap, 0, ODD);
+    ID3D12Resource *stage = scene_buffer(&s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, ODD);
+    HR_OK(ID3D12CommandQueue_Wait(s.queue, culv_d3d12_semaphore_fence(semaphore), 1));
+    scene_begin(&s);
+    ID3D12GraphicsCommandList_CopyBufferRegion(s.list, stage, 0, buffer, 0, ODD);
+    HR_OK(ID3D12GraphicsCommandList_Close(s.list));
+    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s.list};
+    ID3D12CommandQueue_ExecuteCommandLists(s.queue, 1, lists);
+    HR_OK(ID3D12CommandQueue_Signal(s.queue, culv_d3d12_semaphore_fence(semaphore), 2));
+    scene_pattern(put, ODD, 9);
+    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s.stream));
+    OK(culv_semaphore_signal(culv_d3d12_semaphore_cuda(semaphore), s.stream, 1));
+    OK(culv_semaphore_wait(culv_d3d12_semaphore_cuda(semaphore), s.stream, 2));
+    CU_OK(s.cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s.stream));
+    scene_synchronize(&s);
+    void *mapped = NULL;
+    HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
+    REQUIRE(memcmp(mapped, put, ODD) == 0);
+    ID3D12Resource_Unmap(stage, 0, NULL);
+    culv_d3d12_semaphore_destroy(&semaphore);
+    ID3D12Resource_Release(stage);
+    ID3D12Resource_Release(buffer);
+    ID3D12Heap_Release(heap);
+    culv_vmm_allocation_destroy(&allocation);
+    unmap(&range);
+    close_scene(&s);
+}
+
+static void vectors(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_vector_desc desc = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    culv_d3d12_vector *view = NULL;
+    culv_d3d12_vector_buffer parts[4];
+    size_t count = 0;
+    desc.handle_types = nt;
+    desc.label = "grid";
+    OK(culv_vector_create(s.culvert, &desc, &vector));
+    OK(culv_vector_grow(vector, ODD));
+    OK(culv_d3d12_vector_create(s.d3d12, vector, NULL, &view));
+    OK(culv_d3d12_vector_get_buffers(view, parts, 4, &count));
+    REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
+    ID3D12Resource *first = parts[0].resource;
+    both_ways(&s, culv_vector_pointer(vector), first, 1001, 20);
+    const uint64_t before = culv_d3d12_vector_generation(view);
+    OK(culv_vector_grow(vector, 5 * MIB));
+    OK(culv_d3d12_vector_update(view));
+    OK(culv_d3d12_vector_get_buffers(view, parts, 4, &count));
+    REQUIRE(count >= 2 && parts[0].resource == first);
+    REQUIRE(culv_d3d12_vector_generation(view) != before &&
+            culv_d3d12_vector_generation(view) == culv_vector_generation(vector));
+    for (size_t i = 0; i < count; i++)
+        both_ways(&s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
+                  parts[i].size - ODD, 30 + 2 * (unsigned)i);
+    /* The first chunk's end is where it was, at whatever address. */
+    scene_pattern(put, ODD, 31);
+    scene_cuda_read(&s, culv_vector_pointer(vector) + parts[0].size - ODD, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    REQUIRE(overlay_opened() == count);
+    OK(culv_vector_shrink(vector, ODD, s.stream));
+    scene_synchronize(&s);
+    (void)culv_device_collect(s.culvert);
+    OK(culv_d3d12_vector_update(view));
+    OK(culv_d3d12_vector_get_buffers(view, NULL, 0, &count));
+    REQUIRE(count == 1);
+    culv_vector_destroy(&vector);
+    REFUSES(culv_d3d12_vector_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    scene_read(&s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    culv_d3d12_vector_destroy(&view);
+    REQUIRE(view == NULL);
+    close_scene(&s);
+}
+
+/* Handles ------------------------------------------------------------------------------------- */
+
+static culv_vmm_allocation *import(const scene *s, culv_handle handle, uint64_t size)
+{
+    culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+    culv_vmm_allocation *made = NULL;
+    desc.handle = handle;
+    desc.size = size;
+    OK(culv_vmm_import_borrow(s->culvert, &desc, &made));
+    return made;
+}
+
+/* The same bytes at two addresses, the second by an imported handle. */
+static void import_works(scene *s, const culv_handle *handle, CUdeviceptr pointer, uint64_t size)
+{
+    culv_vmm_allocation *imported = import(s, *handle, size);
+    culv_vmm_range *range = map(s, imported);
+    culv_handle out;
+    scene_pattern(put, ODD, 50);
+    scene_cuda_write(s, pointer, put, ODD);
+    scene_cuda_read(s, culv_vmm_range_pointer(range), got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    REFUSES(culv_vmm_export_dup(imported, CULV_HANDLE_OPAQUE_WIN32, &out), CULV_ERROR_INVALID,
+            CULV_REASON_NOT_EXPORTABLE);
+    culv_vmm_allocation_destroy(&imported);
+    unmap(&range);
+}
+
+static void handles(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_vmm_allocation *allocation = allocate(&s, 2 * MIB, nt | kmt);
+    culv_vmm_range *range = map(&s, allocation);
+    culv_handle by_nt, by_kmt, again;
+    DWORD flags;
+    OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &by_nt));
+    OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32_KMT, &by_kmt));
+    OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32_KMT, &again));
+    REQUIRE(again.value.win32 == by_kmt.value.win32); /* one number, of which there is no copy */
+    import_works(&s, &by_nt, culv_vmm_range_pointer(range), 2 * MIB);
+    import_works(&s, &by_kmt, culv_vmm_range_pointer(range), 2 * MIB);
+    REQUIRE(GetHandleInformation(by_nt.value.win32, &flags)); /* it was borrowed */
+
+    /* As external memory, for arrays. */
+    const culv_handle both[] = {by_nt, by_kmt};
+    for (int i = 0; i < 2; i++) {
+        culv_memory_desc desc = culv_memory_desc_init();
+        culv_buffer_desc whole = culv_buffer_desc_init();
+        culv_memory *memory = NULL;
+        culv_buffer *buffer = NULL;
+        desc.handle = both[i];
+        desc.size = 2 * MIB;
+        OK(culv_memory_import_borrow(s.culvert, &desc, &memory));
+        whole.offset = 4096;
+        whole.size = ODD;
+        OK(culv_buffer_map(memory, &whole, &buffer));
+        scene_pattern(put, ODD, 60 + (unsigned)i);
+        scene_cuda_write(&s, culv_buffer_pointer(buffer), put, ODD);
+        scene_cuda_read(&s, culv_vmm_range_pointer(range) + 4096, got, ODD);
+        REQUIRE(memcmp(put, got, ODD) == 0);
+        culv_buffer_unmap(&buffer);
+        culv_memory_destroy(&memory);
+    }
+
+    /* An NT handle holds the memory, a KMT handle does not. */
+    culv_vmm_allocation_destroy(&allocation);
+    unmap(&range);
+    culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+    desc.handle = by_kmt;
+    desc.size = 2 * MIB;
+    REFUSES(culv_vmm_import_borrow(s.culvert, &desc, &allocation), CULV_ERROR_DRIVER,
+            CULV_REASON_HANDLE_REFUSED);
+    desc.handle = by_nt;
+    OK(culv_vmm_import_take(s.culvert, &desc, &allocation));
+    REQUIRE(!GetHandleInformation(by_nt.value.win32, &flags)); /* it was taken */
+    range = map(&s, allocation);
+    scene_cuda_read(&s, culv_vmm_range_pointer(range) + 4096, got, ODD);
+    REQUIRE(memcmp(put, got, ODD) == 0);
+    culv_vmm_allocation_destroy(&allocation);
+    unmap(&range);
+    culv_handle_close(&by_kmt);
+    close_scene(&s);
+}
+
+/* Names are the system's: who lists none of them has closed every handle. */
+static void names(void)
+{
+    static wchar_t path[128], name[] = L"Local\\culvert d3d12 vmm";
+    DWORD session = 0;
+    scene s;
+    scene_open(&s);
+    REQUIRE(ProcessIdToSessionId(GetCurrentProcessId(), &session));
+    swprintf(path, 128, L"\\Sessions\\%lu\\BaseNamedObjects\\culvert d3d12 vmm", session);
+    UNICODE_STRING text = {
+        .Length = (USHORT)(2 * wcslen(path)), .MaximumLength = sizeof path, .Buffer = path};
+    OBJECT_ATTRIBUTES attributes = {.Length = sizeof attributes, .ObjectName = &text};
+    culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL, *other = NULL;
+    desc.size = ODD;
+    desc.handle_types = nt;
+    desc.object_attributes = &attributes;
+    OK(culv_vmm_allocation_create(s.culvert, &desc, &allocation));
+    REQUIRE(scene_name_lives(name));
+    REQUIRE(culv_vmm_allocation_create(s.culvert, &desc, &other) != CULV_OK); /* it is taken */
+    culv_vmm_range *range = map(&s, allocation);
+    ID3D12Heap *heap = NULL;
+    OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
+    culv_handle handle;
+    OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &handle));
+    culv_vmm_allocation_destroy(&allocation);
+    REQUIRE(scene_name_lives(name));
+    unmap(&range);
+    REQUIRE(scene_name_lives(name)); /* the handle */
+    culv_handle_close(&handle);
+    REQUIRE(!scene_name_lives(name)); /* the heap has the memory, and no handle */
+    ID3D12Heap_Release(heap);
+    attributes.Length = 4;
+    REFUSES(culv_vmm_allocation_create(s.culvert, &desc, &allocation), CULV_ERROR_DRIVER,
+            CULV_REASON_DRIVER_REFUSED);
+    desc.handle_types = kmt;
+    attributes.Length = sizeof attributes;
+    REFUSES(culv_vmm_allocation_create(s.culvert, &desc, &allocation), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
+    close_scene(&s);
+}
+
+/* Culvert's own attributes admit this user; a handle with fewer rights imports nothing. */
+static void rights(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_vmm_allocation *allocation = allocate(&s, ODD, nt);
+    culv_handle handle;
+    ACL *list = NULL;
+    SECURITY_DESCRIPTOR *descriptor = NULL;
+    OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_WIN32, &handle));
+    REQUIRE(GetSecurityInfo(handle.value.win32, SE_KERNEL_OBJECT, DACL_SECURITY_INFORMATION, NULL,
+                            NULL, &list, NULL, (void **)&descriptor) == ERROR_SUCCESS);
+    REQUIRE(list != NULL && list->AceCount == 1);
+    LocalFree(descriptor);
+    HANDLE reader = NULL;
+    REQUIRE(DuplicateHandle(GetCurrentProcess(), handle.value.win32, GetCurrentProcess(), &reader,
+                            FILE_MAP_READ, FALSE, 0));
+    culv_vmm_import_desc desc = culv_vmm_import_desc_init();
+    culv_vmm_allocation *imported = NULL;
+    desc.handle = culv_handle_opaque_win32(reader);
+    desc.size = 2 * MIB;
+    REFUSES(culv_vmm_import_take(s.culvert, &desc, &imported), CULV_ERROR_DRIVER,
+            CULV_REASON_HANDLE_REFUSED);
+    REQUIRE(CloseHandle(reader)); /* an error leaves it */
+    void *stranger = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, 4096, NULL);
+    desc.handle = culv_handle_opaque_win32(stranger);
+    REFUSES(culv_vmm_import_borrow(s.culvert, &desc, &imported), CULV_ERROR_DRIVER,
+            CULV_REASON_HANDLE_REFUSED);
+    REQUIRE(CloseHandle(stranger));
+    culv_handle_close(&handle);
+    culv_vmm_allocation_destroy(&allocation);
+    close_scene(&s);
+}
+
+/* Errors --------------------------------------------------------------------------------------- */
+
+static void refusals(void)
+{
+    scene s;
+    scene_open(&s);
+    ID3D12Heap *heap = NULL;
+    culv_vmm_allocation *plain = allocate(&s, ODD, 0), *only_kmt = allocate(&s, ODD, kmt),
+                        *good = allocate(&s, ODD, nt);
+    REFUSES(culv_d3d12_heap_from_vmm(NULL, good, &heap), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, NULL, &heap), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, good, NULL), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, plain, &heap), CULV_ERROR_INVALID,
+            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, only_kmt, &heap), CULV_ERROR_INVALID,
+            CULV_REASON_NOT_EXPORTABLE);
+    REQUIRE_SAYS("KMT");
+    static const struct {
+        overlay_lie lie;
+        culv_result result;
+        culv_reason reason;
+        const char *says;
+    } lies[] = {
+        {OVERLAY_WRAPPER, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED, "culv_d3d12_buffer"},
+        {OVERLAY_REMOVED, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, "removed"},
+        {OVERLAY_SMALL, CULV_ERROR_DRIVER, CULV_REASON_SIZE, "bytes"},
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
+        overlay_tell(lies[i].lie);
+        REFUSES(culv_d3d12_heap_from_vmm(s.d3d12, good, &heap), lies[i].result, lies[i].reason);
+        REQUIRE_SAYS(lies[i].says);
+        overlay_tell(OVERLAY_HONEST);
+        REQUIRE(heap == NULL && overlay_opened() == 0);
+    }
+    culv_vector *vector = NULL;
+    culv_d3d12_vector *view = NULL;
+    OK(culv_vector_create(s.culvert, NULL, &vector));
+    REFUSES(culv_d3d12_vector_create(s.d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
+            CULV_REASON_NOT_EXPORTABLE);
+    REFUSES(culv_d3d12_vector_create(s.d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    culv_vector_destroy(&vector);
+    culv_d3d12_vector_destroy(&view);
+    culv_vmm_allocation_destroy(&plain);
+    culv_vmm_allocation_destroy(&only_kmt);
+    culv_vmm_allocation_destroy(&good);
+    close_scene(&s);
+}
+
+/* The same work with each of its calls failing once, the driver's and Direct3D's. */
+static culv_result work(scene *s)
+{
+    culv_vector_desc desc = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    culv_d3d12_vector *view = NULL;
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_vmm_allocation *imported = NULL;
+    culv_vmm_import_desc in = culv_vmm_import_desc_init();
+    culv_vector_chunk chunk;
+    size_t count = 0;
+    desc.handle_types = nt | kmt;
+    culv_result result = culv_vector_create(s->culvert, &desc, &vector);
+    if (result == CULV_OK) result = culv_vector_grow(vector, ODD);
+    if (result == CULV_OK) result = culv_d3d12_vector_create(s->d3d12, vector, NULL, &view);
+    if (result == CULV_OK) result = culv_vector_grow(vector, 3 * MIB);
+    if (result == CULV_OK) result = culv_d3d12_vector_update(view);
+    if (result == CULV_OK) result = culv_vector_get_chunks(vector, &chunk, 1, &count, NULL);
+    for (int i = 0; i < 2 && result == CULV_OK; i++) {
+        result = culv_vmm_export_dup(
+            chunk.allocation, i == 0 ? CULV_HANDLE_OPAQUE_WIN32 : CULV_HANDLE_OPAQUE_WIN32_KMT,
+            &handle);
+        in.handle = handle;
+        in.size = chunk.size;
+        if (result == CULV_OK) result = culv_vmm_import_borrow(s->culvert, &in, &imported);
+        culv_vmm_allocation_destroy(&imported);
+        culv_handle_close(&handle);
+    }
+    culv_d3d12_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    return result;
+}
+
+static void nothing_left(scene *s)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    (void)culv_device_collect(s->culvert);
+    soft.counts(&c);
+    REQUIRE(c.physical_allocations == 0 && c.reservations == 0 && c.virtual_mappings == 0);
+    REQUIRE(c.fds == 0 && overlay_opened() == 0);
+}
+
+static void torture(void)
+{
+    scene s;
+    unsigned failed = 0;
+    culv_soft_counts first = {.struct_size = sizeof first}, last = {.struct_size = sizeof last};
+    scene_open(&s);
+    soft.counts(&first);
+    OK(work(&s));
+    soft.counts(&last);
+    nothing_left(&s);
+    for (uint64_t n = 1; n <= last.calls - first.calls; n++) {
+        soft.fail_at(n, CUDA_ERROR_OUT_OF_MEMORY);
+        const culv_result result = work(&s);
+        soft.fail_at(0, 0);
+        nothing_left(&s);
+        failed += result != CULV_OK;
+    }
+    printf("  %u of %u failures of the driver were answered as such\n", failed,
+           (unsigned)(last.calls - first.calls));
+    REQUIRE(failed > 10);
+    for (unsigned n = 1; n <= 2; n++) {
+        overlay_fail_at(n);
+        REQUIRE(work(&s) == CULV_ERROR_OUT_OF_MEMORY);
+        overlay_fail_at(0);
+        nothing_left(&s);
+    }
+    close_scene(&s);
+}
+
+const case12 cases_d3d12_vmm[] = {
+    {"vmm_heaps", heaps},       {"vmm_ordered", ordered}, {"vmm_vectors", vectors},
+    {"vmm_handles", handles},   {"vmm_names", names},     {"vmm_rights", rights},
+    {"vmm_refusals", refusals}, {"vmm_torture", torture}, {NULL, NULL},
+};

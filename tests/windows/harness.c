@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/* The part of tests/support/harness.h that suites of other systems ask for which also run on
+ * Windows, where there is no fork(): all cases run in this process, and the first that fails ends
+ * it.
+ *
+ *   backend-d3d12.exe [CASE...], backend-d3d11.exe and kernels.exe likewise */
+#include "harness.h"
+#include "answers.h"
+#include "end.h"
+#include "posix/dlfcn.h"
+#include "suite_prefix.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <windows.h>
+
+static const test_case *running;
+static jmp_buf after_skip;
+
+/* Ways out ------------------------------------------------------------------------------------- */
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list args;
+    printf("%s:%d: ", file, line);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\nFAIL %s\n", running != NULL ? running->name : "");
+    fflush(stdout);
+    _exit(1);
+}
+
+void test_skip(const char *format, ...)
+{
+    va_list args;
+    printf("SKIP %s.%s: ", suite_prefix(), running->name);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    printf("\n");
+    longjmp(after_skip, 1);
+}
+
+void test_require_eq(const char *file, int line, const char *actual_text, const char *expected_text,
+                     int64_t actual, int64_t expected)
+{
+    if (actual != expected)
+        test_fail(file, line, "%s is %" PRId64 ", not %s, which is %" PRId64, actual_text, actual,
+                  expected_text, expected);
+}
+
+void test_require_eq_str(const char *file, int line, const char *actual_text, const char *actual,
+                         const char *expected)
+{
+    if (strcmp(actual, expected) != 0)
+        test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text, actual, expected);
+}
+
+void test_require_eq_bytes(const char *file, int line, const char *actual_text, const void *actual,
+                           const void *expected, size_t size)
+{
+    if (memcmp(actual, expected, size) != 0)
+        test_fail(file, line, "%s has other bytes", actual_text);
+}
+
+void test_pass(void)
+{
+    longjmp(after_skip, 2);
+}
+
+/* What the suite asks -------------------------------------------------------------------------- */
+
+test_driver_choice test_driver(void)
+{
+    return TEST_DRIVER_NVIDIA; /* that is the name which the twin has here */
+}
+
+const char *test_option(const char *name, const char *fallback)
+{
+    (void)name;
+    return fallback;
+}
+
+const char *test_path(char out[TEST_PATH_MAX], const char *relative)
+{
+    char program[TEST_PATH_MAX / 2] = "";
+    GetModuleFileNameA(NULL, program, sizeof program);
+    char *end = strrchr(program, '\\');
+    if (end != NULL) *end = '\0';
+    snprintf(out, TEST_PATH_MAX, "%s/../%s", program, relative);
+    return out;
+}
+
+const char *test_case_name(void)
+{
+    return running->name;
+}
+
+bool test_shared(void)
+{
+    return false; /* no context is kept: raw_cuda.c */
+}
+
+void test_wants_own_process(void) {}
+
+void test_keep(const test_fixture *fixture)
+{
+    (void)fixture;
+}
+
+size_t test_open_fds(void)
+{
+    return 0; /* Wine 8 counts no handles: names tell what is left (d3d12.exe) */
+}
+
+void test_answers_of(bool software)
+{
+    (void)software;
+}
+
+/* POSIX ---------------------------------------------------------------------------------------- */
+
+void *dlopen(const char *name, int flags)
+{
+    (void)flags;
+    if (strcmp(name, "libcuda.so.1") != 0) return (void *)LoadLibraryA(name);
+    return (void *)LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+}
+
+void *dlsym(void *library, const char *name)
+{
+    FARPROC found = GetProcAddress((HMODULE)library, name);
+    void *address = NULL;
+    memcpy(&address, &found, sizeof address);
+    return address;
+}
+
+int dlclose(void *library)
+{
+    return FreeLibrary((HMODULE)library) ? 0 : -1;
+}
+
+char *dlerror(void)
+{
+    static char text[] = "nvcuda.dll is not in the system directory";
+    return text;
+}
+
+int setenv(const char *name, const char *value, int overwrite)
+{
+    (void)overwrite;
+    return _putenv_s(name, value);
+}
+
+/* The run -------------------------------------------------------------------------------------- */
+
+static bool asked(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0) return true;
+    return argc < 2;
+}
+
+static bool run(const test_case *c)
+{
+    const int out = setjmp(after_skip);
+    if (out != 0) return out == 2;
+    const ULONGLONG begin = GetTickCount64();
+    c->run();
+    printf("PASS %s.%s (%llu ms)\n", suite_prefix(), c->name, GetTickCount64() - begin);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned passed = 0, skipped = 0;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    for (const test_case *const *table = test_suite_tables; *table != NULL; table++)
+        for (const test_case *c = *table; c->name != NULL; c++) {
+            if (!asked(argc, argv, c->name)) continue;
+            running = c;
+            if (run(c))
+                passed++;
+            else
+                skipped++;
+        }
+    printf("%u passed, %u skipped\n", passed, skipped);
+    end_process(passed > 0 ? 0 : 1);
+}

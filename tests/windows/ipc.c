@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory, images and fences in another process: data both ways, and whose handles are left. */
+#include "ipc_scene.h"
+
+#include <string.h>
+
+enum {
+    HEAP = 4,
+    RESOURCE = 5,
+    OPAQUE_MEMORY = 2, /* CUexternalMemoryHandleType */
+    FENCE = CULV_SOFT_SHARE_SEMAPHORE + 4,
+    OPAQUE_TIMELINE = CULV_SOFT_SHARE_SEMAPHORE + 10,
+    WORDS = 12347,
+    WIDTH = 253,
+    HEIGHT = 127,
+    TEXELS = WIDTH * HEIGHT,
+    ROOM = 262144
+};
+
+static const wchar_t *const names[] = {L"Local\\culvert ipc heap", L"Local\\culvert ipc resource",
+                                       L"Local\\culvert ipc fence", L"Local\\culvert ipc opaque",
+                                       L"Local\\culvert ipc timeline"};
+enum { SHARES = sizeof names / sizeof names[0] };
+
+static culv_handle share(size_t i)
+{
+    static const struct {
+        culv_handle_type type;
+        uint32_t share;
+        uint64_t size;
+    } rows[SHARES] = {{CULV_HANDLE_D3D12_HEAP, HEAP, ROOM},
+                      {CULV_HANDLE_D3D12_RESOURCE, RESOURCE, ROOM},
+                      {CULV_HANDLE_D3D12_FENCE, FENCE, 0},
+                      {CULV_HANDLE_OPAQUE_WIN32, OPAQUE_MEMORY, ROOM},
+                      {CULV_HANDLE_OPAQUE_WIN32, OPAQUE_TIMELINE, 0}};
+    const bool dedicated = rows[i].share == RESOURCE;
+    return culv_handle_win32(rows[i].type,
+                             ipc_share(names[i], rows[i].share, dedicated, rows[i].size));
+}
+
+/* What the server says of its things. */
+static culv_ipc_info describe(size_t i)
+{
+    static const char *const words[SHARES] = {"vertices", "picture", "steps", "cells", "frames"};
+    culv_ipc_info info = culv_ipc_info_named(words[i]);
+    if (i == 2 || i == 4) {
+        info.kind = CULV_IPC_SEMAPHORE;
+        info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
+        return info;
+    }
+    info.kind = i == 1 ? CULV_IPC_IMAGE : CULV_IPC_BUFFER;
+    info.allocation_size = ROOM;
+    info.dedicated = i == 1;
+    if (i == 1) {
+        info.format = CULV_FORMAT_R8G8B8A8_UNORM;
+        info.width = WIDTH;
+        info.height = HEIGHT;
+        info.color = CULV_IPC_COLOR_SRGB;
+        info.alpha = CULV_IPC_ALPHA_PREMULTIPLIED;
+    } else {
+        info.offset = 256;
+        info.size = WORDS * 4;
+        info.element_format = CULV_FORMAT_R32_UINT;
+        info.element_size = 4;
+        info.element_count = WORDS;
+        strcpy(info.text, "words");
+    }
+    return info;
+}
+
+static void copy_image(const ipc_scene *s, culv_image *image, uint32_t seed, bool write)
+{
+    static uint32_t texels[TEXELS];
+    CUarray array = NULL;
+    CUDA_MEMCPY2D copy;
+    OK(culv_image_get_array(image, 0, &array));
+    for (size_t i = 0; i < TEXELS; i++)
+        texels[i] = write ? ipc_word(i, seed) : 0;
+    memset(&copy, 0, sizeof copy);
+    copy.WidthInBytes = WIDTH * 4;
+    copy.Height = HEIGHT;
+    copy.srcMemoryType = write ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+    copy.dstMemoryType = write ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+    if (write) {
+        copy.srcHost = texels;
+        copy.srcPitch = WIDTH * 4;
+        copy.dstArray = array;
+    } else {
+        copy.srcArray = array;
+        copy.dstHost = texels;
+        copy.dstPitch = WIDTH * 4;
+    }
+    CU_OK(s->cu->cuMemcpy2DAsync(&copy, s->stream));
+    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    for (size_t i = 0; !write && i < TEXELS; i++)
+        REQUIRE(texels[i] == ipc_word(i, seed));
+}
+
+/* What a process has of the things. */
+typedef struct things {
+    culv_buffer *buffer[2];
+    culv_image *image;
+    culv_semaphore *semaphore[2];
+} things;
+
+static void release(things *t)
+{
+    for (int i = 0; i < 2; i++) {
+        culv_buffer_unmap(&t->buffer[i]);
+        culv_semaphore_destroy(&t->semaphore[i]);
+    }
+    culv_image_unmap(&t->image);
+}
+
+static void use(const char *name)
+{
+    ipc_scene s;
+    things t;
+    culv_ipc_object *o = NULL;
+    culv_ipc_info info = culv_ipc_info_init();
+    uint32_t count = 0;
+    memset(&t, 0, sizeof t);
+    ipc_open(&s);
+    culv_ipc_client *client = ipc_client(&s, name);
+    REQUIRE(culv_ipc_client_server_pid(client) != (int32_t)GetCurrentProcessId());
+    OK(culv_ipc_client_list(client, 1, SCENE_FAR, &info, &count));
+    REQUIRE(count == SHARES && strcmp(info.name, "picture") == 0);
+    REFUSES(culv_ipc_client_receive(client, "nothing", SCENE_FAR, &o), CULV_ERROR_INVALID,
+            CULV_REASON_IPC_NAME);
+    for (size_t i = 0; i < SHARES; i++) {
+        const culv_ipc_info told = describe(i);
+        culv_handle handle;
+        o = ipc_receive(client, told.name);
+        OK(culv_ipc_object_get_info(o, &info));
+        REQUIRE(info.kind == told.kind && info.allocation_size == told.allocation_size);
+        REQUIRE(info.offset == told.offset && info.size == told.size &&
+                info.dedicated == told.dedicated && strcmp(info.text, told.text) == 0);
+        REQUIRE(info.element_format == told.element_format &&
+                info.element_size == told.element_size && info.element_count == told.element_count);
+        REQUIRE(info.format == told.format && info.width == told.width &&
+                info.height == told.height && info.color == told.color &&
+                info.alpha == told.alpha && info.semaphore_type == told.semaphore_type);
+        OK(culv_ipc_object_get_handle(o, &handle));
+        REQUIRE(handle.type == info.handle_type);
+        DWORD flags = HANDLE_FLAG_INHERIT;
+        REQUIRE(GetHandleInformation(handle.value.win32, &flags));
+        REQUIRE((flags & HANDLE_FLAG_INHERIT) == 0);
+        if (i == 0 || i == 3) OK(culv_ipc_import_buffer(o, &t.buffer[i == 3]));
+        if (i == 1) OK(culv_ipc_import_image(o, &t.image));
+        if (i == 2 || i == 4) OK(culv_ipc_import_semaphore(o, &t.semaphore[i == 4]));
+        culv_ipc_object_destroy(&o);
+        REQUIRE(!GetHandleInformation(handle.value.win32, &flags));
+    }
+    for (int i = 0; i < 2; i++) {
+        culv_semaphore_mark_value(t.semaphore[i], 1);
+        OK(culv_semaphore_wait(t.semaphore[i], s.stream, 1));
+        ipc_require(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + (uint32_t)i);
+        if (i == 0) copy_image(&s, t.image, 5, false);
+        ipc_write(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + (uint32_t)i);
+        if (i == 0) copy_image(&s, t.image, 6, true);
+        OK(culv_semaphore_signal(t.semaphore[i], s.stream, 2));
+    }
+    CU_OK(s.cu->cuStreamSynchronize(s.stream));
+    release(&t);
+    culv_ipc_client_destroy(&client);
+    ipc_close(&s);
+}
+
+static void import_own(const ipc_scene *s, things *t, const culv_handle *handle, size_t i)
+{
+    const culv_ipc_info info = describe(i);
+    culv_semaphore_desc sd = culv_semaphore_desc_init();
+    culv_memory_desc md = culv_memory_desc_init();
+    culv_memory *memory = NULL;
+    if (info.kind == CULV_IPC_SEMAPHORE) {
+        sd.handle = *handle;
+        sd.type = CULV_SEMAPHORE_TIMELINE;
+        OK(culv_semaphore_import_borrow(s->device, &sd, &t->semaphore[i == 4]));
+        return;
+    }
+    md.handle = *handle;
+    md.size = ROOM;
+    md.dedicated = info.dedicated;
+    OK(culv_memory_import_borrow(s->device, &md, &memory));
+    if (info.kind == CULV_IPC_BUFFER) {
+        culv_buffer_desc d = culv_buffer_desc_init();
+        d.offset = info.offset;
+        d.size = info.size;
+        OK(culv_buffer_map(memory, &d, &t->buffer[i == 3]));
+    } else {
+        culv_image_desc d = culv_image_desc_init();
+        d.format = info.format;
+        d.width = WIDTH;
+        d.height = HEIGHT;
+        OK(culv_image_map(memory, &d, &t->image));
+    }
+    culv_memory_destroy(&memory);
+}
+
+static void both_ways(void)
+{
+    ipc_scene s;
+    things t;
+    ipc_child child;
+    char name[CULV_IPC_NAME_SIZE];
+    memset(&t, 0, sizeof t);
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "both"));
+    for (size_t i = 0; i < SHARES; i++) {
+        const culv_ipc_info info = describe(i);
+        culv_handle handle = share(i);
+        import_own(&s, &t, &handle, i);
+        OK(culv_ipc_offer(server, &info, &handle));
+        REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+        culv_handle_close(&handle);
+    }
+    ipc_start(&child, "use", name);
+    for (uint32_t i = 0; i < 2; i++) {
+        ipc_write(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 1 + i);
+        if (i == 0) copy_image(&s, t.image, 5, true);
+        OK(culv_semaphore_signal(t.semaphore[i], s.stream, 1));
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        culv_semaphore_mark_value(t.semaphore[i], 2);
+        OK(culv_semaphore_wait(t.semaphore[i], s.stream, 2));
+    }
+    ipc_join(&child, server);
+    for (uint32_t i = 0; i < 2; i++)
+        ipc_require(&s, culv_buffer_pointer(t.buffer[i]), WORDS, 11 + i);
+    copy_image(&s, t.image, 6, false);
+    culv_ipc_server_destroy(&server);
+    release(&t);
+    for (size_t i = 0; i < SHARES; i++)
+        REQUIRE(!section_lives(names[i]));
+    ipc_close(&s);
+}
+
+/* What is no handle that another process could get. */
+static void offers(void)
+{
+    ipc_scene s;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "offers")), *other = NULL;
+    culv_ipc_info info = describe(3);
+    culv_handle handle = culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u);
+    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    handle = culv_handle_opaque_win32_named(L"Local\\some name");
+    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    handle = culv_handle_opaque_fd(1);
+    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE);
+    handle = culv_handle_opaque_win32((void *)(uintptr_t)0x7770);
+    REFUSES(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    /* Names of servers. */
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = name;
+    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    d.name = "a\\b";
+    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    d.name = "elsewhere";
+    d.directory = "C:\\";
+    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_BUILT);
+    d.directory = NULL;
+    d.users = (const uint32_t[]){0};
+    d.num_users = 1;
+    REFUSES(culv_ipc_server_create(s.device, &d, &other), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_BUILT);
+    culv_ipc_client *client = NULL;
+    culv_ipc_client_desc c = culv_ipc_client_desc_init();
+    c.name = "nobody";
+    REFUSES(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
+            CULV_REASON_IPC_NAME);
+    size_t count = 0;
+    REFUSES(culv_ipc_find_servers(NULL, NULL, 0, &count), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_BUILT);
+    REQUIRE(culv_ipc_server_fd(server) == -1);
+    culv_ipc_server_destroy(&server);
+    ipc_close(&s);
+}
+
+/* A ring from CUDA to CUDA --------------------------------------------------------------------- */
+
+enum { SLOTS = 3, FRAMES = 40, SLOT_WORDS = 4111, SLOT_ROOM = 65536 };
+
+static culv_ipc_consumer *join(culv_ipc_client *client, CUdeviceptr at[SLOTS],
+                               culv_buffer *slots[SLOTS])
+{
+    culv_ipc_consumer *side = NULL;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    OK(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side));
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        culv_ipc_object *o = NULL;
+        OK(culv_ipc_consumer_receive(side, i, 0, SCENE_FAR, &o));
+        OK(culv_ipc_import_buffer(o, &slots[i]));
+        culv_ipc_object_destroy(&o);
+        at[i] = culv_buffer_pointer(slots[i]);
+    }
+    return side;
+}
+
+static void watch(const char *name)
+{
+    ipc_scene s;
+    CUdeviceptr at[SLOTS];
+    culv_buffer *slots[SLOTS] = {NULL};
+    culv_ipc_frame f;
+    ipc_open(&s);
+    culv_ipc_client *client = ipc_client(&s, name);
+    culv_ipc_consumer *side = join(client, at, slots);
+    ipc_say(name, 'j');
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
+        REQUIRE(f.number == i);
+        ipc_require(&s, at[f.slot], SLOT_WORDS, i);
+        OK(culv_ipc_consumer_release_on(side, s.stream, &f));
+    }
+    ipc_say(name, 'r');
+    REFUSES(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED); /* the server is gone */
+    REQUIRE(!culv_ipc_consumer_connected(side));
+    CU_OK(s.cu->cuStreamSynchronize(s.stream));
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_client_destroy(&client);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        culv_buffer_unmap(&slots[i]);
+    ipc_close(&s);
+}
+
+/* It holds a frame, and its stream never gives it back. */
+static void hold(const char *name)
+{
+    ipc_scene s;
+    CUdeviceptr at[SLOTS];
+    culv_buffer *slots[SLOTS] = {NULL};
+    culv_ipc_frame f;
+    ipc_open(&s);
+    culv_ipc_client *client = ipc_client(&s, name);
+    culv_ipc_consumer *side = join(client, at, slots);
+    ipc_say(name, 'j');
+    OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
+    ipc_say(name, 'h');
+    Sleep(INFINITE);
+}
+
+static culv_ipc_ring *make_ring(const ipc_scene *s, culv_ipc_server *server,
+                                culv_buffer *slots[SLOTS])
+{
+    culv_ipc_ring *ring = NULL;
+    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+    d.name = "frames";
+    d.slots = SLOTS;
+    OK(culv_ipc_ring_create(server, &d, &ring));
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        culv_ipc_info info = culv_ipc_info_init();
+        culv_memory_desc md = culv_memory_desc_init();
+        culv_memory *memory = NULL;
+        info.kind = CULV_IPC_BUFFER;
+        info.allocation_size = md.size = SLOT_ROOM;
+        md.handle = culv_handle_opaque_win32(
+            ipc_share(i == 0 ? names[3] : NULL, OPAQUE_MEMORY, false, SLOT_ROOM));
+        OK(culv_ipc_ring_offer(ring, i, 0, &info, &md.handle));
+        OK(culv_memory_import_take(s->device, &md, &memory));
+        OK(culv_buffer_map(memory, NULL, &slots[i]));
+        culv_memory_destroy(&memory);
+    }
+    return ring;
+}
+
+static void run_ring(bool dies)
+{
+    ipc_scene s;
+    ipc_child child;
+    culv_buffer *slots[SLOTS];
+    culv_ipc_frame f;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
+    culv_ipc_ring *ring = make_ring(&s, server, slots);
+    ipc_start(&child, dies ? "hold" : "watch", name);
+    ipc_hear(name, 'j', server);
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        OK(culv_ipc_ring_acquire_on(ring, s.stream, SCENE_FAR, &f));
+        ipc_write(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
+        OK(culv_ipc_ring_release_on(ring, s.stream, &f));
+        if (!dies || i > 0) continue;
+        ipc_hear(name, 'h', server);
+        ipc_kill(&child);
+        while (culv_ipc_ring_consumers(ring) > 0)
+            OK(culv_ipc_server_poll(server, SCENE_FAR, NULL));
+    }
+    if (!dies) ipc_hear(name, 'r', server);
+    CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
+    culv_ipc_server_destroy(&server);
+    if (!dies) ipc_join(&child, NULL);
+    REFUSES(culv_ipc_ring_acquire_on(ring, s.stream, 0, &f), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED);
+    culv_ipc_ring_destroy(&ring);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        culv_buffer_unmap(&slots[i]);
+    REQUIRE(!section_lives(names[3]));
+    ipc_close(&s);
+}
+
+static void ring(void)
+{
+    run_ring(false);
+}
+
+static void ring_dies(void)
+{
+    run_ring(true);
+}
+
+const ipc_case ipc_cases[] = {{"both_ways", both_ways},
+                              {"offers", offers},
+                              {"ring", ring},
+                              {"ring_dies", ring_dies},
+                              {NULL, NULL}};
+const ipc_role ipc_roles[] = {{"use", use}, {"watch", watch}, {"hold", hold}, {NULL, NULL}};

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* ipc.exe [CASE...]: runs the cases of other processes, or those that are named, and says which
+ * passed. The first that fails ends it. ipc.exe --role ROLE SERVER is the other process. */
+#include "ipc_scene.h"
+
+#include "end.h"
+
+#include <string.h>
+
+/* CUDA ----------------------------------------------------------------------------------------- */
+
+/* Opened by the first case and kept, because Wine takes seconds to list its adapters. */
+static culv_device *kept;
+
+void ipc_open(ipc_scene *s)
+{
+    memset(s, 0, sizeof *s);
+    if (kept == NULL) OK(culv_device_open_by_ordinal(0, NULL, &kept));
+    s->device = kept;
+    s->cu = CULV_CUDA(s->device);
+    CU_OK(s->cu->cuCtxSetCurrent(culv_device_context(s->device)));
+    CU_OK(s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+}
+
+void ipc_close(ipc_scene *s)
+{
+    culv_device_counts left = culv_device_counts_init();
+    CU_OK(s->cu->cuStreamDestroy(s->stream));
+    culv_device_collect(s->device);
+    OK(culv_device_get_counts(s->device, &left));
+    REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.images == 0);
+    REQUIRE(left.semaphores == 0 && left.created == 0 && left.deferred == 0);
+    s->device = NULL;
+}
+
+uint32_t ipc_word(size_t i, uint32_t seed)
+{
+    return (uint32_t)i * 2654435761u ^ seed * 40503u;
+}
+
+void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
+{
+    uint32_t *data = malloc(words * sizeof *data);
+    REQUIRE(data != NULL);
+    for (size_t i = 0; i < words; i++)
+        data[i] = ipc_word(i, seed);
+    CU_OK(s->cu->cuMemcpyHtoDAsync(at, data, words * sizeof *data, s->stream));
+    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    free(data);
+}
+
+void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed)
+{
+    uint32_t *data = calloc(words, sizeof *data);
+    REQUIRE(data != NULL);
+    CU_OK(s->cu->cuMemcpyDtoHAsync(data, at, words * sizeof *data, s->stream));
+    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+    for (size_t i = 0; i < words; i++)
+        REQUIRE(data[i] == ipc_word(i, seed));
+    free(data);
+}
+
+HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size)
+{
+    culv_soft_share record;
+    const uint64_t bytes = CULV_SOFT_SHARE_INSIDE + (size != 0 ? size : sizeof(uint64_t));
+    const HANDLE section =
+        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, (DWORD)bytes, name);
+    REQUIRE(section != NULL && GetLastError() != ERROR_ALREADY_EXISTS);
+    void *page = MapViewOfFile(section, FILE_MAP_WRITE, 0, 0, sizeof record);
+    REQUIRE(page != NULL);
+    memset(&record, 0, sizeof record);
+    memcpy(record.magic, CULV_SOFT_SHARE_MAGIC, sizeof record.magic);
+    record.type = type;
+    record.dedicated = dedicated;
+    record.size = size;
+    record.inside = 1;
+    memcpy(page, &record, sizeof record);
+    UnmapViewOfFile(page);
+    return section;
+}
+
+bool section_lives(const wchar_t *name)
+{
+    const HANDLE section = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
+    if (section != NULL) CloseHandle(section);
+    return section != NULL;
+}
+
+/* Servers and clients -------------------------------------------------------------------------- */
+
+const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word)
+{
+    snprintf(out, CULV_IPC_NAME_SIZE, "test-%lu-%.30s", GetCurrentProcessId(), word);
+    return out;
+}
+
+culv_ipc_server *ipc_server(const ipc_scene *s, const char *name)
+{
+    culv_ipc_server *server = NULL;
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = name;
+    OK(culv_ipc_server_create(s->device, &d, &server));
+    return server;
+}
+
+culv_ipc_client *ipc_client(const ipc_scene *s, const char *name)
+{
+    culv_ipc_client *client = NULL;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    d.name = name;
+    OK(culv_ipc_client_connect(s != NULL ? s->device : NULL, &d, SCENE_FAR, &client));
+    return client;
+}
+
+culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
+{
+    culv_ipc_object *object = NULL;
+    OK(culv_ipc_client_receive(client, name, SCENE_FAR, &object));
+    return object;
+}
+
+/* Processes ------------------------------------------------------------------------------------ */
+
+void ipc_start(ipc_child *child, const char *role, const char *name)
+{
+    char program[MAX_PATH], line[MAX_PATH + 160];
+    STARTUPINFOA start = {.cb = sizeof start};
+    PROCESS_INFORMATION made;
+    REQUIRE(GetModuleFileNameA(NULL, program, sizeof program) > 0);
+    snprintf(line, sizeof line, "\"%s\" --role %s %s", program, role, name);
+    start.dwFlags = STARTF_USESTDHANDLES;
+    start.hStdInput = GetStdHandle(STD_INPUT_HANDLE);
+    start.hStdOutput = GetStdHandle(STD_OUTPUT_HANDLE);
+    start.hStdError = GetStdHandle(STD_ERROR_HANDLE);
+    REQUIRE(CreateProcessA(program, line, NULL, NULL, TRUE, 0, NULL, NULL, &start, &made));
+    CloseHandle(made.hThread);
+    child->process = made.hProcess;
+}
+
+static bool ended(HANDLE what, culv_ipc_server *server)
+{
+    if (WaitForSingleObject(what, server != NULL ? 0 : 2) == WAIT_OBJECT_0) return true;
+    if (server != NULL) OK(culv_ipc_server_poll(server, 2000000, NULL));
+    return false;
+}
+
+void ipc_join(ipc_child *child, culv_ipc_server *server)
+{
+    const ULONGLONG begin = GetTickCount64();
+    DWORD code = 1;
+    while (!ended(child->process, server))
+        REQUIRE(GetTickCount64() - begin < SCENE_FAR_MS);
+    REQUIRE(GetExitCodeProcess(child->process, &code) && code == 0);
+    CloseHandle(child->process);
+}
+
+void ipc_kill(ipc_child *child)
+{
+    REQUIRE(TerminateProcess(child->process, 1));
+    REQUIRE(WaitForSingleObject(child->process, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    CloseHandle(child->process);
+}
+
+/* Kept until the process ends: the other side may come later. */
+static HANDLE event_of(const char *name, char word)
+{
+    char text[CULV_IPC_NAME_SIZE + 16];
+    snprintf(text, sizeof text, "Local\\%s.%c", name, word);
+    const HANDLE event = CreateEventA(NULL, FALSE, FALSE, text);
+    REQUIRE(event != NULL);
+    return event;
+}
+
+void ipc_say(const char *name, char word)
+{
+    REQUIRE(SetEvent(event_of(name, word)));
+}
+
+void ipc_hear(const char *name, char word, culv_ipc_server *server)
+{
+    const HANDLE event = event_of(name, word);
+    const ULONGLONG begin = GetTickCount64();
+    while (!ended(event, server))
+        REQUIRE(GetTickCount64() - begin < SCENE_FAR_MS);
+    CloseHandle(event);
+}
+
+/* The run -------------------------------------------------------------------------------------- */
+
+static bool asked(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], name) == 0) return true;
+    return argc < 2;
+}
+
+static int play(const char *role, const char *server)
+{
+    static const ipc_role *const tables[] = {ipc_roles, ipc_life_roles};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        for (const ipc_role *r = tables[i]; r->name != NULL; r++) {
+            if (strcmp(r->name, role) != 0) continue;
+            r->run(server);
+            culv_device_close(&kept);
+            return 0;
+        }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const ipc_case *const tables[] = {ipc_cases, ipc_life_cases, ipc_attack_cases};
+    unsigned passed = 0;
+    setvbuf(stdout, NULL, _IONBF, 0);
+    if (argc == 4 && strcmp(argv[1], "--role") == 0) end_process(play(argv[2], argv[3]));
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        for (const ipc_case *c = tables[i]; c->name != NULL; c++) {
+            if (!asked(argc, argv, c->name)) continue;
+            printf("== ipc.%s\n", c->name);
+            const ULONGLONG begin = GetTickCount64();
+            c->run();
+            printf("PASS ipc.%s (%llu ms)\n", c->name, GetTickCount64() - begin);
+            passed++;
+        }
+    culv_device_close(&kept);
+    printf("%u cases passed\n", passed);
+    end_process(passed > 0 ? 0 : 1);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Two processes under Wine: what the cases of ipc*.c stand on. Sections stand for what graphics
+ * APIs share, with the bytes inside (soft/shared/win32_share.h): Wine's Direct3D has no memory that
+ * two processes reach. */
+#ifndef CULVERT_TESTS_WINDOWS_IPC_SCENE_H_
+#define CULVERT_TESTS_WINDOWS_IPC_SCENE_H_
+
+#include <windows.h>
+/* after it */
+#include "check.h"
+
+#include "win32_share.h"
+
+#include <culvert/cuda_api.h>
+#include <culvert/culvert.h>
+
+#define CU_OK(call)                                                                                \
+    do {                                                                                           \
+        CUresult cu_ = (call);                                                                     \
+        if (cu_ != CUDA_SUCCESS) check_fail(__FILE__, __LINE__, #call);                            \
+    } while (0)
+
+enum { SCENE_FAR_MS = 60000 }; /* what must come does come in that time */
+#define SCENE_FAR (UINT64_C(1000000) * SCENE_FAR_MS)
+
+typedef struct ipc_scene {
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUstream stream;
+} ipc_scene;
+
+void ipc_open(ipc_scene *s);
+/* Requires that nothing of Culvert's is left. */
+void ipc_close(ipc_scene *s);
+
+/* A section that serves as this share in every process. `name` is for section_lives(), may be
+ * NULL. */
+HANDLE ipc_share(const wchar_t *name, uint32_t type, bool dedicated, uint64_t size);
+bool section_lives(const wchar_t *name);
+
+/* CUDA writes and reads words that no other seed has. */
+void ipc_write(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed);
+void ipc_require(const ipc_scene *s, CUdeviceptr at, size_t words, uint32_t seed);
+uint32_t ipc_word(size_t i, uint32_t seed);
+
+culv_ipc_server *ipc_server(const ipc_scene *s, const char *name);
+culv_ipc_client *ipc_client(const ipc_scene *s, const char *name);
+culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name);
+
+/* The other process: this program again, in another role. */
+typedef struct ipc_child {
+    HANDLE process;
+} ipc_child;
+
+void ipc_start(ipc_child *child, const char *role, const char *name);
+/* Waits until it has ended well, and answers it meanwhile. */
+void ipc_join(ipc_child *child, culv_ipc_server *server);
+void ipc_kill(ipc_child *child);
+/* A word from one process to the other. The server, which may be NULL, answers meanwhile. */
+void ipc_say(const char *name, char word);
+void ipc_hear(const char *name, char word, culv_ipc_server *server);
+
+/* A name that no other run has at the same time. */
+const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word);
+
+typedef struct ipc_case {
+    const char *name;
+    void (*run)(void);
+} ipc_case;
+typedef struct ipc_role {
+    const char *name;
+    void (*run)(const char *server);
+} ipc_role;
+extern const ipc_case ipc_cases[], ipc_life_cases[], ipc_attack_cases[];
+extern const ipc_role ipc_roles[], ipc_life_roles[];
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* kernels.exe: the suite of tests/kernels, whose kernels are DLLs here, and how the twin opens
+ * those. */
+#include "stage.h"
+#include "suite_prefix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+const char *suite_prefix(void)
+{
+    return "kernels";
+}
+
+/* Files that the driver keeps for kernels from memory. */
+static unsigned kept_files(void)
+{
+    char pattern[MAX_PATH + 16];
+    WIN32_FIND_DATAA found;
+    unsigned count = 0;
+    const DWORD length = GetTempPathA(MAX_PATH, pattern);
+    REQUIRE(length > 0 && length < MAX_PATH);
+    strcat(pattern, "cuk*.tmp");
+    const HANDLE search = FindFirstFileA(pattern, &found);
+    if (search == INVALID_HANDLE_VALUE) return 0;
+    do
+        count++;
+    while (FindNextFileA(search, &found));
+    FindClose(search);
+    return count;
+}
+
+typedef CUresult(CUDAAPI *load_data_fn)(CUmodule *module, const void *image);
+
+static unsigned char *read_file(const char *relative, size_t *size)
+{
+    char path[TEST_PATH_MAX];
+    FILE *file = fopen(test_path(path, relative), "rb");
+    REQUIRE(file != NULL);
+    REQUIRE(fseek(file, 0, SEEK_END) == 0);
+    *size = (size_t)ftell(file);
+    rewind(file);
+    unsigned char *data = stage_alloc(*size);
+    REQUIRE(fread(data, 1, *size, file) == *size);
+    fclose(file);
+    return data;
+}
+
+/* The call is not told how long an image is: it ends where its headers say. Two of the same bytes
+ * are two modules, and a file of each is there for as long as it is loaded. */
+static void from_memory(void)
+{
+    stage s = stage_open("wrong_kernels");
+    size_t size = 0;
+    unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
+    const unsigned before = kept_files();
+    CUmodule modules[2];
+    load_data_fn load_data;
+    stage_proc(&s, "cuModuleLoadData", 2000, &load_data);
+    for (unsigned i = 0; i < 2; i++)
+        CU_OK(load_data(&modules[i], image));
+    free(image);
+    REQUIRE_EQ(kept_files(), before + 2);
+    for (unsigned i = 0; i < 2; i++) {
+        stage other = s;
+        other.module = modules[i];
+        static int out[256];
+        int n = 200;
+        CUdeviceptr to = stage_buffer(&other, NULL, sizeof out);
+        void *params[] = {&to, &n};
+        stage_run(&other, "block_leave", (stage_shape){{1}, {256}, 0}, params);
+        stage_take(&other, to, out, sizeof out);
+        REQUIRE_EQ(out[0], 20100);
+        CU_OK(s.cu->ModuleUnload(modules[i]));
+    }
+    REQUIRE_EQ(kept_files(), before);
+    stage_close(&s);
+}
+
+static void damaged(void)
+{
+    stage s = stage_open("wrong_kernels");
+    size_t size = 0;
+    char path[TEST_PATH_MAX];
+    unsigned char *image = read_file("share/culvert/block_kernels.soft.so", &size);
+    const unsigned before = kept_files();
+    CUmodule module = NULL;
+    load_data_fn load_data;
+    stage_proc(&s, "cuModuleLoadData", 2000, &load_data);
+    unsigned char *head = image + *(const int *)(const void *)(image + 0x3c);
+    head[4] ^= 1; /* another machine */
+    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
+    head[4] ^= 1;
+    head[0] = 'N';
+    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
+    head[0] = 'P';
+    image[0] = 0x7f; /* ELF's first byte */
+    CU_IS(load_data(&module, image), CUDA_ERROR_INVALID_IMAGE);
+    free(image);
+    CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert/none.soft.so")),
+          CUDA_ERROR_FILE_NOT_FOUND);
+    CU_IS(s.cu->ModuleLoad(&module, test_path(path, "share/culvert")), CUDA_ERROR_INVALID_IMAGE);
+    /* A DLL, but nobody's kernels. */
+    CU_IS(s.cu->ModuleLoad(&module, "C:\\windows\\system32\\kernel32.dll"),
+          CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND);
+    REQUIRE(module == NULL);
+    REQUIRE_EQ(kept_files(), before);
+    stage_close(&s);
+}
+
+static const test_case image_cases[] = {{.name = "images.from_memory", .run = from_memory},
+                                        {.name = "images.damaged", .run = damaged},
+                                        {.name = NULL}};
+
+const test_case *const test_suite_tables[] = {block_cases, together_cases, limit_cases,
+                                              wrong_cases, image_cases,    NULL};

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* A Direct3D 12 device with a queue, and the twin's CUDA. */
+#include "scene12.h"
+
+#include <string.h>
+
+static const GUID iid_device = {
+    0x189819f1, 0x1db6, 0x4b57, {0xbe, 0x54, 0x18, 0x21, 0x33, 0x9b, 0x85, 0xf7}};
+static const GUID iid_queue = {
+    0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
+static const GUID iid_allocator = {
+    0x6102dee4, 0xaf59, 0x4b09, {0xb9, 0x99, 0xb4, 0x4d, 0x73, 0xf0, 0x9b, 0x24}};
+static const GUID iid_list = {
+    0x5b160d0f, 0xac1b, 0x4185, {0x8b, 0xa8, 0xb3, 0xae, 0x42, 0xa5, 0xa4, 0x55}};
+static const GUID iid_fence = {
+    0x0a753dcf, 0xc4d8, 0x4b91, {0xad, 0xf6, 0xbe, 0x5a, 0x60, 0xd9, 0x5a, 0x76}};
+static const GUID iid_resource = {
+    0x696442be, 0xa72e, 0x4059, {0xbc, 0x79, 0x5b, 0x5c, 0x98, 0x04, 0x0f, 0xad}};
+
+scene_controls soft;
+
+void scene_fail_hr(const char *file, int line, const char *what, HRESULT hr)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%.200s answered %#lx", what, (unsigned long)hr);
+    check_fail(file, line, text);
+}
+
+/* The driver that Culvert loaded, from the system directory. */
+static void find(HMODULE module, const char *name, void *out)
+{
+    FARPROC found = GetProcAddress(module, name);
+    REQUIRE(found != NULL);
+    memcpy(out, &found, sizeof found);
+}
+
+static void find_controls(void)
+{
+    HMODULE module = LoadLibraryExA("nvcuda.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    REQUIRE(module != NULL);
+    find(module, "culvSoftCounts", &soft.counts);
+    find(module, "culvSoftFailAt", &soft.fail_at);
+    find(module, "culvSoftPlayLuid", &soft.play_luid);
+}
+
+static ULONG references(ID3D12Device *device)
+{
+    ID3D12Device_AddRef(device);
+    return ID3D12Device_Release(device);
+}
+
+void scene_open_device(scene *s)
+{
+    D3D12_COMMAND_QUEUE_DESC queue;
+    memset(s, 0, sizeof *s);
+    memset(&queue, 0, sizeof queue);
+    if (soft.counts == NULL) find_controls();
+    HR_OK(D3D12CreateDevice(NULL, D3D_FEATURE_LEVEL_11_0, &iid_device, (void **)&s->device));
+    overlay_install(s->device);
+    HR_OK(ID3D12Device_CreateCommandQueue(s->device, &queue, &iid_queue, (void **)&s->queue));
+    HR_OK(ID3D12Device_CreateCommandAllocator(s->device, D3D12_COMMAND_LIST_TYPE_DIRECT,
+                                              &iid_allocator, (void **)&s->allocator));
+    HR_OK(ID3D12Device_CreateCommandList(s->device, 0, D3D12_COMMAND_LIST_TYPE_DIRECT, s->allocator,
+                                         NULL, &iid_list, (void **)&s->list));
+    HR_OK(ID3D12GraphicsCommandList_Close(s->list));
+    HR_OK(ID3D12Device_CreateFence(s->device, 0, D3D12_FENCE_FLAG_NONE, &iid_fence,
+                                   (void **)&s->done));
+    s->references = references(s->device);
+}
+
+void scene_open(scene *s)
+{
+    scene_open_device(s);
+    culv_d3d12_device_desc desc = culv_d3d12_device_desc_init();
+    OK(culv_device_open_for_d3d12(s->device, NULL, &s->culvert));
+    desc.device = s->device;
+    OK(culv_d3d12_attach(s->culvert, &desc, &s->d3d12));
+    s->cu = CULV_CUDA(s->culvert);
+    CU_OK(s->cu->cuCtxSetCurrent(culv_device_context(s->culvert)));
+    CU_OK(s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+}
+
+uint64_t scene_driver_objects(void)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    soft.counts(&c);
+    return c.external_memories + c.external_mappings + c.external_semaphores + c.arrays +
+           c.mipmapped_arrays + c.surfaces + c.textures + c.events + c.device_allocations +
+           c.host_allocations;
+}
+
+void scene_close(scene *s)
+{
+    if (s->culvert != NULL) {
+        culv_device_counts left = culv_device_counts_init();
+        OK(culv_device_get_counts(s->culvert, &left));
+        REQUIRE(left.memories == 0 && left.mappings == 0 && left.buffers == 0 && left.images == 0);
+        REQUIRE(left.semaphores == 0 && left.created == 0 && left.deferred == 0);
+        if (s->stream != NULL) CU_OK(s->cu->cuStreamDestroy(s->stream));
+        culv_d3d12_detach(&s->d3d12);
+        REQUIRE(s->d3d12 == NULL);
+        OK(culv_device_get_counts(s->culvert, &left));
+        REQUIRE(left.attached_devices == 0);
+        culv_device_close(&s->culvert);
+        REQUIRE(scene_driver_objects() == 0);
+    }
+    REQUIRE(overlay_references() == 0);
+    overlay_clear();
+    /* A thread of Direct3D's has a fence a little longer than the signal takes. */
+    for (int i = 0; i < SCENE_FAR_MS && references(s->device) > s->references; i++)
+        Sleep(1);
+    REQUIRE(references(s->device) == s->references);
+    ID3D12Fence_Release(s->done);
+    ID3D12GraphicsCommandList_Release(s->list);
+    ID3D12CommandAllocator_Release(s->allocator);
+    ID3D12CommandQueue_Release(s->queue);
+    REQUIRE(ID3D12Device_Release(s->device) == 0);
+}
+
+/* Direct3D's work ------------------------------------------------------------------------------ */
+
+D3D12_RESOURCE_DESC scene_buffer_desc(uint64_t size)
+{
+    D3D12_RESOURCE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.Dimension = D3D12_RESOURCE_DIMENSION_BUFFER;
+    desc.Width = size;
+    desc.Height = 1;
+    desc.DepthOrArraySize = 1;
+    desc.MipLevels = 1;
+    desc.SampleDesc.Count = 1;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
+    return desc;
+}
+
+typedef void(STDMETHODCALLTYPE *resource_desc_fn)(ID3D12Resource *, D3D12_RESOURCE_DESC *);
+
+D3D12_RESOURCE_DESC scene_desc_of(ID3D12Resource *resource)
+{
+    D3D12_RESOURCE_DESC desc;
+    ((resource_desc_fn)(void (*)(void))resource->lpVtbl->GetDesc)(resource, &desc);
+    return desc;
+}
+
+static ID3D12Resource *make_committed(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags,
+                                      const D3D12_RESOURCE_DESC *desc)
+{
+    D3D12_HEAP_PROPERTIES heap;
+    ID3D12Resource *made = NULL;
+    memset(&heap, 0, sizeof heap);
+    heap.Type = type;
+    HR_OK(ID3D12Device_CreateCommittedResource(
+        s->device, &heap, flags, desc,
+        type == D3D12_HEAP_TYPE_UPLOAD     ? D3D12_RESOURCE_STATE_GENERIC_READ
+        : type == D3D12_HEAP_TYPE_READBACK ? D3D12_RESOURCE_STATE_COPY_DEST
+                                           : D3D12_RESOURCE_STATE_COMMON,
+        NULL, &iid_resource, (void **)&made));
+    return made;
+}
+
+ID3D12Resource *scene_buffer(scene *s, D3D12_HEAP_TYPE type, D3D12_HEAP_FLAGS flags, uint64_t size)
+{
+    const D3D12_RESOURCE_DESC desc = scene_buffer_desc(size);
+    return make_committed(s, type, flags, &desc);
+}
+
+ID3D12Resource *scene_texture(scene *s, D3D12_HEAP_FLAGS flags, const D3D12_RESOURCE_DESC *desc)
+{
+    return make_committed(s, D3D12_HEAP_TYPE_DEFAULT, flags, desc);
+}
+
+D3D12_RESOURCE_DESC scene_texture_desc(D3D12_RESOURCE_DIMENSION dimension, DXGI_FORMAT format,
+                                       unsigned width, unsigned height, unsigned depth,
+                                       unsigned levels)
+{
+    D3D12_RESOURCE_DESC desc = scene_buffer_desc(width);
+    desc.Dimension = dimension;
+    desc.Height = height;
+    desc.DepthOrArraySize = (UINT16)depth;
+    desc.MipLevels = (UINT16)levels;
+    desc.Format = format;
+    desc.Layout = D3D12_TEXTURE_LAYOUT_UNKNOWN;
+    return desc;
+}
+
+void scene_begin(scene *s)
+{
+    HR_OK(ID3D12CommandAllocator_Reset(s->allocator));
+    HR_OK(ID3D12GraphicsCommandList_Reset(s->list, s->allocator, NULL));
+}
+
+void scene_wait(ID3D12Fence *fence, uint64_t value)
+{
+    const HANDLE event = CreateEventW(NULL, FALSE, FALSE, NULL);
+    REQUIRE(event != NULL);
+    HR_OK(ID3D12Fence_SetEventOnCompletion(fence, value, event));
+    REQUIRE(WaitForSingleObject(event, SCENE_FAR_MS) == WAIT_OBJECT_0);
+    CloseHandle(event);
+}
+
+void scene_run(scene *s)
+{
+    HR_OK(ID3D12GraphicsCommandList_Close(s->list));
+    ID3D12CommandList *lists[] = {(ID3D12CommandList *)s->list};
+    ID3D12CommandQueue_ExecuteCommandLists(s->queue, 1, lists);
+    HR_OK(ID3D12CommandQueue_Signal(s->queue, s->done, ++s->value));
+    scene_wait(s->done, s->value);
+}
+
+static void host_copy(ID3D12Resource *buffer, void *to, const void *from, size_t size)
+{
+    void *mapped = NULL;
+    HR_OK(ID3D12Resource_Map(buffer, 0, NULL, &mapped));
+    memcpy(to != NULL ? to : mapped, from != NULL ? from : mapped, size);
+    ID3D12Resource_Unmap(buffer, 0, NULL);
+}
+
+void scene_write(scene *s, ID3D12Resource *buffer, uint64_t offset, const void *data, size_t size)
+{
+    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_UPLOAD, D3D12_HEAP_FLAG_NONE, size);
+    host_copy(stage, NULL, data, size);
+    scene_begin(s);
+    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, buffer, offset, stage, 0, size);
+    scene_run(s);
+    ID3D12Resource_Release(stage);
+}
+
+void scene_read(scene *s, ID3D12Resource *buffer, uint64_t offset, void *data, size_t size)
+{
+    ID3D12Resource *stage = scene_buffer(s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, size);
+    scene_begin(s);
+    ID3D12GraphicsCommandList_CopyBufferRegion(s->list, stage, 0, buffer, offset, size);
+    scene_run(s);
+    host_copy(stage, data, NULL, size);
+    ID3D12Resource_Release(stage);
+}
+
+static void copy_texture(scene *s, ID3D12Resource *texture, unsigned subresource, void *out,
+                         const void *in)
+{
+    const D3D12_RESOURCE_DESC desc = scene_desc_of(texture);
+    D3D12_PLACED_SUBRESOURCE_FOOTPRINT place;
+    D3D12_TEXTURE_COPY_LOCATION there, here;
+    UINT rows = 0;
+    UINT64 row = 0, total = 0;
+    ID3D12Device_GetCopyableFootprints(s->device, &desc, subresource, 1, 0, &place, &rows, &row,
+                                       &total);
+    ID3D12Resource *stage =
+        scene_buffer(s, in != NULL ? D3D12_HEAP_TYPE_UPLOAD : D3D12_HEAP_TYPE_READBACK,
+                     D3D12_HEAP_FLAG_NONE, total);
+    unsigned char *mapped = NULL;
+    const size_t lines = (size_t)rows * place.Footprint.Depth;
+    memset(&there, 0, sizeof there);
+    memset(&here, 0, sizeof here);
+    there.pResource = texture;
+    there.Type = D3D12_TEXTURE_COPY_TYPE_SUBRESOURCE_INDEX;
+    there.SubresourceIndex = subresource;
+    here.pResource = stage;
+    here.Type = D3D12_TEXTURE_COPY_TYPE_PLACED_FOOTPRINT;
+    here.PlacedFootprint = place;
+    HR_OK(ID3D12Resource_Map(stage, 0, NULL, (void **)&mapped));
+    for (size_t i = 0; in != NULL && i < lines; i++)
+        memcpy(mapped + i * place.Footprint.RowPitch, (const unsigned char *)in + i * row,
+               (size_t)row);
+    scene_begin(s);
+    D3D12_RESOURCE_BARRIER barrier;
+    memset(&barrier, 0, sizeof barrier);
+    barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_TRANSITION;
+    barrier.Transition.pResource = texture;
+    barrier.Transition.Subresource = D3D12_RESOURCE_BARRIER_ALL_SUBRESOURCES;
+    barrier.Transition.StateBefore = D3D12_RESOURCE_STATE_COMMON;
+    barrier.Transition.StateAfter =
+        in != NULL ? D3D12_RESOURCE_STATE_COPY_DEST : D3D12_RESOURCE_STATE_COPY_SOURCE;
+    ID3D12GraphicsCommandList_ResourceBarrier(s->list, 1, &barrier);
+    ID3D12GraphicsCommandList_CopyTextureRegion(s->list, in != NULL ? &there : &here, 0, 0, 0,
+                                                in != NULL ? &here : &there, NULL);
+    barrier.Transition.StateBefore = barrier.Transition.StateAfter;
+    barrier.Transition.StateAfter = D3D12_RESOURCE_STATE_COMMON;
+    ID3D12GraphicsCommandList_ResourceBarrier(s->list, 1, &barrier);
+    scene_run(s);
+    for (size_t i = 0; out != NULL && i < lines; i++)
+        memcpy((unsigned char *)out + i * row, mapped + i * place.Footprint.RowPitch, (size_t)row);
+    ID3D12Resource_Unmap(stage, 0, NULL);
+    ID3D12Resource_Release(stage);
+}
+
+void scene_read_texture(scene *s, ID3D12Resource *texture, unsigned subresource, void *data)
+{
+    copy_texture(s, texture, subresource, data, NULL);
+}
+
+void scene_write_texture(scene *s, ID3D12Resource *texture, unsigned subresource, const void *data)
+{
+    copy_texture(s, texture, subresource, NULL, data);
+}
+
+/* CUDA's work ---------------------------------------------------------------------------------- */
+
+void scene_synchronize(scene *s)
+{
+    CU_OK(s->cu->cuStreamSynchronize(s->stream));
+}
+
+void scene_cuda_write(scene *s, CUdeviceptr to, const void *data, size_t size)
+{
+    CU_OK(s->cu->cuMemcpyHtoDAsync(to, data, size, s->stream));
+    scene_synchronize(s);
+}
+
+void scene_cuda_read(scene *s, CUdeviceptr from, void *data, size_t size)
+{
+    CU_OK(s->cu->cuMemcpyDtoHAsync(data, from, size, s->stream));
+    scene_synchronize(s);
+}
+
+void scene_pattern(void *out, size_t size, unsigned seed)
+{
+    unsigned char *bytes = out;
+    uint32_t state = seed * 2654435761u + 1;
+    for (size_t i = 0; i < size; i++) {
+        state = state * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(state >> 24);
+    }
+}
+
+bool scene_name_lives(const wchar_t *name)
+{
+    HANDLE section = OpenFileMappingW(FILE_MAP_READ, FALSE, name);
+    if (section != NULL) CloseHandle(section);
+    return section != NULL;
+}
