@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: memory, vectors, images and semaphores for other processes of this machine.
+ *
+ * A server offers things by name, and clients receive them. A client that receives a thing uses the
+ * very memory of the server: nothing is copied.
+ *
+ *   the solver                                     the viewer
+ *   culv_ipc_server_create(device, &d, &server);   culv_ipc_client_connect(device, &d, time, &c);
+ *   culv_ipc_offer_vmm(server, memory, &info);     culv_ipc_client_receive(c, "field", time, &o);
+ *   for (;;) {                                     culv_ipc_import_vmm(o, &memory);
+ *       solve();                                   ... map it, read it ...
+ *       culv_ipc_server_poll(server, 0, NULL);
+ *   }
+ *
+ * culvert/ipc_ring.h hands frames over, and culvert/ipc_cuda.h shares what CUDA has calls for.
+ *
+ * There are no threads: a server answers only inside culv_ipc_server_poll(), so call it now and
+ * then, or when culv_ipc_server_fd() is readable. Calls that wait take a timeout in nanoseconds.
+ * When a process ends, the other side's next call notices. What was received stays usable.
+ *
+ * Both sides check each other: the user of the other process, the protocol's version, every size
+ * and count of every message, and the GPU's UUID. A peer that sends rubbish loses its connection,
+ * and nothing else happens. But a peer that you admit shares your memory and may write to it.
+ *
+ * On Linux messages and file descriptors travel over Unix sockets. On Windows messages travel over
+ * named pipes, and the receiver duplicates NT handles from the process that sent them
+ * (DuplicateHandle), so both processes need the same user and the same rights: one that runs as
+ * administrator and one that does not refuse each other. culvert/ipc_fetch.h takes a handle of a
+ * program that can only tell its number. */
+#ifndef CULV_IPC_H_
+#define CULV_IPC_H_
+
+#include "format.h"
+#include "image.h"
+#include "semaphore.h"
+#include "vector.h"
+#include "vmm.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: what a process offers. Calls for one server, its offers and its rings come from one
+ * thread at a time. */
+typedef struct culv_ipc_server culv_ipc_server;
+/** Opaque: a connection to a server. Calls for one client and what was received by it come from one
+ * thread at a time. */
+typedef struct culv_ipc_client culv_ipc_client;
+/** Opaque: a received thing: its description and its handle. */
+typedef struct culv_ipc_object culv_ipc_object;
+/** Opaque: a server's vector, mapped in this process. */
+typedef struct culv_ipc_vector culv_ipc_vector;
+
+/** Bytes of a name with its final 0. A name has letters, digits, '.', '_' and '-', and does not
+ * begin with '.'. */
+#define CULV_IPC_NAME_SIZE 64
+/** A timeout without end. Timeouts are in nanoseconds. */
+#define CULV_IPC_FOREVER UINT64_MAX
+/** The most clients of a server. */
+#define CULV_IPC_MAX_CLIENTS 64
+
+/** What is offered. */
+typedef enum culv_ipc_kind {
+    CULV_IPC_NONE = 0,
+    CULV_IPC_VMM = 1,          /**< A culv_vmm_allocation. */
+    CULV_IPC_VECTOR = 2,       /**< A culv_vector, with the chunks that it has by then. */
+    CULV_IPC_BUFFER = 3,       /**< A buffer in exported memory of a graphics API. */
+    CULV_IPC_IMAGE = 4,        /**< An image in exported memory of a graphics API. */
+    CULV_IPC_SEMAPHORE = 5,    /**< An exported semaphore of a graphics API. */
+    CULV_IPC_RING = 6,         /**< A ring of frames: culvert/ipc_ring.h. */
+    CULV_IPC_CUDA_MEMORY = 7,  /**< Memory of cuMemAlloc: culvert/ipc_cuda.h. */
+    CULV_IPC_EVENT = 8,        /**< A CUDA event: culvert/ipc_cuda.h. */
+    CULV_IPC_POOL = 9,         /**< A memory pool: culvert/ipc_cuda.h. */
+    CULV_IPC_POOL_MEMORY = 10, /**< An allocation of a pool: culvert/ipc_cuda.h. */
+    /** A culv_vmm_allocation by its fabric handle: culvert/ipc_cuda.h. */
+    CULV_IPC_VMM_FABRIC = 11,
+    CULV_IPC_KIND_FORCE32 = 0x7fffffff
+} culv_ipc_kind;
+
+/** What an image's colours mean. The order of the channels is the format's. */
+typedef enum culv_ipc_color {
+    CULV_IPC_COLOR_UNKNOWN = 0,
+    CULV_IPC_COLOR_DATA = 1,   /**< No colours. */
+    CULV_IPC_COLOR_SRGB = 2,   /**< sRGB primaries, encoded values. */
+    CULV_IPC_COLOR_LINEAR = 3, /**< sRGB primaries, linear values. */
+    CULV_IPC_COLOR_DISPLAY_P3 = 4,
+    CULV_IPC_COLOR_BT709 = 5,
+    CULV_IPC_COLOR_BT2020_PQ = 6,
+    CULV_IPC_COLOR_BT2020_HLG = 7,
+    CULV_IPC_COLOR_FORCE32 = 0x7fffffff
+} culv_ipc_color;
+
+/** What an image's alpha channel means. */
+typedef enum culv_ipc_alpha {
+    CULV_IPC_ALPHA_UNKNOWN = 0,
+    CULV_IPC_ALPHA_OPAQUE = 1, /**< Ignore it. */
+    CULV_IPC_ALPHA_STRAIGHT = 2,
+    CULV_IPC_ALPHA_PREMULTIPLIED = 3,
+    CULV_IPC_ALPHA_FORCE32 = 0x7fffffff
+} culv_ipc_alpha;
+
+/** An image's tiling. */
+typedef enum culv_ipc_tiling {
+    CULV_IPC_TILING_OPTIMAL = 0, /**< VK_IMAGE_TILING_OPTIMAL. */
+    CULV_IPC_TILING_LINEAR = 1,  /**< VK_IMAGE_TILING_LINEAR. */
+    CULV_IPC_TILING_FORCE32 = 0x7fffffff
+} culv_ipc_tiling;
+
+/** The description of an offered thing. The server fills in what it knows, and clients get it.
+ * Fields that the kind lacks are 0. */
+typedef struct culv_ipc_info {
+    size_t struct_size;            /**< Set by culv_ipc_info_init(). */
+    char name[CULV_IPC_NAME_SIZE]; /**< Required. */
+    /** Words of your own for the other side: what the numbers mean. */
+    char text[CULV_IPC_NAME_SIZE];
+    culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
+    culv_handle_type handle_type; /**< Set by the call. */
+    culv_uuid device;             /**< UUID of the GPU. Set by the call: the server's device. */
+    /** BUFFER, IMAGE: required, the size of the whole allocation in bytes
+     * (VkMemoryAllocateInfo::allocationSize). VMM, VECTOR: set by the call. */
+    uint64_t allocation_size;
+    uint64_t offset; /**< BUFFER, IMAGE: bytes into the allocation. */
+    /** BUFFER: bytes; 0: to the end. VMM: bytes in use; 0: all. VECTOR: bytes in use, set. */
+    uint64_t size;
+    culv_bool dedicated;       /**< BUFFER, IMAGE: as culv_memory_desc::dedicated. */
+    uint32_t memory_type_bits; /**< The graphics API's memory types, for its own import. 0: any. */
+    /** What one element of a buffer or vector is, as a format (a vertex, a texel, a float). */
+    culv_format element_format;
+    uint32_t element_size;  /**< Bytes from one element to the next. */
+    uint64_t element_count; /**< Elements. element_size times it fits in `size`. */
+    /** IMAGE: as in culv_image_desc. */
+    culv_image_type image_type;
+    culv_format format;
+    uint32_t width, height, depth, array_layers, mip_levels;
+    culv_ipc_tiling tiling;
+    /** IMAGE, BUFFER: `usage` and `flags` of VkImageCreateInfo or VkBufferCreateInfo. */
+    uint32_t usage, create_flags;
+    culv_ipc_color color;
+    culv_ipc_alpha alpha;
+    culv_semaphore_type semaphore_type; /**< SEMAPHORE: required. */
+    uint32_t slots;                     /**< RING: its slots. Set by the call. */
+    uint64_t value;                     /**< SEMAPHORE: as culv_semaphore_desc::value. */
+    uint64_t generation;                /**< VECTOR: culv_vector_generation(). Set by the call. */
+    uint32_t parts;                     /**< RING: things in each slot. VECTOR: chunks. Set. */
+    uint32_t reserved;                  /**< 0. */
+} culv_ipc_info;
+
+/** Returns an empty description with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_info culv_ipc_info_init(void)
+{
+    culv_ipc_info i;
+    memset(&i, 0, sizeof i);
+    i.struct_size = sizeof i;
+    return i;
+}
+
+/** Returns a description that has a name. A name that is too long becomes one that is refused.
+ * Errors: none; NULL gives no name.
+ * Ownership: the text is copied.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_info culv_ipc_info_named(const char *name)
+{
+    culv_ipc_info i = culv_ipc_info_init();
+    size_t n;
+    for (n = 0; name != NULL && name[n] != 0 && n < sizeof i.name; n++)
+        i.name[n] = name[n];
+    return i;
+}
+
+/* Server --------------------------------------------------------------------------------------- */
+
+/** A server to make. Zero in every field but struct_size means the default. */
+typedef struct culv_ipc_server_desc {
+    size_t struct_size; /**< Set by culv_ipc_server_desc_init(). */
+    const char *name;   /**< Required: clients connect by it. Read during the call. */
+    /** A directory for the socket. It must be yours and closed to others (mode 0700). NULL: the
+     * socket is abstract, without a file; then only processes of this network namespace see it.
+     * Windows: NULL, as pipes lie in no directory; only this user's processes can open them. */
+    const char *directory;
+    /** The users (uids) whose processes are admitted. NULL: only the user of this process. Windows:
+     * NULL. */
+    const uint32_t *users;
+    size_t num_users;
+    uint32_t max_clients; /**< 1 to CULV_IPC_MAX_CLIENTS. Default: 16. */
+    const char *label;    /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
+} culv_ipc_server_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_server_desc culv_ipc_server_desc_init(void)
+{
+    culv_ipc_server_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a server, which listens from then on. Starts no thread. Windows lets in one client for
+ * each culv_ipc_server_poll(), and the others wait.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count; IPC_REFUSED: the directory
+ * is not yours or is open to others), BUSY (IPC_NAME: a server of this name is there), UNSUPPORTED
+ * (NOT_BUILT: Windows has no directories and no uids), OUT_OF_MEMORY, DRIVER (OS).
+ * Ownership: *out is yours; give it to culv_ipc_server_destroy(). It keeps the device open.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
+CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
+                                               const culv_ipc_server_desc *desc,
+                                               culv_ipc_server **out);
+
+/** Destroys the server and its offers, and sets *server to NULL. Its rings have ended, as if they
+ * were destroyed: their consumers are told, and their calls answer RING_STOPPED. Give them to
+ * culv_ipc_ring_destroy(), before this call or after it. Clients keep what they received. NULL, or
+ * a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *server is Culvert's again. What was offered stays yours, and rings do. A ring that is
+ * left keeps the device open.
+ * Threads: any, after the last call.
+ * Since: 0.1 */
+CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
+
+/** Answers what clients have asked so far, admits new ones, and notices which are gone. When there
+ * is nothing to do, it waits up to `timeout` nanoseconds for something (0: it does not wait). It
+ * never waits for a client that is slow. `answered` (may be NULL) gets the number of requests and
+ * departures.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). What clients do wrong is no error: the log has
+ * it.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
+                                             uint32_t *answered);
+
+/** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
+ * poll() and its like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
+ * Errors: none.
+ * Ownership: the server's: never close it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
+
+/** Returns how many clients are connected. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
+
+/** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of
+ * `info` it reads the name, the text, the size and the elements.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, RANGE; NOT_EXPORTABLE; DEVICE_MISMATCH),
+ * BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the allocation stays yours, and may go before the offer does.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
+                                           const culv_ipc_info *info);
+
+/** Offers a vector, whose chunks must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Clients
+ * get the chunks that it has when they ask. Of `info` it reads the name, the text, and the
+ * elements' format and size.
+ * Errors: as culv_ipc_offer_vmm().
+ * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
+ * Threads: one at a time. culv_ipc_server_poll() reads the vector: order it with
+ * culv_vector_shrink().
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
+                                              const culv_ipc_info *info);
+
+/** Offers a BUFFER, an IMAGE or a SEMAPHORE by its exported handle (culv_vk_memory_export_dup(),
+ * culv_vk_semaphore_export_dup(); on Windows also ID3D12Device::CreateSharedHandle()). Names and
+ * KMT handles are refused: they keep nothing alive.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, RANGE; VALUE:
+ * the message names the field; SIZE: the file behind the handle is smaller), BUSY (IPC_NAME),
+ * OUT_OF_MEMORY.
+ * Ownership: the handle is borrowed; close it whenever you like.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
+                                       const culv_handle *handle);
+
+/** Withdraws an offer. Clients keep what they received.
+ * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
+ * ring, which withdraws it).
+ * Ownership: what was offered stays yours.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name);
+
+/* Client --------------------------------------------------------------------------------------- */
+
+/** A connection to make. Zero in every field but struct_size means the default. */
+typedef struct culv_ipc_client_desc {
+    size_t struct_size;    /**< Set by culv_ipc_client_desc_init(). */
+    const char *name;      /**< Required: the server's. Read during the call. */
+    const char *directory; /**< As culv_ipc_server_desc::directory. */
+    /** The users (uids) whose servers are trusted. NULL: only the user of this process. Windows:
+     * NULL. */
+    const uint32_t *users;
+    size_t num_users;
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
+} culv_ipc_client_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
+{
+    culv_ipc_client_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Finds the servers that programs of this network namespace run, or those with sockets in
+ * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). `names` gets the first `room`
+ * of them by name, and *count how many there are. Whether you are admitted is for
+ * culv_ipc_client_connect() to find out.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read), UNSUPPORTED
+ * (NOT_BUILT: on Windows).
+ * Ownership: the copies are yours.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: proc(5), /proc/net/unix. */
+CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
+                                              char (*names)[CULV_IPC_NAME_SIZE], size_t room,
+                                              size_t *count);
+
+/** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear and to
+ * answer. `device` may be NULL: the client then lists and receives, and imports nothing into CUDA.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), TIMEOUT (IPC_NAME: there is no such server;
+ * IPC_GONE: it does not answer), UNSUPPORTED (NOT_BUILT; IPC_REFUSED: the server does not admit
+ * this process, or is full, or is of a user that is not trusted), ASYNC (IPC_GONE; IPC_PROTOCOL: it
+ * speaks another version of the protocol, or none), OUT_OF_MEMORY, DRIVER (OS).
+ * Ownership: *out is yours; give it to culv_ipc_client_destroy(). It keeps the device open.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
+                                                const culv_ipc_client_desc *desc, uint64_t timeout,
+                                                culv_ipc_client **out);
+
+/** Ends the connection and sets *client to NULL. What was received and imported stays usable. A
+ * vector keeps what it has and gets no more (IPC_GONE); a consumer has left its ring. NULL, or a
+ * pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *client is Culvert's again.
+ * Threads: any, after the last call.
+ * Since: 0.1 */
+CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
+
+/** Gets the description of the server's offer number `index`, from 0 on. `count` (may be NULL) gets
+ * how many there are. With an index that is too high only *count is written.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
+ * server has ended; IPC_PROTOCOL: what it sends is no answer).
+ * Ownership: the copy is yours.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_client_list(culv_ipc_client *client, uint32_t index,
+                                             uint64_t timeout, culv_ipc_info *out, uint32_t *count);
+
+/** Receives an offered thing: its description and its handle. A vector comes without handles: see
+ * culv_ipc_vector_open().
+ * Errors: as culv_ipc_client_list(); INVALID (IPC_NAME: nothing of that name is offered; OS: no
+ * handle is left).
+ * Ownership: *out is yours; give it to culv_ipc_object_destroy().
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
+                                                uint64_t timeout, culv_ipc_object **out);
+
+/** Tells whether the server is still there, without waiting and without asking it.
+ * Errors: none; 0 for NULL.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
+
+/** Returns the process id of the server, as the kernel tells it. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
+
+/** Destroys a received thing and sets *object to NULL. What was imported from it stays usable.
+ * NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *object is Culvert's again, and its handle is closed.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
+
+/** Fills *out with the description.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: the copy is yours.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
+
+/** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
+ * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
+ * Ownership: the object owns it: never close it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
+
+/** Imports a received VMM allocation into CUDA, on the client's device. It may lie on another GPU
+ * that the device reaches.
+ * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the thing is of another kind, or the client
+ * has no device).
+ * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
+                                            culv_vmm_allocation **out);
+
+/** Imports a received buffer into CUDA, on the client's device.
+ * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as above).
+ * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
+
+/** Imports a received image into CUDA, on the client's device.
+ * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as above; TILING).
+ * Ownership: *out is yours; give it to culv_image_unmap(). It keeps the import alive.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
+
+/** Imports a received semaphore into CUDA, on the client's device. A timeline's value is what the
+ * server said when it offered it: tell later ones by culv_semaphore_mark_value().
+ * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as above).
+ * Ownership: *out is yours; give it to culv_semaphore_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
+                                                  culv_semaphore **out);
+
+/* Vectors -------------------------------------------------------------------------------------- */
+
+/** A server's vector to open. Zero in every field but struct_size means the default. */
+typedef struct culv_ipc_vector_desc {
+    size_t struct_size; /**< Set by culv_ipc_vector_desc_init(). */
+    const char *name;   /**< Required. Read during the call. */
+    /** Bytes of address space. When the vector outgrows it, it moves to twice as much. Default: 16
+     * times what the vector has, and at least 1 GiB. */
+    uint64_t reserve;
+    /** Nonzero: each chunk keeps its handle, for imports by a graphics API
+     * (culv_ipc_vector_get_chunk()). */
+    culv_bool keep_handles;
+} culv_ipc_vector_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_vector_desc culv_ipc_vector_desc_init(void)
+{
+    culv_ipc_vector_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** One chunk of a server's vector. */
+typedef struct culv_ipc_chunk {
+    size_t struct_size; /**< Set by culv_ipc_chunk_init(). */
+    uint64_t id;        /**< As culv_vector_chunk::id. */
+    uint64_t offset;    /**< Bytes into the vector. */
+    uint64_t size;      /**< Bytes. */
+    /** The vector's own; type NONE without culv_ipc_vector_desc::keep_handles. Never close it. */
+    culv_handle handle;
+} culv_ipc_chunk;
+
+/** Returns an empty culv_ipc_chunk with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_ipc_chunk culv_ipc_chunk_init(void)
+{
+    culv_ipc_chunk c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c;
+    return c;
+}
+
+/** Opens a vector that the server offers: imports the chunks that it has now, and maps them one
+ * behind the other.
+ * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
+ * Ownership: *out is yours; give it to culv_ipc_vector_destroy(), before the client.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
+                                             const culv_ipc_vector_desc *desc, uint64_t timeout,
+                                             culv_ipc_vector **out);
+
+/** Asks the server for the vector's chunks, imports and maps those that are new, and gives up those
+ * that it no longer has. Those, and an address that was outgrown, go after `last_use` has done the
+ * work that has been submitted to it so far. After an error the vector is as it was, or has a part
+ * of what is new; call again.
+ * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE).
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
+                                               uint64_t timeout);
+
+/** Destroys the mapping and sets *vector to NULL. Does NOT wait: the GPU's work with it should be
+ * done. NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *vector is Culvert's again.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
+
+/** Returns the address of the first byte in this process. 0 for NULL and without chunks.
+ * culv_ipc_vector_update() may change it.
+ * Errors: none.
+ * Ownership: the vector's.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
+
+/** Returns the bytes in use, as of the last update. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
+
+/** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);
+
+/** Gets chunk number `index` by offset, from 0 on. `count` (may be NULL) gets how many there are.
+ * With an index that is too high only *count is written.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: the copy is yours; its handle is the vector's.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
+                                                  culv_ipc_chunk *out, size_t *count);
+
+CULV_EXTERN_C_END
+
+#endif

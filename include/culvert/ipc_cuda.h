@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: what CUDA shares with other processes by itself: memory of cuMemAlloc, events, and
+ * memory pools with what was allocated in them.
+ *
+ * Programs that allocate by cuMemAlloc or cuMemAllocAsync offer that memory as it is. New programs
+ * do better with VMM memory (culv_ipc_offer_vmm()): it lives until its last user is done, and
+ * graphics APIs take it. What this header shares must stay until the other processes have closed
+ * it. CUDA says nothing about what happens otherwise, and when the exporter dies. */
+#ifndef CULV_IPC_CUDA_H_
+#define CULV_IPC_CUDA_H_
+
+#include "ipc.h"
+#include "mem_pool.h"
+
+CULV_EXTERN_C_BEGIN
+
+/* CUDA's own handle, repeated here as in base.h. */
+typedef struct CUevent_st *CUevent;
+
+/** Opaque: memory of another process's cuMemAlloc, opened in this one. */
+typedef struct culv_ipc_cuda_memory culv_ipc_cuda_memory;
+
+/** What CULV_IPC_CUDA_MEMORY must be a multiple of, address and size: CUDA cuts smaller allocations
+ * out of such blocks. */
+#define CULV_IPC_CUDA_BLOCK UINT64_C(2097152)
+
+/** Offers a whole allocation of cuMemAlloc, whose address and size must be multiples of
+ * CULV_IPC_CUDA_BLOCK: CUDA shares whole blocks, so the other process would get what else lies in
+ * the block of a smaller one. Of `info` it reads the name, the text, the size and the elements.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE: not memory of cuMemAlloc, or
+ * not whole blocks of it: the message says what to do; DEVICE_MISMATCH), UNSUPPORTED
+ * (DRIVER_TOO_OLD), BUSY (IPC_NAME), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the memory stays yours. Free it when the other processes have closed it.
+ * Threads: one at a time.
+ * Since: 0.1.
+ * Source: cuda.h, cuIpcGetMemHandle. */
+CULV_EXPORT culv_result culv_ipc_offer_cuda_memory(culv_ipc_server *server, CUdeviceptr pointer,
+                                                   const culv_ipc_info *info);
+
+/** Offers an event of the server's device, made with CU_EVENT_INTERPROCESS and
+ * CU_EVENT_DISABLE_TIMING. Of `info` it reads the name and the text. A wait in another process is
+ * for the record that was submitted last before it.
+ * Errors: as culv_ipc_offer_cuda_memory(); INVALID (NOT_EXPORTABLE: not made with those flags).
+ * Ownership: the event stays yours. Destroy it when the other processes are done with it.
+ * Threads: one at a time.
+ * Since: 0.1.
+ * Source: cuda.h, cuIpcGetEventHandle. */
+CULV_EXPORT culv_result culv_ipc_offer_event(culv_ipc_server *server, CUevent event,
+                                             const culv_ipc_info *info);
+
+/** Offers a memory pool that was made for OPAQUE_FD. Of `info` it reads the name and the text.
+ * Errors: as culv_mem_pool_export_dup(); BUSY (IPC_NAME).
+ * Ownership: the pool stays yours.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_pool *pool,
+                                            const culv_ipc_info *info);
+
+/** Offers an allocation of a pool that is offered. Of `info` it reads the name, the text, the size
+ * and the elements. Say in the text which pool it is of, where there are several.
+ * Errors: as culv_mem_pool_export_pointer(); BUSY (IPC_NAME), INVALID (VALUE).
+ * Ownership: the memory stays yours. Free it when the other processes have freed theirs.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_pool_memory(culv_ipc_server *server, culv_mem_pool *pool,
+                                                   CUdeviceptr pointer, const culv_ipc_info *info);
+
+/** Opens received memory of cuMemAlloc in the context of the client's device. Two opens of one
+ * memory have one address.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the thing is of another kind, or the client has no
+ * device), UNSUPPORTED (DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED: CUDA opens no memory of this same
+ * process, nor what has been freed), ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours; give it to culv_ipc_cuda_memory_close() before its owner frees it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuIpcOpenMemHandle. */
+CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object,
+                                                    culv_ipc_cuda_memory **out);
+
+/** Returns the memory's address in this process. 0 for NULL.
+ * Errors: none.
+ * Ownership: the memory's.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory);
+
+/** Returns the memory's size in bytes, as its owner told it. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
+
+/** Closes the memory and sets *memory to NULL. The GPU's work with it should be done. NULL, or a
+ * pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *memory is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1.
+ * Source: cuda.h, cuIpcCloseMemHandle. */
+CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
+
+/** Opens a received event in the context of the client's device, for cuStreamWaitEvent,
+ * cuEventRecord and cuEventQuery.
+ * Errors: as culv_ipc_import_cuda_memory().
+ * Ownership: *out is yours; give it to cuEventDestroy.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuIpcOpenEventHandle. */
+CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
+
+/** Imports a received pool on the client's device.
+ * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the thing is of another kind, or the
+ * client has no device).
+ * Ownership: *out is yours; give it to culv_mem_pool_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
+
+/** Imports a received allocation of a pool that was imported.
+ * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the thing is of another kind).
+ * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
+                                                    culv_mem_pool *pool, CUdeviceptr *out);
+
+/** Offers VMM memory by its fabric handle: the client gets 64 bytes and no file descriptor. Of
+ * `info` it reads the name, the text, the size and the elements. Where
+ * culv_vmm_allocation_info::handle_types lacks the bit of CULV_HANDLE_FABRIC, offer it by
+ * culv_ipc_offer_vmm().
+ * Errors: as culv_vmm_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME), UNSUPPORTED
+ * (NOT_BUILT: on Windows).
+ * Ownership: the allocation stays yours. Keep it until the clients have imported it.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
+                                                  culv_vmm_allocation *allocation,
+                                                  const culv_ipc_info *info);
+
+/** Imports received memory of culv_ipc_offer_vmm_fabric(), on the client's device.
+ * Errors: as culv_vmm_import_fabric(); INVALID (VALUE: the thing is of another kind, or the client
+ * has no device).
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object,
+                                                   culv_vmm_allocation **out);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* observer's solver: it makes a step into a free slot, over and over. Each slot is a vector that
+ * grows. Viewers come and go, and no step waits for one. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "../common/cuda_side.h"
+#include "../common/progress.h"
+#include "observer.h"
+#include "particle.h"
+
+enum { BLOCK = 256 };
+
+typedef struct solver {
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUcontext callers_context;
+    culv_kernels *kernels;
+    CUfunction step;
+    CUstream stream;
+    culv_ipc_server *server;
+    culv_ipc_ring *ring;
+    culv_vector *slots[OBSERVER_SLOTS];
+    uint64_t steps, late;
+    uint32_t most_viewers;
+} solver;
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+void observer_vector_name(char out[64], uint32_t slot)
+{
+    snprintf(out, 64, "particles.%u", slot);
+}
+
+static bool open_device(solver *s, const options *o)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    /* Without a GPU the twin; with one, nothing happens. */
+    if (strcmp(o->device, "nvidia") != 0) (void)culv_soft_enable();
+    if (strcmp(o->device, "nvidia") == 0) desc.driver = CULV_DRIVER_NVIDIA;
+    if (strcmp(o->device, "soft") == 0) desc.driver = CULV_DRIVER_SOFT;
+    return culv_ok(culv_device_open_by_ordinal(0, &desc, &s->device), "culv_device_open") &&
+           interop_enter_device(s->device, &s->cu, &s->callers_context) &&
+           interop_load_kernels(s->device, "observer", &s->kernels) &&
+           interop_kernel(s->kernels, "observer_step", &s->step) &&
+           cuda_ok(s->cu, s->cu->cuStreamCreate(&s->stream, CU_STREAM_NON_BLOCKING),
+                   "cuStreamCreate");
+}
+
+static bool offer(solver *s, const options *o)
+{
+    culv_ipc_server_desc server = culv_ipc_server_desc_init();
+    culv_ipc_ring_desc ring = culv_ipc_ring_desc_init();
+    server.name = o->name;
+    ring.name = OBSERVER_RING;
+    ring.slots = OBSERVER_SLOTS;
+    ring.max_consumers = OBSERVER_SLOTS - 2;
+    if (!culv_ok(culv_ipc_server_create(s->device, &server, &s->server), "the server") ||
+        !culv_ok(culv_ipc_ring_create(s->server, &ring, &s->ring), "the ring"))
+        return false;
+    for (uint32_t i = 0; i < OBSERVER_SLOTS; i++) {
+        char name[64];
+        culv_vector_desc vector = culv_vector_desc_init();
+        vector.reserve = o->particles * sizeof(particle);
+        vector.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+        vector.growth_percent = 25;
+        vector.no_move = 1;
+        observer_vector_name(name, i);
+        culv_ipc_info info = culv_ipc_info_named(name);
+        info.element_size = sizeof(particle);
+        if (!culv_ok(culv_vector_create(s->device, &vector, &s->slots[i]), "a vector") ||
+            !culv_ok(culv_ipc_offer_vector(s->server, s->slots[i], &info), "culv_ipc_offer_vector"))
+            return false;
+    }
+    return true;
+}
+
+static bool make_step(solver *s, const options *o, uint32_t *last)
+{
+    culv_ipc_frame frame;
+    uint64_t old = s->steps * o->births, count = old + o->births;
+    if (old > o->particles) old = o->particles;
+    if (count > o->particles) count = o->particles;
+    /* It answers viewers as well. There is a slot for each of them and one more. */
+    culv_result result = culv_ipc_ring_acquire_on(s->ring, s->stream, 0, &frame);
+    if (result == CULV_ERROR_TIMEOUT) {
+        s->late++; /* never, as viewers ask for the newest frame */
+        return true;
+    }
+    if (!culv_ok(result, "culv_ipc_ring_acquire_on") ||
+        !culv_ok(culv_vector_grow(s->slots[frame.slot], count * sizeof(particle)),
+                 "culv_vector_grow"))
+        return false;
+    CUdeviceptr before = culv_vector_pointer(s->slots[*last]),
+                after = culv_vector_pointer(s->slots[frame.slot]);
+    int numbers[2] = {(int)old, (int)count};
+    unsigned step = (unsigned)frame.number;
+    float dt = 0.004f;
+    void *parameters[] = {&before, &after, &numbers[0], &numbers[1], &step, &dt};
+    if (!cuda_ok(s->cu,
+                 s->cu->cuLaunchKernel(s->step, ((unsigned)count + BLOCK - 1) / BLOCK, 1, 1, BLOCK,
+                                       1, 1, 0, s->stream, parameters, NULL),
+                 "cuLaunchKernel") ||
+        !culv_ok(culv_ipc_ring_release_on(s->ring, s->stream, &frame), "culv_ipc_ring_release_on"))
+        return false;
+    *last = frame.slot;
+    s->steps++;
+    if (culv_ipc_ring_consumers(s->ring) > s->most_viewers)
+        s->most_viewers = culv_ipc_ring_consumers(s->ring);
+    /* A queue of a few steps is enough. */
+    return s->steps % 4 != 0 ||
+           cuda_ok(s->cu, s->cu->cuStreamSynchronize(s->stream), "cuStreamSynchronize");
+}
+
+static void rest(const options *o, double began, uint64_t steps)
+{
+    if (o->rate == 0) return;
+    double left = began + (double)steps / (double)o->rate - clock_seconds();
+    if (left <= 0.0) return;
+    struct timespec t = {.tv_nsec = left < 0.9 ? (long)(1e9 * left) : 900000000};
+    nanosleep(&t, NULL);
+}
+
+static void tear_down(solver *s)
+{
+    if (s->stream) (void)s->cu->cuStreamSynchronize(s->stream);
+    culv_ipc_ring_destroy(&s->ring);
+    culv_ipc_server_destroy(&s->server);
+    for (uint32_t i = 0; i < OBSERVER_SLOTS; i++)
+        culv_vector_destroy(&s->slots[i]);
+    if (s->stream) (void)s->cu->cuStreamDestroy(s->stream);
+    culv_kernels_unload(&s->kernels);
+    interop_close_device(&s->device, s->cu, s->callers_context);
+}
+
+bool solver_run(const options *o)
+{
+    solver s;
+    struct sigaction action;
+    memset(&s, 0, sizeof s);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    bool fine = open_device(&s, o) && offer(&s, o);
+    uint32_t last = 0;
+    double began = clock_seconds();
+    while (fine && !stop) {
+        fine = make_step(&s, o, &last);
+        rest(o, began, s.steps);
+    }
+    uint64_t count = s.steps * o->births < o->particles ? s.steps * o->births : o->particles;
+    if (fine)
+        printf("solver: %llu steps, %llu particles, at most %u viewers at a time, %llu steps "
+               "waited for a viewer\n",
+               (unsigned long long)s.steps, (unsigned long long)count, s.most_viewers,
+               (unsigned long long)s.late);
+    tear_down(&s);
+    return fine;
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* observer's viewer: Vulkan draws the newest frame from the solver's own memory, and checks each
+ * particle on the way. It comes, stays for some frames, and leaves or dies. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/files.h"
+#include "../common/interop.h"
+#include "../common/png_file.h"
+#include "../common/vulkan_pipeline.h"
+#include "observer.h"
+#include "particle.h"
+
+enum { MOST_CHUNKS = 256, BLOCK = 256 };
+
+/* shaders/observer/splat.comp */
+typedef struct constants {
+    uint32_t first, count, step, width, height;
+    float turn;
+} constants;
+
+/* A chunk of a vector, as Vulkan has it. */
+typedef struct chunk {
+    uint64_t id, size;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDescriptorSet set;
+} chunk;
+
+typedef struct slot {
+    culv_ipc_vector *vector;
+    uint32_t count;
+    chunk chunks[MOST_CHUNKS];
+} slot;
+
+typedef struct viewer {
+    vulkan_setup vulkan;
+    culv_device *device;
+    const culv_cuda_api *cu;
+    CUcontext callers_context;
+    culv_vk_device *attached;
+    culv_vk_semaphore *ready, *done;
+    culv_ipc_client *client;
+    culv_ipc_consumer *consumer;
+    slot slots[OBSERVER_SLOTS];
+    vulkan_buffer picture; /* the count of wrong particles, and counts by pixel */
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
+    VkPipeline splat;
+    VkDescriptorPool pool;
+    VkCommandPool commands;
+    VkCommandBuffer buffer;
+    VkFence fence;
+    uint64_t wrong, first_particles, last_particles, particles;
+} viewer;
+
+static bool create_pipeline(viewer *v)
+{
+    VkDevice device = v->vulkan.device;
+    VkDescriptorSetLayoutBinding bindings[2] = {
+        {0, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
+        {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL}};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = 2,
+                                           .pBindings = bindings};
+    if (!vk_ok(vkCreateDescriptorSetLayout(device, &set, NULL, &v->set_layout),
+               "vkCreateDescriptorSetLayout"))
+        return false;
+    VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(constants)};
+    VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                         .setLayoutCount = 1,
+                                         .pSetLayouts = &v->set_layout,
+                                         .pushConstantRangeCount = 1,
+                                         .pPushConstantRanges = &range};
+    return vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &v->layout),
+                 "vkCreatePipelineLayout") &&
+           pipeline_create_compute(&v->vulkan, "observer_splat.comp.spv", v->layout, &v->splat);
+}
+
+static bool create_commands(viewer *v)
+{
+    VkDevice device = v->vulkan.device;
+    VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                 2 * MOST_CHUNKS * OBSERVER_SLOTS};
+    VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                       .maxSets = MOST_CHUNKS * OBSERVER_SLOTS,
+                                       .poolSizeCount = 1,
+                                       .pPoolSizes = &size};
+    VkCommandPoolCreateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                        .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                        .queueFamilyIndex = v->vulkan.queue_family};
+    if (!vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &v->pool), "vkCreateDescriptorPool") ||
+        !vk_ok(vkCreateCommandPool(device, &commands, NULL, &v->commands), "vkCreateCommandPool"))
+        return false;
+    VkCommandBufferAllocateInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                          .commandPool = v->commands,
+                                          .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                          .commandBufferCount = 1};
+    VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    return vk_ok(vkAllocateCommandBuffers(device, &buffer, &v->buffer),
+                 "vkAllocateCommandBuffers") &&
+           vk_ok(vkCreateFence(device, &fence, NULL, &v->fence), "vkCreateFence");
+}
+
+/* Vulkan makes the timelines, so it brings them along. */
+static bool join(viewer *v, const options *o)
+{
+    culv_ipc_client_desc client = culv_ipc_client_desc_init();
+    culv_ipc_consumer_desc desc = culv_ipc_consumer_desc_init();
+    culv_ipc_timelines own = culv_ipc_timelines_init();
+    client.name = o->name;
+    desc.ring = OBSERVER_RING;
+    desc.policy = CULV_RING_MAILBOX;
+    desc.timelines = &own;
+    if (!interop_timeline(v->attached, "ready", &v->ready) ||
+        !interop_timeline(v->attached, "done", &v->done) ||
+        !culv_ok(culv_ipc_client_connect(v->device, &client, OBSERVER_TIMEOUT, &v->client),
+                 "culv_ipc_client_connect") ||
+        !culv_ok(culv_vk_semaphore_export_dup(v->attached, culv_vk_semaphore_handle(v->ready),
+                                              CULV_HANDLE_OPAQUE_FD, &own.ready),
+                 "culv_vk_semaphore_export_dup"))
+        return false;
+    bool fine = culv_ok(culv_vk_semaphore_export_dup(v->attached, culv_vk_semaphore_handle(v->done),
+                                                     CULV_HANDLE_OPAQUE_FD, &own.done),
+                        "culv_vk_semaphore_export_dup") &&
+                culv_ok(culv_ipc_consumer_join(v->client, &desc, OBSERVER_TIMEOUT, &v->consumer),
+                        "culv_ipc_consumer_join");
+    culv_handle_close(&own.ready);
+    culv_handle_close(&own.done);
+    return fine;
+}
+
+static bool open_chunk(viewer *v, const culv_ipc_chunk *from, chunk *out)
+{
+    const vulkan_setup *vk = &v->vulkan;
+    culv_vk_memory_from_handle_desc import = culv_vk_memory_from_handle_desc_init();
+    culv_device_caps caps = culv_device_caps_init();
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .pNext = &external,
+                               .size = from->size,
+                               .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkDescriptorSetAllocateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                       .descriptorPool = v->pool,
+                                       .descriptorSetCount = 1,
+                                       .pSetLayouts = &v->set_layout};
+    out->id = from->id;
+    out->size = from->size;
+    if (!vk_ok(vkCreateBuffer(vk->device, &info, NULL, &out->buffer), "vkCreateBuffer") ||
+        !culv_ok(culv_device_get_caps(v->device, &caps), "culv_device_get_caps"))
+        return false;
+    import.handle = from->handle;
+    import.size = from->size;
+    import.exporter = caps.uuid;
+    import.buffer = out->buffer;
+    if (!culv_ok(culv_vk_memory_from_handle(v->attached, &import, &out->memory),
+                 "culv_vk_memory_from_handle") ||
+        !vk_ok(vkBindBufferMemory(vk->device, out->buffer, out->memory, 0), "vkBindBufferMemory") ||
+        !vk_ok(vkAllocateDescriptorSets(vk->device, &set, &out->set), "vkAllocateDescriptorSets"))
+        return false;
+    VkDescriptorBufferInfo buffers[2] = {{out->buffer, 0, VK_WHOLE_SIZE},
+                                         {v->picture.buffer, 0, VK_WHOLE_SIZE}};
+    VkWriteDescriptorSet writes[2];
+    for (uint32_t i = 0; i < 2; i++)
+        writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                           .dstSet = out->set,
+                                           .dstBinding = i,
+                                           .descriptorCount = 1,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .pBufferInfo = &buffers[i]};
+    vkUpdateDescriptorSets(vk->device, 2, writes, 0, NULL);
+    return true;
+}
+
+/* Takes in what the slot's vector has grown by. The solver changes nothing there meanwhile: the
+ * frame is held. */
+static bool update_slot(viewer *v, uint32_t index)
+{
+    slot *s = &v->slots[index];
+    culv_ipc_chunk found = culv_ipc_chunk_init();
+    size_t count = 0;
+    if (s->vector == NULL) {
+        char name[64];
+        culv_ipc_vector_desc desc = culv_ipc_vector_desc_init();
+        observer_vector_name(name, index);
+        desc.name = name;
+        desc.keep_handles = 1;
+        if (!culv_ok(culv_ipc_vector_open(v->client, &desc, OBSERVER_TIMEOUT, &s->vector),
+                     "culv_ipc_vector_open"))
+            return false;
+    } else if (!culv_ok(culv_ipc_vector_update(s->vector, NULL, OBSERVER_TIMEOUT),
+                        "culv_ipc_vector_update")) {
+        return false;
+    }
+    /* The solver's vector only grows: what was there stays in its place. */
+    for (size_t i = s->count;; i++) {
+        if (!culv_ok(culv_ipc_vector_get_chunk(s->vector, i, &found, &count),
+                     "culv_ipc_vector_get_chunk"))
+            return false;
+        if (i >= count) return true;
+        if (i >= MOST_CHUNKS) {
+            report("more than %d chunks", (int)MOST_CHUNKS);
+            return false;
+        }
+        if (!open_chunk(v, &found, &s->chunks[s->count++])) return false;
+    }
+}
+
+/* From the solver's process to this queue, or back. */
+static void pass(const viewer *v, VkBuffer buffer, bool back)
+{
+    const uint32_t own = v->vulkan.queue_family;
+    VkBufferMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+                                      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                      .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                      .dstAccessMask =
+                                          back ? 0 : VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
+                                      .srcQueueFamilyIndex = back ? own : VK_QUEUE_FAMILY_EXTERNAL,
+                                      .dstQueueFamilyIndex = back ? VK_QUEUE_FAMILY_EXTERNAL : own,
+                                      .buffer = buffer,
+                                      .size = VK_WHOLE_SIZE};
+    VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                             .bufferMemoryBarrierCount = 1,
+                             .pBufferMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(v->buffer, &info);
+}
+
+static bool record(viewer *v, const options *o, const slot *s, uint64_t number)
+{
+    const VkCommandBuffer c = v->buffer;
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    constants values = {.step = (uint32_t)number,
+                        .width = o->width,
+                        .height = o->height,
+                        .turn = 0.004f * (float)(number % 100000)};
+    uint64_t left = culv_ipc_vector_size(s->vector) / sizeof(particle);
+    v->particles = left;
+    if (!vk_ok(vkBeginCommandBuffer(c, &begin), "vkBeginCommandBuffer")) return false;
+    vkCmdFillBuffer(c, v->picture.buffer, 0, VK_WHOLE_SIZE, 0);
+    VkMemoryBarrier2 filled = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                               .srcStageMask = VK_PIPELINE_STAGE_2_CLEAR_BIT,
+                               .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                               .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                               .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
+                                                VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+    VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                             .memoryBarrierCount = 1,
+                             .pMemoryBarriers = &filled};
+    vkCmdPipelineBarrier2(c, &info);
+    vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, v->splat);
+    for (uint32_t i = 0; i < s->count && left > 0; i++) {
+        const uint64_t room = s->chunks[i].size / sizeof(particle);
+        values.count = (uint32_t)(left < room ? left : room);
+        pass(v, s->chunks[i].buffer, false);
+        vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, v->layout, 0, 1,
+                                &s->chunks[i].set, 0, NULL);
+        vkCmdPushConstants(c, v->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof values, &values);
+        vkCmdDispatch(c, (values.count + BLOCK - 1) / BLOCK, 1, 1);
+        pass(v, s->chunks[i].buffer, true);
+        values.first += values.count;
+        left -= values.count;
+    }
+    VkMemoryBarrier2 host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                             .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                             .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+                             .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+                             .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
+    info.pMemoryBarriers = &host;
+    vkCmdPipelineBarrier2(c, &info);
+    return vk_ok(vkEndCommandBuffer(c), "vkEndCommandBuffer");
+}
+
+static bool draw(viewer *v, const options *o, culv_ipc_frame *frame)
+{
+    const vulkan_setup *vk = &v->vulkan;
+    const uint32_t index = frame->slot;
+    if (!update_slot(v, index) || !record(v, o, &v->slots[index], frame->number) ||
+        !culv_ok(culv_ipc_consumer_release(v->consumer, frame), "culv_ipc_consumer_release"))
+        return false;
+    VkSemaphoreSubmitInfo wait =
+        vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->waits[0].value,
+                            VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    VkSemaphoreSubmitInfo signal =
+        vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signals[0].value,
+                            VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    if (!vulkan_submit(vk->queue, v->buffer, &wait, &signal, v->fence)) return false;
+    VkResult waited;
+    do { /* it asks meanwhile whether the solver is there: else the call moves `ready` on */
+        waited = vkWaitForFences(vk->device, 1, &v->fence, VK_TRUE, 100000000);
+    } while (waited == VK_TIMEOUT && (culv_ipc_consumer_connected(v->consumer), true));
+    if (!vk_ok(waited, "vkWaitForFences") ||
+        !vk_ok(vkResetFences(vk->device, 1, &v->fence), "vkResetFences"))
+        return false;
+    v->wrong += *(const uint32_t *)v->picture.mapped;
+    return true;
+}
+
+/* Brightness by the logarithm of a pixel's count: few and many are both seen. */
+static bool write_picture(const viewer *v, const options *o)
+{
+    const uint32_t *counts = (const uint32_t *)v->picture.mapped + 1;
+    const size_t pixels = (size_t)o->width * o->height;
+    uint8_t *rgba = malloc(4 * pixels);
+    if (!rgba) return false;
+    for (size_t i = 0; i < pixels; i++) {
+        float light = 0.0f;
+        for (uint32_t c = counts[i]; c > 0; c /= 2)
+            light += 0.19f;
+        const float color[3] = {light * light * 1.4f, light * 0.8f, 0.05f + light};
+        for (int k = 0; k < 3; k++)
+            rgba[4 * i + (size_t)k] = color[k] < 1.0f ? (uint8_t)(255.0f * color[k]) : 255;
+        rgba[4 * i + 3] = 255;
+    }
+    bool fine =
+        files_make_parents(o->output) && png_write_rgba(o->output, o->width, o->height, rgba);
+    free(rgba);
+    return fine;
+}
+
+static bool look(viewer *v, const options *o)
+{
+    for (uint64_t i = 0; i < o->frames; i++) {
+        culv_ipc_frame frame;
+        if (!culv_ok(culv_ipc_consumer_acquire(v->consumer, OBSERVER_TIMEOUT, &frame),
+                     "culv_ipc_consumer_acquire"))
+            return false;
+        if (o->die_after > 0 && i + 1 == o->die_after) {
+            printf("viewer: dies with frame %llu in its hands\n", (unsigned long long)frame.number);
+            fflush(stdout);
+            (void)raise(SIGKILL);
+        }
+        if (!draw(v, o, &frame)) return false;
+        if (i == 0) v->first_particles = v->particles;
+        v->last_particles = v->particles;
+    }
+    return true;
+}
+
+static void tear_down(viewer *v)
+{
+    VkDevice device = v->vulkan.device;
+    if (device) (void)vkDeviceWaitIdle(device);
+    culv_ipc_consumer_destroy(&v->consumer);
+    for (uint32_t i = 0; i < OBSERVER_SLOTS; i++) {
+        for (uint32_t k = 0; k < v->slots[i].count; k++) {
+            vkDestroyBuffer(device, v->slots[i].chunks[k].buffer, NULL);
+            vkFreeMemory(device, v->slots[i].chunks[k].memory, NULL);
+        }
+        culv_ipc_vector_destroy(&v->slots[i].vector);
+    }
+    culv_ipc_client_destroy(&v->client);
+    if (device) {
+        vkDestroyFence(device, v->fence, NULL);
+        vkDestroyCommandPool(device, v->commands, NULL);
+        vkDestroyDescriptorPool(device, v->pool, NULL);
+        vkDestroyPipeline(device, v->splat, NULL);
+        vkDestroyPipelineLayout(device, v->layout, NULL);
+        vkDestroyDescriptorSetLayout(device, v->set_layout, NULL);
+        vulkan_buffer_destroy(&v->vulkan, &v->picture);
+    }
+    culv_vk_semaphore_destroy(&v->ready);
+    culv_vk_semaphore_destroy(&v->done);
+    culv_vk_detach(&v->attached);
+    interop_close_device(&v->device, v->cu, v->callers_context);
+    vulkan_setup_destroy(&v->vulkan);
+}
+
+bool viewer_run(const options *o)
+{
+    viewer *v = calloc(1, sizeof *v);
+    vulkan_wishes wishes = {.name = "observer", .validation = o->validation};
+    if (!v) return false;
+    const VkDeviceSize bytes = 4 * (1 + (VkDeviceSize)o->width * o->height);
+    bool fine =
+        vulkan_setup_create(&v->vulkan, o->device, &wishes) &&
+        interop_open_device(&v->vulkan, &v->device, &v->cu, &v->callers_context) &&
+        interop_attach(&v->vulkan, v->device, &v->attached) &&
+        vulkan_buffer_create(&v->vulkan, bytes,
+                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                             true, &v->picture) &&
+        create_pipeline(v) && create_commands(v) && join(v, o) && look(v, o) &&
+        (!o->output || write_picture(v, o));
+    if (fine)
+        printf("viewer: %llu frames on %s, %llu to %llu particles, %llu of them wrong\n",
+               (unsigned long long)o->frames, v->vulkan.candidate.name,
+               (unsigned long long)v->first_particles, (unsigned long long)v->last_particles,
+               (unsigned long long)v->wrong);
+    fine = fine && v->wrong == 0;
+    tear_down(v);
+    if (v->vulkan.num_messages > 0) fine = false;
+    free(v);
+    return fine;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is admitted, and times: the same on every system. */
+#include "base/alloc.h"
+#include "base/platform.h"
+#include "ipc/ipc_channel.h"
+
+#include <string.h>
+
+culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,
+                                 const char *field, culvi_ipc_users *out)
+{
+    memset(out, 0, sizeof *out);
+    if (users != NULL && (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS)
+        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
+                          "%s.users is given, and Windows has no numbers for users; leave it NULL, "
+                          "then only the user of this process is admitted",
+                          field);
+    if ((users == NULL) != (count == 0) || count > 4096)
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s.users is %s and num_users is %zu; give both (at most 4096) or neither", field,
+            users == NULL ? "NULL" : "given", count);
+    if (users == NULL) return CULV_OK;
+    out->users = culvi_alloc(count * sizeof *users);
+    if (out->users == NULL) return culvi_fail_host_memory(voice, NULL);
+    memcpy(out->users, users, count * sizeof *users);
+    out->count = count;
+    return CULV_OK;
+}
+
+void culvi_ipc_users_free(culvi_ipc_users *users)
+{
+    culvi_free(users->users);
+    memset(users, 0, sizeof *users);
+}
+
+bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user)
+{
+    if (users->users == NULL) return user == culvi_ipc_this_user();
+    for (size_t i = 0; i < users->count; i++)
+        if (users->users[i] == user) return true;
+    return false;
+}
+
+uint64_t culvi_ipc_until(uint64_t timeout)
+{
+    const uint64_t now = culvi_now();
+    return timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
+}
+
+bool culvi_ipc_travels(culv_handle_type type)
+{
+    const culvi_handle_row *row = culvi_handle_row_of(type);
+    return row->here && (row->kind == CULVI_KIND_FD || row->kind == CULVI_KIND_NT);
+}

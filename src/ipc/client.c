@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_ipc_client: it connects, asks and receives. */
+#include "ipc/ipc_client.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "base/platform.h"
+#include "cuda/context.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const culvi_voice *culvi_ipc_voice(const culv_device *device)
+{
+    return device != NULL ? &device->voice : NULL;
+}
+
+culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,
+                                char out[CULV_IPC_NAME_SIZE])
+{
+    memset(out, 0, CULV_IPC_NAME_SIZE);
+    for (size_t i = 0; i < CULV_IPC_NAME_SIZE && name[i] != 0; i++)
+        out[i] = name[i];
+    if (culvi_ipc_name_good(out)) return CULV_OK;
+    return culvi_fail(
+        voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "%s: name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'",
+        call);
+}
+
+/* Questions ------------------------------------------------------------------------------------ */
+
+static void end(culv_ipc_client *client, const char *why)
+{
+    culvi_ipc_channel_close(&client->channel);
+    culvi_text t = {client->over, sizeof client->over, 0};
+    culvi_text_add(&t, "%s", why);
+}
+
+culv_result culvi_ipc_fail_over(const culv_ipc_client *client, const char *call)
+{
+    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC,
+                      CULV_REASON_IPC_GONE,
+                      "%s: the connection is over: %s. What was received stays usable; "
+                      "culv_ipc_client_destroy() this client and connect anew",
+                      call, client->over);
+}
+
+static culv_result over(culv_ipc_client *client, const char *call, culv_reason reason,
+                        const char *why)
+{
+    end(client, why);
+    if (reason == CULV_REASON_IPC_GONE) return culvi_ipc_fail_over(client, call);
+    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC, reason,
+                      "%s: what the server (process %d) sent is no answer: %s. The connection is "
+                      "closed",
+                      call, (int)client->server_pid, why);
+}
+
+static culv_result no_fd(const culv_ipc_client *client, const char *call)
+{
+    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_INVALID,
+                      CULV_REASON_OS,
+                      "%s: the server's handles cannot be taken: this process has none left; %s",
+                      call, culvi_handle_left_advice);
+}
+
+/* An answer of the server's that says no. */
+static culv_result said_no(const culv_ipc_client *client, const char *call,
+                           const culvi_ipc_message *m)
+{
+    const culv_result class = m->result == CULV_ERROR_INVALID || m->result == CULV_ERROR_BUSY ||
+                                      m->result == CULV_ERROR_OUT_OF_MEMORY ||
+                                      m->result == CULV_ERROR_DRIVER ||
+                                      m->result == CULV_ERROR_UNSUPPORTED
+                                  ? m->result
+                                  : CULV_ERROR_ASYNC;
+    return culvi_fail(culvi_ipc_voice(client->device), client->label, class, m->reason,
+                      "%s: the server (process %d) says: %s", call, (int)client->server_pid,
+                      m->text);
+}
+
+culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_message *question,
+                          const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
+                          culvi_ipc_native got[CULVI_IPC_FDS])
+{
+    if (client->channel == CULVI_IPC_NO_CHANNEL) return culvi_ipc_fail_over(client, call);
+    question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
+    culvi_ipc_io io = culvi_ipc_send(client->channel, question, handles);
+    if (io == CULVI_IPC_LATER)
+        return culvi_fail(
+            culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
+            CULV_REASON_IPC_GONE,
+            "%s: the server (process %d) has not read earlier questions; does it call "
+            "culv_ipc_server_poll()?",
+            call, (int)client->server_pid);
+    /* A server that turned this client away said why before it closed. */
+    if (io != CULVI_IPC_DONE && io != CULVI_IPC_GONE)
+        return over(client, call, CULV_REASON_IPC_GONE, "the question could not be sent");
+    for (;;) {
+        char text[160] = "";
+        culvi_text why = {text, sizeof text, 0};
+        io = culvi_ipc_receive(client->channel, true, reply, got, &why);
+        switch (io) {
+        case CULVI_IPC_DONE:
+            if (reply->type == CULVI_IPC_ERROR &&
+                (reply->sequence == question->sequence || reply->sequence == 0))
+                return said_no(client, call, reply);
+            if (reply->type == question->type && reply->sequence == question->sequence)
+                return CULV_OK;
+            /* An answer to a question that was given up, or a wake. */
+            culvi_ipc_close_fds(got, reply->fds);
+            if (reply->type == CULVI_IPC_WAKE || reply->sequence < question->sequence) continue;
+            return over(client, call, CULV_REASON_IPC_PROTOCOL, "it answers what was not asked");
+        case CULVI_IPC_LATER: break;
+        case CULVI_IPC_NO_FD: return no_fd(client, call);
+        case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
+        case CULVI_IPC_GONE:
+        case CULVI_IPC_OS:
+            return over(client, call, CULV_REASON_IPC_GONE,
+                        "the server has ended, or has closed it");
+        }
+        const int cancel = culvi_cancel_disable();
+        const int ready = culvi_ipc_wait(client->channel, until);
+        culvi_cancel_restore(cancel);
+        if (ready > 0) continue;
+        if (ready < 0)
+            return over(client, call, CULV_REASON_IPC_GONE, "the socket cannot be waited for");
+        return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
+                          CULV_REASON_IPC_GONE,
+                          "%s: the server (process %d) has not answered in time; does it call "
+                          "culv_ipc_server_poll()?",
+                          call, (int)client->server_pid);
+    }
+}
+
+bool culvi_ipc_look(culv_ipc_client *client)
+{
+    while (client->channel != CULVI_IPC_NO_CHANNEL) {
+        culvi_ipc_message m;
+        culvi_ipc_native fds[CULVI_IPC_FDS];
+        char text[160] = "";
+        culvi_text why = {text, sizeof text, 0};
+        switch (culvi_ipc_receive(client->channel, true, &m, fds, &why)) {
+        case CULVI_IPC_DONE: culvi_ipc_close_fds(fds, m.fds); continue; /* a wake, or late */
+        case CULVI_IPC_LATER:
+        case CULVI_IPC_NO_FD: return true;
+        case CULVI_IPC_BAD: end(client, text); return false;
+        case CULVI_IPC_GONE:
+        case CULVI_IPC_OS: end(client, "the server has ended, or has closed it"); return false;
+        }
+    }
+    return false;
+}
+
+/* Connecting ----------------------------------------------------------------------------------- */
+
+static culv_result greet(culv_ipc_client *client, uint64_t until)
+{
+    static const char *const call = "culv_ipc_client_connect";
+    culvi_ipc_message question, reply;
+    culvi_ipc_native got[CULVI_IPC_FDS];
+    memset(&question, 0, sizeof question);
+    question.type = CULVI_IPC_HELLO;
+    question.pid = (uint32_t)culvi_ipc_this_process();
+    if (client->device != NULL) {
+        int driver = 0;
+        (void)CULVI_CU(client->device, cuDriverGetVersion, (&driver));
+        question.driver = (uint32_t)driver;
+        question.device = client->device->caps.uuid;
+    }
+    culv_result result = culvi_ipc_ask(client, call, &question, NULL, until, &reply, got);
+    if (result != CULV_OK) return result;
+    client->server_device = reply.device;
+    return CULV_OK;
+}
+
+culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_desc *desc,
+                                    uint64_t timeout, culv_ipc_client **out)
+{
+    culv_ipc_client_desc d;
+    culvi_ipc_address address;
+    culvi_ipc_users users;
+    const culvi_voice *voice = culvi_ipc_voice(device);
+    CULVI_REQUIRE2(voice, desc, out);
+    const uint64_t until = culvi_ipc_until(timeout);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ipc_client_desc");
+    if (result != CULV_OK) return result;
+    CULVI_REQUIRE(voice, desc->name);
+    result =
+        culvi_ipc_address_make(voice, d.name, d.directory, "culv_ipc_client_desc", true, &address);
+    if (result == CULV_OK)
+        result = culvi_ipc_users_copy(voice, d.users, d.num_users, "culv_ipc_client_desc", &users);
+    if (result != CULV_OK) return result;
+    culv_ipc_client *client = culvi_alloc(sizeof *client);
+    if (client == NULL) {
+        culvi_ipc_users_free(&users);
+        return culvi_fail_host_memory(voice, d.label);
+    }
+    atomic_init(&client->refs, 1);
+    client->device = device;
+    client->channel = CULVI_IPC_NO_CHANNEL;
+    if (device != NULL) culvi_device_ref(device);
+    culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
+    result = culvi_ipc_reach(voice, client->label, &address, until, &client->channel);
+    /* Whoever comes first may listen at an abstract name, so the server is asked who it is. */
+    if (result == CULV_OK &&
+        (!culvi_ipc_peer(client->channel, &client->server_user, &client->server_pid) ||
+         !culvi_ipc_user_admitted(&users, client->server_user)))
+        result = culvi_fail(voice, client->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
+                            "the server '%s' is process %d of user %u, whom "
+                            "culv_ipc_client_desc.users does not name",
+                            address.name, (int)client->server_pid, (unsigned)client->server_user);
+    if (result == CULV_OK) result = greet(client, until);
+    culvi_ipc_users_free(&users);
+    if (result != CULV_OK) {
+        culv_ipc_client_destroy(&client);
+        return result;
+    }
+    *out = client;
+    return CULV_OK;
+}
+
+culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client)
+{
+    atomic_fetch_add(&client->refs, 1);
+    return client;
+}
+
+void culvi_ipc_client_unref(culv_ipc_client *client)
+{
+    if (atomic_fetch_sub(&client->refs, 1) != 1) return;
+    culv_device *device = client->device;
+    culvi_free(client);
+    if (device != NULL) culvi_device_unref(device);
+}
+
+void culv_ipc_client_destroy(culv_ipc_client **client)
+{
+    if (client == NULL || *client == NULL) return;
+    culv_ipc_client *c = *client;
+    *client = NULL;
+    end(c, "this client was destroyed");
+    culvi_ipc_client_unref(c);
+}
+
+culv_bool culv_ipc_client_connected(culv_ipc_client *client)
+{
+    return client != NULL && culvi_ipc_look(client);
+}
+
+int32_t culv_ipc_client_server_pid(const culv_ipc_client *client)
+{
+    return client != NULL ? client->server_pid : 0;
+}
+
+/* Receiving ------------------------------------------------------------------------------------ */
+
+culv_result culv_ipc_client_list(culv_ipc_client *client, uint32_t index, uint64_t timeout,
+                                 culv_ipc_info *out, uint32_t *count)
+{
+    culvi_ipc_message question, reply;
+    culvi_ipc_native got[CULVI_IPC_FDS];
+    CULVI_REQUIRE(NULL, client);
+    const culvi_voice *voice = culvi_ipc_voice(client->device);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_struct_check(voice, out, "culv_ipc_info");
+    if (result != CULV_OK) return result;
+    memset(&question, 0, sizeof question);
+    question.type = CULVI_IPC_LIST;
+    question.number = index;
+    result =
+        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
+    if (result != CULV_OK) return result;
+    if (index < reply.total) culvi_struct_write(out, &reply.info, sizeof reply.info);
+    if (count != NULL) *count = reply.total < UINT32_MAX ? (uint32_t)reply.total : UINT32_MAX;
+    return CULV_OK;
+}
+
+culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, uint64_t timeout,
+                                    culv_ipc_object **out)
+{
+    culvi_ipc_message question, reply;
+    culvi_ipc_native got[CULVI_IPC_FDS];
+    CULVI_REQUIRE(NULL, client);
+    const culvi_voice *voice = culvi_ipc_voice(client->device);
+    CULVI_REQUIRE2(voice, name, out);
+    memset(&question, 0, sizeof question);
+    question.type = CULVI_IPC_RECEIVE;
+    culv_result result = culvi_ipc_read_name(voice, __func__, name, question.name);
+    if (result != CULV_OK) return result;
+    culv_ipc_object *object = culvi_alloc(sizeof *object);
+    if (object == NULL) return culvi_fail_host_memory(voice, client->label);
+    result =
+        culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
+    if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0) {
+        culvi_ipc_close_fds(got, reply.fds);
+        result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, "it is another thing's");
+    }
+    if (result == CULV_OK && reply.fds == 1 && !culvi_ipc_travels(reply.info.handle_type)) {
+        culvi_ipc_close_fds(got, reply.fds);
+        result = over(client, __func__, CULV_REASON_IPC_PROTOCOL, "its handle is of no type here");
+    }
+    if (result != CULV_OK) {
+        culvi_free(object);
+        return result;
+    }
+    object->device = client->device;
+    if (object->device != NULL) culvi_device_ref(object->device);
+    object->info = reply.info;
+    object->server_pid = client->server_pid;
+    memcpy(object->data, reply.data, sizeof object->data);
+    if (reply.fds == 1) object->handle = culvi_ipc_handle(reply.info.handle_type, got[0]);
+    *out = object;
+    return CULV_OK;
+}

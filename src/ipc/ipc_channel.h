@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* What carries the protocol's messages and handles between two processes, and pages that both map.
+ *
+ *   Linux    Unix sockets (SOCK_SEQPACKET); fds go by SCM_RIGHTS; sealed memfds: posix_socket.c,
+ *            posix_door.c
+ *   Windows  named pipes of messages; NT handles are fetched by DuplicateHandle; sections:
+ *            win32_pipe.c, win32_door.c
+ *
+ * Nothing else of this room asks which system it is. */
+#ifndef CULVI_IPC_CHANNEL_H_
+#define CULVI_IPC_CHANNEL_H_
+
+#include "base/handle.h"
+#include "ipc/ipc_wire.h"
+
+#ifdef _WIN32
+typedef struct culvi_ipc_pipe *culvi_ipc_channel;
+typedef void *culvi_ipc_native; /* a HANDLE */
+#    define CULVI_IPC_NO_CHANNEL NULL
+#    define CULVI_IPC_NO_NATIVE  NULL
+#else
+typedef int culvi_ipc_channel;
+typedef int culvi_ipc_native; /* a file descriptor */
+#    define CULVI_IPC_NO_CHANNEL (-1)
+#    define CULVI_IPC_NO_NATIVE  (-1)
+#endif
+
+/* A handle of this type that another process sent, and what is sent for one. */
+static inline culv_handle culvi_ipc_handle(culv_handle_type type, culvi_ipc_native native)
+{
+    culv_handle h = {.type = type};
+#ifdef _WIN32
+    h.value.win32 = native;
+#else
+    h.value.fd = native;
+#endif
+    return h;
+}
+
+static inline culvi_ipc_native culvi_ipc_native_of(const culv_handle *handle)
+{
+#ifdef _WIN32
+    return handle->value.win32;
+#else
+    return handle->value.fd;
+#endif
+}
+
+/* Whether handles of this type can be sent: this system has them, and they own something. */
+bool culvi_ipc_travels(culv_handle_type type);
+
+typedef enum culvi_ipc_io {
+    CULVI_IPC_DONE,
+    CULVI_IPC_LATER, /* it would wait */
+    CULVI_IPC_GONE,  /* the other side closed, or its process ended */
+    CULVI_IPC_BAD,   /* no message of this protocol: `why` says what is wrong */
+    CULVI_IPC_NO_FD, /* no handle is left, here or in flight */
+    CULVI_IPC_OS     /* the system's error tells */
+} culvi_ipc_io;
+
+/* Who is admitted: this user, or a list. Users are uids. Windows has no numbers for them: 0 is this
+ * process's user there, and any other number somebody else (the last part of the SID). */
+typedef struct culvi_ipc_users {
+    uint32_t *users; /* NULL: this one */
+    size_t count;
+} culvi_ipc_users;
+
+culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users, size_t count,
+                                 const char *field, culvi_ipc_users *out);
+void culvi_ipc_users_free(culvi_ipc_users *users);
+bool culvi_ipc_user_admitted(const culvi_ipc_users *users, uint32_t user);
+/* Who is at the other end; false: the system does not tell. */
+bool culvi_ipc_peer(culvi_ipc_channel channel, uint32_t *user, int32_t *pid);
+uint32_t culvi_ipc_this_user(void);
+int32_t culvi_ipc_this_process(void);
+
+/* Refuses names and directories that are none. `path` gets what to unlink, "" for abstract ones. */
+enum { CULVI_IPC_PATH = 108 };
+typedef struct culvi_ipc_address {
+    char name[CULV_IPC_NAME_SIZE];
+    char path[CULVI_IPC_PATH];
+    unsigned char bytes[128]; /* a struct sockaddr_un */
+    unsigned length;
+} culvi_ipc_address;
+
+culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
+                                   const char *directory, const char *what, bool trusts,
+                                   culvi_ipc_address *out);
+
+/* Where a server is reached, and the set of what it waits for. */
+typedef struct culvi_ipc_door culvi_ipc_door;
+enum { CULVI_IPC_AT_DOOR = CULV_IPC_MAX_CLIENTS }; /* the door's own number in the set */
+
+culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
+                                const culvi_ipc_address *address, culvi_ipc_door **out);
+void culvi_ipc_door_close(culvi_ipc_door **door);
+/* Readable when the set has something to do; -1 where there are no such things. */
+int culvi_ipc_door_fd(const culvi_ipc_door *door);
+/* Lets in who waits: DONE, LATER (nobody), NO_FD or OS. */
+culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, culvi_ipc_channel *out);
+/* Adds a channel to the set, by a number below CULV_IPC_MAX_CLIENTS. It leaves when it closes. */
+bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number);
+/* Waits until something of the set has something to read, and writes the numbers. None: the time is
+ * over. */
+culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, const char *label,
+                                uint64_t timeout, uint32_t *numbers, size_t room, size_t *count);
+
+/* Connects to a server. Waits until it is there. */
+culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
+                            const culvi_ipc_address *address, uint64_t until,
+                            culvi_ipc_channel *out);
+void culvi_ipc_channel_close(culvi_ipc_channel *channel);
+
+/* No message waits: where there is no room for it, it is LATER. The handles stay the caller's. */
+culvi_ipc_io culvi_ipc_send(culvi_ipc_channel channel, const culvi_ipc_message *message,
+                            const culvi_ipc_native *handles);
+/* Does not wait. The handles are the caller's after DONE, and closed after anything else. */
+culvi_ipc_io culvi_ipc_receive(culvi_ipc_channel channel, bool answer, culvi_ipc_message *out,
+                               culvi_ipc_native handles[CULVI_IPC_FDS], culvi_text *why);
+void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count);
+
+/* Monotonic nanoseconds at which a timeout from now on ends; UINT64_MAX: never. */
+uint64_t culvi_ipc_until(uint64_t timeout);
+/* Waits until the channel is readable: 1; 0: the time is over; -1: the system's error. Signals do
+ * not end it. */
+int culvi_ipc_wait(culvi_ipc_channel channel, uint64_t until);
+
+/* A file or section of `size` bytes, which nobody can shrink or grow. False: the system's error. */
+bool culvi_ipc_pages_make(size_t size, const char *name, culvi_ipc_native *out);
+/* Nobody maps it writable from now on, but those who did. */
+bool culvi_ipc_pages_freeze(culvi_ipc_native pages);
+/* Another handle of it, for somebody who only reads. */
+bool culvi_ipc_pages_lend(culvi_ipc_native pages, culvi_ipc_native *out);
+/* Maps pages of another process's. NULL: the system's error, or *strange: they are not of this very
+ * size, or not sealed. */
+void *culvi_ipc_pages_map(culvi_ipc_native pages, size_t size, bool writable, bool *strange);
+void culvi_ipc_pages_unmap(void *pages, size_t size);
+/* What these calls left: of the system, for culv_error. */
+int culvi_ipc_os_error(void);
+extern const char *const culvi_ipc_pages_call; /* that makes pages */
+
+#endif

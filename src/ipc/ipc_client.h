@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_ipc_client: a connection, and what was received by it. */
+#ifndef CULVI_IPC_CLIENT_H_
+#define CULVI_IPC_CLIENT_H_
+
+#include "cuda/device.h"
+#include "culvert/ipc_cuda.h"
+#include "ipc/ipc_channel.h"
+
+#include <stdatomic.h>
+
+struct culv_ipc_client {
+    atomic_uint refs;    /* the caller's handle, vectors and consumers */
+    culv_device *device; /* or NULL */
+    char label[64];
+    culvi_ipc_channel channel; /* CULVI_IPC_NO_CHANNEL: the connection is over */
+    uint32_t sequence;
+    int32_t server_pid;
+    uint32_t server_user;
+    culv_uuid server_device;
+    char over[192]; /* why the connection is over */
+};
+
+struct culv_ipc_object {
+    culv_device *device; /* or NULL */
+    culv_ipc_info info;
+    culv_handle handle;
+    int32_t server_pid;
+    unsigned char data[CULVI_IPC_DATA]; /* of kinds that have plain bytes for a handle */
+};
+
+/* What the imports ask first: the kind, a device, and a place for what comes. */
+culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
+                                   culv_ipc_kind kind, const void *out);
+
+culv_ipc_client *culvi_ipc_client_ref(culv_ipc_client *client);
+void culvi_ipc_client_unref(culv_ipc_client *client);
+const culvi_voice *culvi_ipc_voice(const culv_device *device);
+/* Asks, and waits for the answer: reply->type is that of the question. The handles of the answer
+ * are the caller's. `handles` go with the question. */
+culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_message *question,
+                          const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
+                          culvi_ipc_native got[CULVI_IPC_FDS]);
+/* Takes in what came without being asked for. False: the connection is over. */
+bool culvi_ipc_look(culv_ipc_client *client);
+/* The connection was over before this call. */
+culv_result culvi_ipc_fail_over(const culv_ipc_client *client, const char *call);
+culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, const char *name,
+                                char out[CULV_IPC_NAME_SIZE]);
+
+#endif

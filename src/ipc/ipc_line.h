@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two sides of a ring between processes share: their pages, and timelines in them. */
+#ifndef CULVI_IPC_LINE_H_
+#define CULVI_IPC_LINE_H_
+
+#include "cuda/retire.h"
+#include "culvert/ipc_ring.h"
+#include "ipc/ipc_channel.h"
+
+#include <stdatomic.h>
+
+enum { CULVI_IPC_PAGE = 4096, CULVI_IPC_RUNS = 1, CULVI_IPC_STOPPED = 2 };
+#define CULVI_IPC_PAGE_MAGIC UINT32_C(0x474e4952)
+
+/* The producer's page; consumers map it without the right to write. */
+typedef struct culvi_ipc_ring_page {
+    uint32_t magic, slots;
+    _Atomic uint32_t state;
+    _Atomic uint32_t producer_waits; /* who gives a slot back wakes it */
+    _Atomic uint64_t head;           /* frames that were released */
+    /* By slot: the number of the frame in it, and 1; 0: nothing to read */
+    _Atomic uint64_t frames[CULV_RING_MAX_DEPTH];
+} culvi_ipc_ring_page;
+
+/* A consumer's page, which it and the producer write. The producer believes nothing of it beyond
+ * what can harm that consumer alone. */
+typedef struct culvi_ipc_consumer_page {
+    _Atomic uint64_t ready; /* the timelines, when they are counters: written by streams */
+    char apart[120];
+    _Atomic uint64_t done;
+    char apart_too[120];
+    _Atomic uint64_t next;  /* FIFO: frames below this number are given back */
+    _Atomic uint64_t hold;  /* MAILBOX: the number of the frame that is held, and 1 */
+    _Atomic uint32_t waits; /* who releases a frame wakes it */
+    uint32_t reserved;
+    _Atomic uint64_t last[CULV_RING_MAX_DEPTH]; /* by slot: the value of done after its last use */
+} culvi_ipc_consumer_page;
+
+_Static_assert(sizeof(culvi_ipc_ring_page) <= CULVI_IPC_PAGE, "it is a page");
+_Static_assert(sizeof(culvi_ipc_consumer_page) <= CULVI_IPC_PAGE, "it is a page");
+
+/* Mapped, and registered with CUDA where streams use it. */
+typedef struct culvi_ipc_pages {
+    culv_device *device;
+    char label[64];
+    void *map;
+    bool registered;
+    CUdeviceptr at;
+    culvi_deferred deferred;
+} culvi_ipc_pages;
+
+/* Maps the pages; with `streams`, CUDA reaches them. The handle stays the caller's. */
+culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, bool writable,
+                                 bool streams, const char *label, culvi_ipc_pages **out);
+/* Unmaps it. What CUDA reaches is left to a later collection, in which the driver waits for its
+ * streams: those that used it may be gone, and a handle of a stream that is gone must not come near
+ * a driver. */
+void culvi_ipc_pages_close(culvi_ipc_pages **pages);
+
+/* A timeline as this process has it: a counter in a page, or a semaphore. */
+typedef struct culvi_ipc_line {
+    _Atomic uint64_t *word; /* NULL: a semaphore */
+    CUdeviceptr at;
+    culv_semaphore *semaphore; /* NULL: the graphics API of this process has it alone */
+    culv_result (*signal)(void *context, uint64_t value);
+    void *context;
+    bool used;         /* by a stream */
+    uint64_t waited;   /* the highest value that anything here may wait for */
+    uint64_t signaled; /* the highest value that was handed out to be signaled here */
+} culvi_ipc_line;
+
+/* Whether the driver has stream memory operations. */
+bool culvi_ipc_can_count(const culv_device *device);
+culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle,
+                                  const culv_uuid *exporter, const char *label,
+                                  culvi_ipc_line *line);
+culv_result culvi_ipc_line_wait(culv_device *device, culvi_ipc_line *line, const char *label,
+                                CUstream stream, uint64_t value);
+culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, const char *label,
+                                  CUstream stream, uint64_t value);
+/* The side that would signal is gone: whoever waits here goes on. */
+void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label);
+/* A semaphore that streams used is left to a later collection, as pages are. */
+void culvi_ipc_line_close(culvi_ipc_line *line);
+
+#endif

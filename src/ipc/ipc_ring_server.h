@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server knows of its rings. */
+#ifndef CULVI_IPC_RING_SERVER_H_
+#define CULVI_IPC_RING_SERVER_H_
+
+#include "culvert/ipc_ring.h"
+#include "ipc/ipc_server.h"
+
+/* Admits a consumer of the connection number `link`. `handles` came with the question, and what is
+ * to be kept is duplicated; `out` goes with the reply and is closed by the caller. */
+culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
+                                 const culvi_ipc_message *question, const culvi_ipc_native *handles,
+                                 culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS]);
+/* What a ring is without its server: consumers are told, offers are gone. Only
+ * culv_ipc_ring_destroy() is left to do. */
+void culvi_ipc_ring_stop(culv_ipc_ring *ring);
+/* A consumer says that it leaves. */
+void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t consumer);
+/* A connection is over: its consumers are gone. */
+void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages that two processes share, and timelines: counters in a page, or imported semaphores. */
+#include "ipc/ipc_line.h"
+
+#include "base/alloc.h"
+#include "core/semaphore.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Pages ---------------------------------------------------------------------------------------- */
+
+static void free_pages(culvi_ipc_pages *p)
+{
+    culvi_ipc_pages_unmap(p->map, CULVI_IPC_PAGE);
+    culvi_free(p);
+}
+
+static bool release_pages(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culvi_ipc_pages *p = CULVI_CONTAINER(self, culvi_ipc_pages, deferred);
+    CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (p->map));
+    if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
+    device->counts.mappings--;
+    free_pages(p);
+    return true;
+}
+
+static culv_result register_pages(culvi_ipc_pages *p, const char *label)
+{
+    culv_device *device = p->device;
+    culvi_scope scope;
+    const char *call = "cuMemHostRegister";
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(
+        device, cuMemHostRegister,
+        (p->map, CULVI_IPC_PAGE, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemHostGetDevicePointer";
+        r = CULVI_CU(device, cuMemHostGetDevicePointer, (&p->at, p->map, 0));
+        if (r != CUDA_SUCCESS &&
+            CULVI_RELEASE(device, cuMemHostUnregister, (p->map)) != CUDA_SUCCESS)
+            (void)CULVI_RELEASE(device, cuMemHostUnregister, (p->map));
+    }
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the page with the counters could not be pinned for CUDA");
+    p->registered = true;
+    culvi_mutex_lock(&device->lock);
+    device->counts.mappings++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_made(device, &p->deferred, "page", p->label, CULVI_IPC_PAGE);
+    return CULV_OK;
+}
+
+culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, bool writable,
+                                 bool streams, const char *label, culvi_ipc_pages **out)
+{
+    const culvi_voice *voice = device != NULL ? &device->voice : NULL;
+    culvi_ipc_pages *p = culvi_alloc(sizeof *p);
+    if (p == NULL) return culvi_fail_host_memory(voice, label);
+    p->device = device;
+    culvi_label_set(p->label, label);
+    bool strange = false;
+    p->map = culvi_ipc_pages_map(native, CULVI_IPC_PAGE, writable, &strange);
+    if (p->map == NULL) {
+        const int error = culvi_ipc_os_error();
+        culvi_free(p);
+        if (strange)
+            return culvi_fail(voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
+                              "the page that the other process sent is not sealed, or is not of %d "
+                              "bytes",
+                              (int)CULVI_IPC_PAGE);
+        return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
+                                 error, "mmap", "the ring's page could not be mapped");
+    }
+    if (streams) {
+        culv_result result = register_pages(p, label);
+        if (result != CULV_OK) {
+            free_pages(p);
+            return result;
+        }
+    }
+    if (device != NULL) culvi_device_ref(device);
+    *out = p;
+    return CULV_OK;
+}
+
+void culvi_ipc_pages_close(culvi_ipc_pages **pages)
+{
+    culvi_ipc_pages *p = *pages;
+    if (p == NULL) return;
+    culv_device *device = p->device;
+    *pages = NULL;
+    if (!p->registered) {
+        free_pages(p);
+    } else {
+        p->deferred.release = release_pages;
+        culvi_mutex_lock(&device->lock);
+        culvi_defer(device, &p->deferred);
+        culvi_mutex_unlock(&device->lock);
+    }
+    if (device != NULL) culvi_device_unref(device);
+}
+
+/* Timelines ------------------------------------------------------------------------------------ */
+
+bool culvi_ipc_can_count(const culv_device *device)
+{
+    return device->cuda->cuStreamWaitValue64 != NULL && device->cuda->cuStreamWriteValue64 != NULL;
+}
+
+culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle,
+                                  const culv_uuid *exporter, const char *label,
+                                  culvi_ipc_line *line)
+{
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.handle = *handle;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.exporter = *exporter;
+    d.label = label;
+    return culv_semaphore_import_borrow(device, &d, &line->semaphore);
+}
+
+static culv_result no_cuda(const culv_device *device, const char *label)
+{
+    return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "the ring's timelines are a graphics API's, which makes them for each "
+                      "consumer; use the calls without a stream, and submit frame->waits and "
+                      "frame->signals");
+}
+
+static culv_result count(culv_device *device, const culvi_ipc_line *line, const char *label,
+                         CUstream stream, uint64_t value, bool signal)
+{
+    bool pushed;
+    culvi_capture capture = CULVI_NOT_CAPTURED;
+    culv_result result = culvi_enter_stream(device, label, stream, &pushed);
+    if (result != CULV_OK) return result;
+    const char *call = "cuStreamIsCapturing";
+    CUresult r = culvi_stream_capture(device, stream, &capture);
+    if (r == CUDA_SUCCESS && capture == CULVI_NOT_CAPTURED) {
+        call = signal ? "cuStreamWriteValue64" : "cuStreamWaitValue64";
+        r = signal ? CULVI_CU(device, cuStreamWriteValue64,
+                              (stream, line->at, value, CU_STREAM_WRITE_VALUE_DEFAULT))
+                   : CULVI_CU(device, cuStreamWaitValue64,
+                              (stream, line->at, value, CU_STREAM_WAIT_VALUE_GEQ));
+    }
+    culvi_leave_frame(device, pushed);
+    if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
+        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                          "the stream is being captured, and each frame has values of its own");
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "value %" PRIu64 " could not be %s in the ring's page", value,
+                           signal ? "signaled" : "waited for");
+}
+
+culv_result culvi_ipc_line_wait(culv_device *device, culvi_ipc_line *line, const char *label,
+                                CUstream stream, uint64_t value)
+{
+    if (line->word != NULL) return count(device, line, label, stream, value, false);
+    if (line->semaphore == NULL) return no_cuda(device, label);
+    line->used = true;
+    return culv_semaphore_wait(line->semaphore, stream, value);
+}
+
+culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, const char *label,
+                                  CUstream stream, uint64_t value)
+{
+    if (line->word != NULL) return count(device, line, label, stream, value, true);
+    if (line->semaphore == NULL) return no_cuda(device, label);
+    line->used = true;
+    return culv_semaphore_signal(line->semaphore, stream, value);
+}
+
+/* By a stream of the highest priority, which shares no queue of the GPU with streams that wait. */
+static culv_result signal_by_stream(culv_device *device, culv_semaphore *semaphore, uint64_t value,
+                                    const char *label)
+{
+    CUstream stream = NULL;
+    culvi_scope scope;
+    int least = 0, greatest = 0;
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+    if (device->cuda->cuCtxGetStreamPriorityRange != NULL &&
+        device->cuda->cuStreamCreateWithPriority != NULL) {
+        (void)CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest));
+        r = CULVI_CU(device, cuStreamCreateWithPriority,
+                     (&stream, CU_STREAM_NON_BLOCKING, greatest));
+    }
+    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuStreamCreate, (&stream, CU_STREAM_NON_BLOCKING));
+    if (r == CUDA_SUCCESS) {
+        result = culv_semaphore_signal(semaphore, stream, value);
+        if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
+            (void)CULVI_CU(device, cuStreamDestroy, (stream));
+    } else {
+        result = culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
+                                 "no stream could be made that signals in place of the side that "
+                                 "has ended");
+    }
+    culvi_leave(device, &scope);
+    return result;
+}
+
+void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label)
+{
+    culv_result result = CULV_OK;
+    if (line->waited == 0) return;
+    if (line->word != NULL) {
+        uint64_t now = atomic_load(line->word);
+        while (now < line->waited &&
+               !atomic_compare_exchange_weak(line->word, &now, line->waited)) {
+        }
+    } else if (line->signal != NULL) {
+        result = line->signal(line->context, line->waited);
+    } else if (line->semaphore != NULL) {
+        line->used = true;
+        result = signal_by_stream(device, line->semaphore, line->waited, label);
+    }
+    culvi_log(device != NULL ? &device->voice : NULL,
+              result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
+              "'%s': the other side has ended; its timeline was %s value %" PRIu64, label,
+              result == CULV_OK ? "moved on to" : "not moved on to", line->waited);
+    if (result == CULV_OK) line->waited = 0;
+}
+
+void culvi_ipc_line_close(culvi_ipc_line *line)
+{
+    if (line->semaphore == NULL) return;
+    if (line->used)
+        culvi_semaphore_put_off(line->semaphore);
+    else
+        culv_semaphore_destroy(&line->semaphore);
+    line->semaphore = NULL;
+}

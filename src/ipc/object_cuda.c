@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* What CUDA shares by itself, as a client opens it. */
+#include "base/alloc.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
+#include "ipc/ipc_client.h"
+
+#include <string.h>
+
+struct culv_ipc_cuda_memory {
+    culv_device *device;
+    char label[64];
+    CUdeviceptr pointer;
+    uint64_t size;
+    culvi_deferred deferred;
+};
+
+static culv_result too_old(const culv_ipc_object *object, const char *call)
+{
+    return culvi_fail(&object->device->voice, object->info.name, CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_DRIVER_TOO_OLD,
+                      "%s: the CUDA driver lacks cuIpcOpenMemHandle and its like", call);
+}
+
+static bool release_memory(culv_device *device, culvi_deferred *self, bool last_try)
+{
+    culv_ipc_cuda_memory *m = CULVI_CONTAINER(self, culv_ipc_cuda_memory, deferred);
+    CUresult r = CULVI_RELEASE(device, cuIpcCloseMemHandle, (m->pointer));
+    if (!culvi_release_done(device, "cuIpcCloseMemHandle", r, last_try)) return false;
+    device->counts.mappings--;
+    culvi_free(m);
+    return true;
+}
+
+culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object, culv_ipc_cuda_memory **out)
+{
+    culvi_scope scope;
+    CUipcMemHandle handle;
+    culv_result result =
+        culvi_ipc_object_check(object, __func__, CULV_IPC_CUDA_MEMORY, (const void *)out);
+    if (result != CULV_OK) return result;
+    culv_device *device = object->device;
+    if (device->cuda->cuIpcOpenMemHandle == NULL || device->cuda->cuIpcCloseMemHandle == NULL)
+        return too_old(object, __func__);
+    culv_ipc_cuda_memory *m = culvi_alloc(sizeof *m);
+    if (m == NULL) return culvi_fail_host_memory(&device->voice, object->info.name);
+    m->device = device;
+    m->size = object->info.allocation_size;
+    culvi_label_set(m->label, object->info.name);
+    memcpy(&handle, object->data, sizeof handle);
+    result = culvi_enter(device, &scope, m->label);
+    if (result != CULV_OK) {
+        culvi_free(m);
+        return result;
+    }
+    CUresult r = CULVI_CU(device, cuIpcOpenMemHandle,
+                          (&m->pointer, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS) {
+        result =
+            culvi_fail_cuda(device, m->label, r, "cuIpcOpenMemHandle", CULV_REASON_HANDLE_REFUSED,
+                            "the memory of process %d could not be opened; its owner must "
+                            "live, be another process and not have freed it",
+                            (int)object->server_pid);
+        culvi_free(m);
+        return result;
+    }
+    culvi_mutex_lock(&device->lock);
+    device->counts.mappings++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_made(device, &m->deferred, "memory of another process", m->label, m->size);
+    culvi_device_ref(device);
+    *out = m;
+    return CULV_OK;
+}
+
+CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory)
+{
+    return memory != NULL ? memory->pointer : 0;
+}
+
+uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory)
+{
+    return memory != NULL ? memory->size : 0;
+}
+
+void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory)
+{
+    if (memory == NULL || *memory == NULL) return;
+    culv_ipc_cuda_memory *m = *memory;
+    culv_device *device = m->device;
+    *memory = NULL;
+    m->deferred.release = release_memory;
+    culvi_mutex_lock(&device->lock);
+    culvi_release_or_defer(device, &m->deferred, false, NULL);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out)
+{
+    culvi_scope scope;
+    CUipcEventHandle handle;
+    CUevent event = NULL;
+    culv_result result =
+        culvi_ipc_object_check(object, __func__, CULV_IPC_EVENT, (const void *)out);
+    if (result != CULV_OK) return result;
+    culv_device *device = object->device;
+    if (device->cuda->cuIpcOpenEventHandle == NULL) return too_old(object, __func__);
+    memcpy(&handle, object->data, sizeof handle);
+    result = culvi_enter(device, &scope, object->info.name);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuIpcOpenEventHandle, (&event, handle));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, object->info.name, r, "cuIpcOpenEventHandle",
+                               CULV_REASON_HANDLE_REFUSED,
+                               "the event of process %d could not be opened; its owner must live, "
+                               "be another process and not have destroyed it",
+                               (int)object->server_pid);
+    *out = event;
+    return CULV_OK;
+}
+
+culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out)
+{
+    culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
+    culv_result result = culvi_ipc_object_check(object, __func__, CULV_IPC_POOL, (const void *)out);
+    if (result != CULV_OK) return result;
+    d.handle = object->handle;
+    d.label = object->info.name;
+    return culv_mem_pool_import_borrow(object->device, &d, out);
+}
+
+culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object, culv_mem_pool *pool,
+                                        CUdeviceptr *out)
+{
+    culv_mem_pool_pointer data;
+    culv_result result =
+        culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY, (const void *)out);
+    if (result != CULV_OK) return result;
+    if (pool == NULL) return culvi_fail_null(&object->device->voice, __func__, "pool");
+    memcpy(data.data, object->data, sizeof data.data);
+    return culv_mem_pool_import_pointer(pool, &data, out);
+}

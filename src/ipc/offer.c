@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server offers. */
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "cuda/context.h"
+#include "ipc/ipc_server.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+culvi_ipc_offer *culvi_ipc_offer_find(culv_ipc_server *server, const char *name)
+{
+    for (culvi_ipc_offer *o = server->offers; o != NULL; o = o->next)
+        if (strcmp(o->info.name, name) == 0) return o;
+    return NULL;
+}
+
+culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
+                                const culvi_ipc_offer *offer)
+{
+    const culvi_voice *voice = &server->device->voice;
+    char text[192] = "";
+    culvi_text why = {text, sizeof text, 0};
+    culvi_ipc_offer **end = &server->offers;
+    if (!culvi_ipc_info_good(&offer->info, &why))
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: culv_ipc_info: %s", call, text);
+    if (culvi_ipc_offer_find(server, offer->info.name) != NULL)
+        return culvi_fail(voice, server->label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME,
+                          "%s: something of the name '%s' is offered already; "
+                          "culv_ipc_withdraw() that, or choose another name",
+                          call, offer->info.name);
+    culvi_ipc_offer *o = culvi_alloc(sizeof *o);
+    if (o == NULL) return culvi_fail_host_memory(voice, server->label);
+    *o = *offer;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = o;
+    server->num_offers++;
+    return CULV_OK;
+}
+
+void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offer)
+{
+    for (culvi_ipc_offer **at = &server->offers; *at != NULL; at = &(*at)->next) {
+        culvi_ipc_offer *o = *at;
+        if (o != offer) continue;
+        *at = o->next;
+        server->num_offers--;
+        if (o->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&o->handle);
+        culvi_free(o);
+        return;
+    }
+}
+
+culv_result culvi_ipc_offer_begin(culv_ipc_server *server, const culv_ipc_info *info,
+                                  culvi_ipc_offer *out)
+{
+    memset(out, 0, sizeof *out);
+    culv_result result = culvi_desc_read(&server->device->voice, &out->info, sizeof out->info, info,
+                                         "culv_ipc_info");
+    out->info.struct_size = sizeof out->info;
+    out->info.dedicated = out->info.dedicated != 0;
+    out->info.device = server->device->caps.uuid;
+    out->info.handle_type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
+    out->info.slots = out->info.parts = 0;
+    out->info.generation = 0;
+    return result;
+}
+
+culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
+                               const culv_ipc_info *info)
+{
+    culvi_ipc_offer offer;
+    culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
+    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE2(&server->device->voice, allocation, info);
+    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
+    if (result == CULV_OK) result = culv_vmm_allocation_get_info(allocation, &what);
+    if (result != CULV_OK) return result;
+    offer.info.kind = CULV_IPC_VMM;
+    offer.info.device = what.device;
+    offer.info.allocation_size = what.size;
+    if (offer.info.size == 0) offer.info.size = what.requested;
+    offer.info.offset = 0;
+    result = culv_vmm_export_dup(allocation, offer.info.handle_type, &offer.handle);
+    if (result == CULV_OK) result = culvi_ipc_offer_add(server, __func__, &offer);
+    if (result != CULV_OK && offer.handle.type != CULV_HANDLE_NONE)
+        culvi_handle_close(&offer.handle);
+    return result;
+}
+
+culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
+                                  const culv_ipc_info *info)
+{
+    culvi_ipc_offer offer;
+    culv_vector_chunk first;
+    size_t count = 0;
+    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE2(&server->device->voice, vector, info);
+    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
+    if (result == CULV_OK) result = culv_vector_get_chunks(vector, &first, 1, &count, NULL);
+    if (result != CULV_OK) return result;
+    if (count > 0) { /* else the first answer says that its chunks cannot be exported */
+        culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
+        result = culv_vmm_allocation_get_info(first.allocation, &what);
+        if (result != CULV_OK) return result;
+        if (!(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE))
+            return culvi_fail(&server->device->voice, server->label, CULV_ERROR_INVALID,
+                              CULV_REASON_NOT_EXPORTABLE,
+                              "culv_ipc_offer_vector: the vector was not made for export; give it "
+                              "%s in culv_vector_desc.handle_types",
+                              culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    }
+    offer.vector = vector;
+    offer.info.kind = CULV_IPC_VECTOR;
+    offer.info.allocation_size = culv_vector_committed(vector);
+    offer.info.size = culv_vector_size(vector);
+    offer.info.offset = offer.info.element_count = 0;
+    return culvi_ipc_offer_add(server, __func__, &offer);
+}
+
+/* What the file behind a handle says of its size, where the system tells it. */
+static culv_result check_handle(const culv_ipc_server *server, const culv_ipc_info *info,
+                                const culv_handle *handle)
+{
+    const culvi_voice *voice = &server->device->voice;
+    const bool semaphore = info->kind == CULV_IPC_SEMAPHORE;
+    culvi_handle_facts facts;
+    culv_result result =
+        culvi_handle_use_check(voice, server->label, "culv_ipc_offer: handle.type", handle->type,
+                               semaphore ? CULVI_USE_TIMELINE : CULVI_USE_MEMORY);
+    if (result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL))
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_ipc_offer: handle is %s, which keeps nothing alive for the other "
+                          "process; export an NT handle and offer that",
+                          handle->name != NULL ? "a name" : "a KMT handle");
+    if (result == CULV_OK)
+        result = culvi_handle_check(
+            voice, server->label, "culv_ipc_offer: handle",
+            semaphore ? culvi_handle_semaphore_source : culvi_handle_memory_source, handle, &facts);
+    if (result != CULV_OK || semaphore || info->allocation_size <= facts.size_limit) return result;
+    return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                      "culv_ipc_offer: culv_ipc_info.allocation_size is %" PRIu64
+                      " bytes, and the file behind the handle has %" PRIu64,
+                      info->allocation_size, facts.size_limit);
+}
+
+/* R30: a handle is of the whole allocation, whatever the description says. Padding is less than the
+ * alignments of today's drivers. */
+static void tell_rest(const culv_ipc_server *server, const culv_ipc_info *info)
+{
+    enum { PADDING = 2 << 20 };
+    if (info->kind != CULV_IPC_BUFFER || info->size == 0 ||
+        info->allocation_size - info->size < PADDING)
+        return;
+    culvi_log(
+        &server->device->voice, CULV_LOG_WARNING,
+        "culv_ipc_offer: '%s' has %" PRIu64 " bytes of an allocation of %" PRIu64
+        ", and the handle gives the other process all of it; give it an allocation of its own",
+        info->name, info->size, info->allocation_size);
+}
+
+culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
+                           const culv_handle *handle)
+{
+    culvi_ipc_offer offer;
+    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE2(&server->device->voice, info, handle);
+    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
+    if (result != CULV_OK) return result;
+    if (offer.info.kind != CULV_IPC_BUFFER && offer.info.kind != CULV_IPC_IMAGE &&
+        offer.info.kind != CULV_IPC_SEMAPHORE)
+        return culvi_fail(
+            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ipc_offer: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE "
+            "or a SEMAPHORE",
+            (int)offer.info.kind);
+    result = check_handle(server, &offer.info, handle);
+    if (result == CULV_OK) tell_rest(server, &offer.info);
+    if (result == CULV_OK) result = culv_handle_dup(handle, &offer.handle);
+    if (result != CULV_OK) return result;
+    offer.info.handle_type = handle->type;
+    result = culvi_ipc_offer_add(server, __func__, &offer);
+    if (result != CULV_OK) culvi_handle_close(&offer.handle);
+    return result;
+}
+
+culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
+{
+    CULVI_REQUIRE(NULL, server);
+    const culvi_voice *voice = &server->device->voice;
+    CULVI_REQUIRE(voice, name);
+    const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, name);
+    if (offer == NULL)
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
+                          "culv_ipc_withdraw: nothing of the name '%.63s' is offered", name);
+    if (offer->ring != NULL || offer->belongs != NULL)
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                          "culv_ipc_withdraw: '%s' belongs to a ring; culv_ipc_ring_destroy() "
+                          "withdraws it",
+                          offer->info.name);
+    culvi_ipc_offer_remove(server, offer);
+    return CULV_OK;
+}

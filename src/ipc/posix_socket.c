@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* Unix sockets and sealed files of Linux. posix_door.c has the server's listening. */
+#include "ipc/ipc_channel.h"
+
+#include "base/platform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef F_SEAL_FUTURE_WRITE
+#    define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
+#endif
+
+/* Who ------------------------------------------------------------------------------------------ */
+
+uint32_t culvi_ipc_this_user(void)
+{
+    return (uint32_t)geteuid();
+}
+
+int32_t culvi_ipc_this_process(void)
+{
+    return (int32_t)getpid();
+}
+
+bool culvi_ipc_peer(int fd, uint32_t *user, int32_t *pid)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    memset(&who, 0, sizeof who);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || size != sizeof who)
+        return false;
+    *user = (uint32_t)who.uid;
+    *pid = (int32_t)who.pid;
+    return true;
+}
+
+/* Where ---------------------------------------------------------------------------------------- */
+
+/* A directory that others can write to, or that another user made, may hold another socket a moment
+ * later. A client only needs to reach it. */
+static culv_result check_directory(const culvi_voice *voice, const char *directory,
+                                   const char *what)
+{
+    struct stat st;
+    if (lstat(directory, &st) != 0)
+        return culvi_fail_native(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_OS,
+                                 errno, "lstat", "%s.directory is '%s', which cannot be looked at",
+                                 what, directory);
+    if (!S_ISDIR(st.st_mode))
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.directory is '%s', which is no directory", what, directory);
+    if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) return CULV_OK;
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
+                      "%s.directory is '%s', of user %u with mode %04o; it must be yours (%u) and "
+                      "closed to others (chmod 0700)",
+                      what, directory, (unsigned)st.st_uid, (unsigned)(st.st_mode & 07777),
+                      (unsigned)geteuid());
+}
+
+culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
+                                   const char *directory, const char *what, bool trusts,
+                                   culvi_ipc_address *out)
+{
+    struct sockaddr_un a;
+    size_t length;
+    memset(out, 0, sizeof *out);
+    memset(&a, 0, sizeof a);
+    a.sun_family = AF_UNIX;
+    for (size_t i = 0; i < sizeof out->name && name[i] != 0; i++)
+        out->name[i] = name[i];
+    if (!culvi_ipc_name_good(out->name))
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s.name must have 1 to 63 letters, digits, '.', '_' and '-', and must not begin with '.'",
+            what);
+    char *text = a.sun_path;
+    if (directory == NULL) {
+        culvi_text t = {text + 1, sizeof a.sun_path - 1, 0};
+        culvi_text_add(&t, "culvert/%s", out->name);
+        length = 1 + t.length;
+    } else {
+        const size_t bytes = strlen(directory) + 1 + strlen(out->name) + 1;
+        if (bytes > sizeof a.sun_path)
+            return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "%s.directory and name have %zu bytes together, and a socket's path "
+                              "has at most %zu",
+                              what, bytes, sizeof a.sun_path - 1);
+        culv_result result = trusts ? CULV_OK : check_directory(voice, directory, what);
+        if (result != CULV_OK) return result;
+        culvi_text t = {text, sizeof a.sun_path, 0};
+        culvi_text_add(&t, "%s/%s", directory, out->name);
+        memcpy(out->path, text, bytes);
+        length = bytes;
+    }
+    out->length = (unsigned)(offsetof(struct sockaddr_un, sun_path) + length);
+    memcpy(out->bytes, &a, sizeof a);
+    return CULV_OK;
+}
+
+/* Reaching a server ---------------------------------------------------------------------------- */
+
+culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
+                            const culvi_ipc_address *address, uint64_t until,
+                            culvi_ipc_channel *out)
+{
+    const struct sockaddr *where = (const struct sockaddr *)(const void *)address->bytes;
+    for (;;) {
+        const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0)
+            return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
+                                     CULV_NATIVE_OS, errno, "socket", "no socket could be made");
+        if (connect(fd, where, address->length) == 0) {
+            *out = fd;
+            return CULV_OK;
+        }
+        const int error = errno;
+        close(fd);
+        /* EAGAIN: more clients wait at the door than it has room for. */
+        if (error != ECONNREFUSED && error != ENOENT && error != EAGAIN && error != EINTR)
+            return culvi_fail_native(
+                voice, label,
+                error == EACCES || error == EPERM ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_DRIVER,
+                error == EACCES || error == EPERM ? CULV_REASON_IPC_REFUSED : CULV_REASON_OS,
+                CULV_NATIVE_OS, error, "connect", "the server '%s' cannot be reached",
+                address->name);
+        if (culvi_now() >= until)
+            return culvi_fail_native(
+                voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,
+                "connect",
+                "there is no server '%s'%s; start it, or give culv_ipc_client_connect() more time",
+                address->name,
+                address->path[0] != 0 ? " in that directory" : " in this network namespace");
+        culvi_sleep_ms(2);
+    }
+}
+
+void culvi_ipc_channel_close(culvi_ipc_channel *channel)
+{
+    if (*channel >= 0) close(*channel);
+    *channel = CULVI_IPC_NO_CHANNEL;
+}
+
+/* Messages ------------------------------------------------------------------------------------- */
+
+typedef union control {
+    struct cmsghdr header; /* aligns it */
+    char bytes[CMSG_SPACE(CULVI_IPC_FDS * sizeof(int))];
+} control;
+
+void culvi_ipc_close_fds(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fds[i] >= 0) close(fds[i]);
+}
+
+culvi_ipc_io culvi_ipc_send(int fd, const culvi_ipc_message *message, const int *fds)
+{
+    unsigned char bytes[CULVI_IPC_BYTES];
+    control with;
+    struct iovec data = {.iov_base = bytes, .iov_len = sizeof bytes};
+    struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+    culvi_ipc_encode(message, bytes);
+    if (message->fds > 0) {
+        const size_t size = message->fds * sizeof(int);
+        memset(&with, 0, sizeof with);
+        header.msg_control = with.bytes;
+        header.msg_controllen = CMSG_SPACE(size);
+        with.header.cmsg_level = SOL_SOCKET;
+        with.header.cmsg_type = SCM_RIGHTS;
+        with.header.cmsg_len = CMSG_LEN(size);
+        memcpy(CMSG_DATA(&with.header), fds, size);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(fd, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent == (ssize_t)sizeof bytes) return CULVI_IPC_DONE;
+    switch (errno) {
+    case EAGAIN:
+    case ENOBUFS: return CULVI_IPC_LATER;
+    case EPIPE:
+    case ECONNRESET:
+    case ENOTCONN: return CULVI_IPC_GONE;
+    case ETOOMANYREFS: return CULVI_IPC_NO_FD; /* more in flight than RLIMIT_NOFILE */
+    default: return CULVI_IPC_OS;
+    }
+}
+
+/* All descriptors of a message. A second control message would be no message of ours. */
+static size_t take_fds(struct msghdr *header, int fds[CULVI_IPC_FDS], bool *odd)
+{
+    size_t count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
+            *odd = true;
+            continue;
+        }
+        const size_t size = c->cmsg_len - CMSG_LEN(0);
+        for (size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
+            int one;
+            memcpy(&one, CMSG_DATA(c) + at, sizeof one);
+            if (count < CULVI_IPC_FDS)
+                fds[count++] = one;
+            else {
+                close(one);
+                *odd = true;
+            }
+        }
+    }
+    return count;
+}
+
+culvi_ipc_io culvi_ipc_receive(int fd, bool answer, culvi_ipc_message *out, int fds[CULVI_IPC_FDS],
+                               culvi_text *why)
+{
+    unsigned char bytes[CULVI_IPC_BYTES];
+    control with;
+    struct iovec data = {.iov_base = bytes, .iov_len = sizeof bytes};
+    struct msghdr header = {.msg_iov = &data,
+                            .msg_iovlen = 1,
+                            .msg_control = with.bytes,
+                            .msg_controllen = sizeof with.bytes};
+    bool odd = false;
+    ssize_t got;
+    memset(&with, 0, sizeof with);
+    /* A peer that closed without reading all leaves ECONNRESET first, and then what it said. */
+    for (unsigned resets = 0; resets < 2; resets++) {
+        do
+            got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        while (got < 0 && errno == EINTR);
+        if (got >= 0 || errno != ECONNRESET) break;
+    }
+    if (got < 0)
+        return errno == EAGAIN       ? CULVI_IPC_LATER
+               : errno == ECONNRESET ? CULVI_IPC_GONE
+                                     : CULVI_IPC_OS;
+    const size_t count = take_fds(&header, fds, &odd);
+    /* A packet without bytes and the end of a connection look the same, and neither is a
+     * message. */
+    if (got == 0) {
+        culvi_ipc_close_fds(fds, count);
+        return CULVI_IPC_GONE;
+    }
+    if (header.msg_flags & MSG_CTRUNC) {
+        /* Either the sender gave too many, or this process has no number left for them. */
+        const int left = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        culvi_ipc_close_fds(fds, count);
+        if (left < 0 && count < CULVI_IPC_FDS) return CULVI_IPC_NO_FD;
+        if (left >= 0) close(left);
+        culvi_text_add(why, "it has more than %d file descriptors, or some that could not be taken",
+                       (int)CULVI_IPC_FDS);
+        return CULVI_IPC_BAD;
+    }
+    if (odd) culvi_text_add(why, "it has more than file descriptors besides its bytes");
+    if (!odd && header.msg_flags & MSG_TRUNC) {
+        culvi_text_add(why, "it has more than %d bytes", (int)CULVI_IPC_BYTES);
+        odd = true;
+    }
+    if (!odd && culvi_ipc_decode(bytes, (size_t)got, count, answer, out, why))
+        return CULVI_IPC_DONE;
+    culvi_ipc_close_fds(fds, count);
+    return CULVI_IPC_BAD;
+}
+
+/* Time ----------------------------------------------------------------------------------------- */
+
+int culvi_ipc_wait(int fd, uint64_t until)
+{
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    for (;;) {
+        const uint64_t now = culvi_now(), left = until > now ? until - now : 0;
+        const uint64_t second = UINT64_C(1000000000);
+        struct timespec time = {.tv_sec = (time_t)(left / second < 3600 ? left / second : 3600),
+                                .tv_nsec = (long)(left % second)};
+        const int n = ppoll(&one, 1, &time, NULL);
+        if (n > 0) return 1;
+        if (n < 0 && errno != EINTR) return -1;
+        if (n == 0 && culvi_now() >= until) return 0;
+    }
+}
+
+/* Pages ---------------------------------------------------------------------------------------- */
+
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+const char *const culvi_ipc_pages_call = "memfd_create";
+
+int culvi_ipc_os_error(void)
+{
+    return errno;
+}
+
+bool culvi_ipc_pages_make(size_t size, const char *name, int *out)
+{
+    const int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return false;
+    if (ftruncate(fd, (off_t)size) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0) {
+        *out = fd;
+        return true;
+    }
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return false;
+}
+
+bool culvi_ipc_pages_freeze(int fd)
+{
+    return fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0;
+}
+
+bool culvi_ipc_pages_lend(int fd, int *out)
+{
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *out >= 0;
+}
+
+void *culvi_ipc_pages_map(int fd, size_t size, bool writable, bool *strange)
+{
+    struct stat st;
+    const int seals = fcntl(fd, F_GET_SEALS);
+    *strange = seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) != 0 || st.st_size < 0 ||
+               (uint64_t)st.st_size != size;
+    if (*strange) return NULL;
+    void *pages =
+        mmap(NULL, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void culvi_ipc_pages_unmap(void *pages, size_t size)
+{
+    if (pages != NULL) munmap(pages, size);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* A server's named pipe: one instance listens, and those that clients have reached are its
+ * connections. One event is set whenever a read or the listening is over; then all are asked. */
+#include "ipc/win32_pipe.h"
+
+#include "base/alloc.h"
+#include "base/platform.h"
+
+#include <string.h>
+
+struct culvi_ipc_door {
+    wchar_t name[CULVI_IPC_PIPE_NAME];
+    HANDLE event;
+    culvi_ipc_pipe *next; /* it listens; NULL: there was no handle left for one */
+    culvi_ipc_pipe *set[CULV_IPC_MAX_CLIENTS];
+    uint32_t turn; /* who is asked first: nobody is left out for others */
+};
+
+/* Only this user may open the pipe. The system's default lets everybody read it. */
+typedef struct own_user {
+    SECURITY_ATTRIBUTES attributes;
+    SECURITY_DESCRIPTOR descriptor;
+    culvi_ipc_sid sid;
+    union {
+        ACL list;
+        unsigned char room[sizeof(ACL) + sizeof(ACCESS_ALLOWED_ACE) + SECURITY_MAX_SID_SIZE];
+    } access;
+} own_user;
+
+static bool describe(own_user *own)
+{
+    memset(own, 0, sizeof *own);
+    own->attributes.nLength = sizeof own->attributes;
+    own->attributes.lpSecurityDescriptor = &own->descriptor;
+    return culvi_ipc_sid_read(GetCurrentProcess(), &own->sid) &&
+           InitializeAcl(&own->access.list, sizeof own->access, ACL_REVISION) &&
+           AddAccessAllowedAce(&own->access.list, ACL_REVISION, FILE_ALL_ACCESS,
+                               own->sid.token.user.User.Sid) &&
+           InitializeSecurityDescriptor(&own->descriptor, SECURITY_DESCRIPTOR_REVISION) &&
+           SetSecurityDescriptorDacl(&own->descriptor, TRUE, &own->access.list, FALSE);
+}
+
+/* Begins to listen. What becomes of it at once is asked for like what becomes of it later. */
+static bool begin(culvi_ipc_pipe *p)
+{
+    memset(&p->read, 0, sizeof p->read);
+    p->read.hEvent = p->event;
+    p->listening = true;
+    if (ConnectNamedPipe(p->pipe, &p->read)) return true;
+    const DWORD error = GetLastError();
+    if (error == ERROR_IO_PENDING) return true;
+    p->listening = false;
+    if (error != ERROR_PIPE_CONNECTED) return false;
+    SetEvent(p->event); /* somebody was faster */
+    return true;
+}
+
+/* Wine 8 ignores FILE_FLAG_FIRST_PIPE_INSTANCE. */
+static bool taken(const wchar_t *name)
+{
+    return WaitNamedPipeW(name, 1) || GetLastError() != ERROR_FILE_NOT_FOUND;
+}
+
+/* An instance that listens. NULL: GetLastError(). */
+static culvi_ipc_pipe *make(culvi_ipc_door *door, bool first)
+{
+    own_user own;
+    culvi_ipc_pipe *p = culvi_alloc(sizeof *p);
+    if (p == NULL) {
+        SetLastError(ERROR_NOT_ENOUGH_MEMORY);
+        return NULL;
+    }
+    p->server = true;
+    p->event = door->event;
+    if (first && taken(door->name)) {
+        culvi_free(p);
+        SetLastError(ERROR_PIPE_BUSY);
+        return NULL;
+    }
+    p->pipe = !describe(&own) ? INVALID_HANDLE_VALUE
+                              : CreateNamedPipeW(door->name,
+                                                 PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED |
+                                                     (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
+                                                 PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE |
+                                                     PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS,
+                                                 PIPE_UNLIMITED_INSTANCES, CULVI_IPC_PIPE_ROOM,
+                                                 CULVI_IPC_PIPE_ROOM, 0, &own.attributes);
+    if (p->pipe != INVALID_HANDLE_VALUE && begin(p)) return p;
+    const DWORD error = GetLastError();
+    if (p->pipe != INVALID_HANDLE_VALUE) CloseHandle(p->pipe);
+    culvi_free(p);
+    SetLastError(error);
+    return NULL;
+}
+
+culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
+                                const culvi_ipc_address *address, culvi_ipc_door **out)
+{
+    culvi_ipc_door *door = culvi_alloc(sizeof *door);
+    if (door == NULL) return culvi_fail_host_memory(voice, label);
+    culvi_ipc_pipe_name(address, door->name);
+    door->event = CreateEventW(NULL, TRUE, FALSE, NULL);
+    if (door->event != NULL) door->next = make(door, true);
+    if (door->next != NULL) {
+        *out = door;
+        return CULV_OK;
+    }
+    const DWORD error = GetLastError();
+    /* ACCESS_DENIED is what FILE_FLAG_FIRST_PIPE_INSTANCE answers; PIPE_BUSY, where the other
+     * server wants to be the only one. */
+    const bool busy = error == ERROR_ACCESS_DENIED || error == ERROR_PIPE_BUSY;
+    culvi_ipc_door_close(&door);
+    return error == ERROR_NOT_ENOUGH_MEMORY
+               ? culvi_fail_host_memory(voice, label)
+               : culvi_fail_native(
+                     voice, label, busy ? CULV_ERROR_BUSY : CULV_ERROR_DRIVER,
+                     busy ? CULV_REASON_IPC_NAME : CULV_REASON_OS, CULV_NATIVE_OS, (int)error,
+                     "CreateNamedPipe", "culv_ipc_server_desc.name '%s' %s", address->name,
+                     busy ? "is another server's; choose another name, or end that one"
+                          : "cannot be listened at");
+}
+
+void culvi_ipc_door_close(culvi_ipc_door **door)
+{
+    culvi_ipc_door *d = *door;
+    if (d == NULL) return;
+    *door = NULL;
+    culvi_ipc_channel_close(&d->next);
+    if (d->event != NULL) CloseHandle(d->event);
+    culvi_free(d);
+}
+
+int culvi_ipc_door_fd(const culvi_ipc_door *door)
+{
+    (void)door;
+    return -1;
+}
+
+bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number)
+{
+    door->set[number] = channel;
+    channel->place = &door->set[number];
+    return true;
+}
+
+/* Whether somebody has come. Who has gone again leaves a pipe that is of no more use. */
+static bool has_come(culvi_ipc_door *door)
+{
+    DWORD bytes;
+    culvi_ipc_pipe *p = door->next;
+    if (p == NULL || !p->listening) return p != NULL;
+    if (GetOverlappedResult(p->pipe, &p->read, &bytes, FALSE)) {
+        p->listening = false;
+        return true;
+    }
+    if (GetLastError() == ERROR_IO_INCOMPLETE) return false;
+    /* The thread that listened has ended (OPERATION_ABORTED), or the client has. */
+    culvi_ipc_channel_close(&door->next);
+    door->next = make(door, false);
+    SetEvent(door->event); /* to begin clears it, and others may just have set it */
+    return false;
+}
+
+culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, culvi_ipc_channel *out)
+{
+    if (!has_come(door)) return door->next != NULL ? CULVI_IPC_LATER : CULVI_IPC_NO_FD;
+    culvi_ipc_pipe *p = door->next;
+    door->next = make(door, false); /* NULL: culvi_ipc_door_wait() tries again */
+    (void)culvi_ipc_pipe_begin(p);
+    *out = p;
+    return CULVI_IPC_DONE;
+}
+
+culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, const char *label,
+                                uint64_t timeout, uint32_t *numbers, size_t room, size_t *count)
+{
+    const uint64_t until = culvi_ipc_until(timeout);
+    for (;;) {
+        size_t found = 0;
+        if (door->next == NULL) door->next = make(door, false);
+        /* What ends after this sets the event again. */
+        ResetEvent(door->event);
+        if (has_come(door)) numbers[found++] = CULVI_IPC_AT_DOOR;
+        for (uint32_t i = 0; i < CULV_IPC_MAX_CLIENTS && found < room; i++) {
+            const uint32_t number = (door->turn + i) % CULV_IPC_MAX_CLIENTS;
+            if (door->set[number] != NULL && culvi_ipc_pipe_ready(door->set[number]))
+                numbers[found++] = number;
+        }
+        door->turn = (door->turn + 1) % CULV_IPC_MAX_CLIENTS;
+        if (found > 0 || culvi_now() >= until) {
+            *count = found;
+            return CULV_OK;
+        }
+        if (WaitForSingleObject(door->event, culvi_ipc_milliseconds(until)) == WAIT_FAILED)
+            return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
+                                     CULV_NATIVE_OS, (int)GetLastError(), "WaitForSingleObject",
+                                     "the clients could not be waited for");
+    }
+}
