@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* The registration cache: look-ups, and what takes registrations back. */
+#include "rdma/rdma_cache.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+
+#include <inttypes.h>
+
+enum { DEFAULT_PERCENT = 10 };
+
+/* Life of a registration ----------------------------------------------------------------------- */
+
+static void cache_unref(culv_rdma_cache *cache)
+{
+    if (atomic_fetch_sub(&cache->refs, 1) != 1) return;
+    culv_device *device = cache->device;
+    culvi_rdma_index_free(&cache->index);
+    culvi_free(cache->heap);
+    culvi_condition_destroy(&cache->pinned);
+    culvi_mutex_destroy(&cache->lock);
+    culvi_free(cache);
+    culvi_device_unref(device);
+}
+
+culv_rdma_range culvi_rdma_range_of(const culv_rdma_registration *e)
+{
+    culv_rdma_range r = culv_rdma_range_init();
+    r.kind = (culv_pointer_kind)e->kind;
+    r.page_start = e->rest->page_start;
+    r.page_size = e->rest->page_end - e->rest->page_start;
+    r.start = e->start;
+    r.size = e->end - e->start;
+    r.allocation_start = e->rest->allocation_start;
+    r.allocation_size = e->rest->allocation_size;
+    r.buffer_id = e->buffer_id;
+    return r;
+}
+
+/* Unpins what nobody uses and no look-up finds. Gives back what replaced it. */
+static culv_rdma_registration *finish(culv_rdma_registration *e)
+{
+    culv_rdma_cache *cache = e->cache;
+    const culv_rdma_range range = culvi_rdma_range_of(e);
+    culv_rdma_registration *cover = e->rest->cover;
+    cache->desc.unpin(cache->desc.user, &range, e->cookie, e->rest->why);
+    culvi_mutex_lock(&cache->lock);
+    cache->pinned_bytes -= e->rest->counted;
+    cache->stats.unpins++;
+    cache->stats.leaving--;
+    culvi_rdma_entry_unuse(cache, e);
+    culvi_mutex_unlock(&cache->lock);
+    cache_unref(cache);
+    return cover;
+}
+
+void culvi_rdma_give_use(culv_rdma_registration *e)
+{
+    while (e != NULL && atomic_fetch_sub_explicit(&e->state, 1, memory_order_acq_rel) == 1)
+        e = finish(e);
+}
+
+/* Those that were taken out and that nobody uses. */
+void culvi_rdma_finish_all(culv_rdma_registration *list)
+{
+    while (list != NULL) {
+        culv_rdma_registration *e = list;
+        list = e->rest->next;
+        culvi_rdma_give_use(finish(e));
+    }
+}
+
+/* Look-ups ------------------------------------------------------------------------------------- */
+
+culv_rdma_registration *culvi_rdma_find(culv_rdma_cache *cache, uint64_t pointer, uint64_t end)
+{
+    culv_rdma_registration *e = culvi_rdma_index_find(&cache->index, pointer);
+    if (e == NULL || !culvi_rdma_take_use(e)) return NULL;
+    if (e->start <= pointer && end <= e->end) {
+        const uint64_t turn = atomic_load_explicit(&cache->turn, memory_order_relaxed);
+        if (atomic_load_explicit(&e->used, memory_order_relaxed) != turn)
+            atomic_store_explicit(&e->used, turn, memory_order_relaxed);
+        return e;
+    }
+    culvi_rdma_give_use(e);
+    return NULL;
+}
+
+culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registration *e,
+                              CUdeviceptr pointer, bool *same)
+{
+    culv_device *device = cache->device;
+    unsigned long long id = 0;
+    *same = CULVI_CU(device, cuPointerGetAttribute,
+                     (&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer)) == CUDA_SUCCESS &&
+            id == e->buffer_id;
+    if (*same) return CULV_OK;
+    bool pushed = false;
+    const char *call = "";
+    CUresult r = culvi_enter_frame(device, &pushed, &call);
+    if (r == CUDA_SUCCESS) {
+        call = "cuPointerGetAttribute";
+        r = CULVI_CU(device, cuPointerGetAttribute, (&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
+        culvi_leave_frame(device, pushed);
+    }
+    *same = r == CUDA_SUCCESS && id == e->buffer_id;
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
+    return culvi_fail_cuda(device, cache->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the id of the buffer at %#" PRIx64 " could not be asked for",
+                           (uint64_t)pointer);
+}
+
+/* Out, as its memory was freed, unless somebody else was faster. The caller has a use. */
+static void drop_freed(culv_rdma_cache *cache, culv_rdma_registration *e)
+{
+    culvi_mutex_lock(&cache->lock);
+    if ((atomic_load(&e->state) & CULVI_RDMA_VALID) != 0)
+        (void)culvi_rdma_entry_remove(cache, e, CULV_RDMA_UNPIN_FREED);
+    culvi_mutex_unlock(&cache->lock);
+}
+
+/* *out is NULL where nothing valid is found. */
+static culv_result look_up(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
+                           culv_rdma_registration **out)
+{
+    bool same = true;
+    culv_rdma_registration *e = culvi_rdma_find(cache, pointer, pointer + size);
+    culv_result result = CULV_OK;
+    *out = NULL;
+    if (e == NULL) return CULV_OK;
+    if (cache->desc.validity == CULV_RDMA_VALIDITY_BUFFER_ID)
+        result = culvi_rdma_ask_id(cache, e, pointer, &same);
+    if (result == CULV_OK && same) {
+        *out = e;
+        return CULV_OK;
+    }
+    if (result == CULV_OK) drop_freed(cache, e);
+    culvi_rdma_give_use(e);
+    return result;
+}
+
+/* Calls ---------------------------------------------------------------------------------------- */
+
+culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
+                                culv_rdma_registration **out)
+{
+    culv_rdma_registration *found = NULL;
+    if (cache == NULL || out == NULL)
+        return culvi_fail_null(cache != NULL ? &cache->device->voice : NULL, __func__,
+                               cache == NULL ? "cache" : "out");
+    culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
+    if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
+    if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);
+    if (result == CULV_OK) *out = found;
+    return result;
+}
+
+void culv_rdma_registration_put(culv_rdma_registration **registration)
+{
+    if (registration == NULL || *registration == NULL) return;
+    culv_rdma_registration *mine = *registration;
+    *registration = NULL;
+    culvi_rdma_give_use(mine);
+}
+
+void *culv_rdma_registration_cookie(const culv_rdma_registration *registration)
+{
+    return registration != NULL ? registration->cookie : NULL;
+}
+
+culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
+                                             culv_rdma_range *out)
+{
+    CULVI_REQUIRE(NULL, registration);
+    const culvi_voice *voice = &registration->cache->device->voice;
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_struct_check(voice, out, "culv_rdma_range");
+    if (result != CULV_OK) return result;
+    const culv_rdma_range range = culvi_rdma_range_of(registration);
+    culvi_struct_write(out, &range, sizeof range);
+    return CULV_OK;
+}
+
+/* With the lock: takes out all of a range. */
+static culv_rdma_registration *take_range(culv_rdma_cache *cache, uint64_t start, uint64_t end,
+                                          culv_rdma_unpin_why why)
+{
+    culv_rdma_registration *list = NULL;
+    for (;;) {
+        culv_rdma_registration *e = culvi_rdma_index_next(&cache->index, start, end);
+        if (e == NULL) return list;
+        if (culvi_rdma_entry_remove(cache, e, why)) culvi_rdma_push(&list, e);
+    }
+}
+
+culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size)
+{
+    CULVI_REQUIRE(NULL, cache);
+    culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&cache->lock);
+    for (culvi_rdma_pending *p = cache->pending; p != NULL; p = p->next)
+        if (p->start < pointer + size && p->end > pointer) p->freed = true;
+    culv_rdma_registration *list =
+        take_range(cache, pointer, pointer + size, CULV_RDMA_UNPIN_FREED);
+    culvi_mutex_unlock(&cache->lock);
+    culvi_rdma_finish_all(list);
+    return CULV_OK;
+}
+
+culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
+{
+    culv_rdma_registration *list = NULL;
+    CULVI_REQUIRE(NULL, cache);
+    culvi_mutex_lock(&cache->lock);
+    uint64_t leaving = 0;
+    while (cache->pinned_bytes - leaving > bytes) {
+        culv_rdma_registration *victim = culvi_rdma_evict(cache);
+        if (victim == NULL) break;
+        leaving += victim->rest->counted;
+        culvi_rdma_push(&list, victim);
+    }
+    culvi_mutex_unlock(&cache->lock);
+    culvi_rdma_finish_all(list);
+    return CULV_OK;
+}
+
+culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_stats *out)
+{
+    CULVI_REQUIRE(NULL, cache);
+    CULVI_REQUIRE(&cache->device->voice, out);
+    culv_result result = culvi_struct_check(&cache->device->voice, out, "culv_rdma_cache_stats");
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&cache->lock);
+    culv_rdma_cache_stats stats = cache->stats;
+    stats.bytes = cache->pinned_bytes;
+    stats.index_bytes = cache->index.bytes;
+    culvi_mutex_unlock(&cache->lock);
+    stats.struct_size = sizeof stats;
+    culvi_struct_write(out, &stats, sizeof stats);
+    return CULV_OK;
+}
+
+static culv_result check_desc(const culvi_voice *voice, const culv_rdma_cache_desc *d)
+{
+    if (d->pin == NULL || d->unpin == NULL)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_rdma_cache_desc.%s is NULL", d->pin == NULL ? "pin" : "unpin");
+    if (d->validity != CULV_RDMA_VALIDITY_BUFFER_ID &&
+        d->validity != CULV_RDMA_VALIDITY_NOTIFICATION)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
+                          (int)d->validity);
+    if (d->whole_percent > 100)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
+                          (unsigned)d->whole_percent);
+    return CULV_OK;
+}
+
+culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
+                                   culv_rdma_cache **out)
+{
+    culv_rdma_cache_desc d;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
+    const culvi_voice *voice = &device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_rdma_cache_desc");
+    if (result == CULV_OK) result = check_desc(voice, &d);
+    if (result != CULV_OK) return result;
+    culv_rdma_cache *cache = culvi_alloc(sizeof *cache);
+    if (cache == NULL) return culvi_fail_host_memory(voice, d.label);
+    const uint64_t base = d.max_bytes != 0 ? d.max_bytes : device->caps.total_memory;
+    const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
+    cache->device = device;
+    cache->desc = d;
+    cache->whole_bytes = base / 100 * percent;
+    culvi_label_set(cache->label, d.label);
+    cache->desc.label = NULL; /* the caller's, and perhaps gone */
+    atomic_init(&cache->refs, 1);
+    atomic_init(&cache->turn, 1);
+    if (!culvi_mutex_init(&cache->lock)) goto free_cache;
+    if (!culvi_condition_init(&cache->pinned)) goto destroy_lock;
+    if (!culvi_rdma_index_init(&cache->index)) goto destroy_condition;
+    culvi_device_ref(device);
+    *out = cache;
+    return CULV_OK;
+destroy_condition:
+    culvi_condition_destroy(&cache->pinned);
+destroy_lock:
+    culvi_mutex_destroy(&cache->lock);
+free_cache:
+    culvi_free(cache);
+    return culvi_fail_host_memory(voice, d.label);
+}
+
+void culv_rdma_cache_destroy(culv_rdma_cache **cache)
+{
+    if (cache == NULL || *cache == NULL) return;
+    culv_rdma_cache *mine = *cache;
+    *cache = NULL;
+    culvi_mutex_lock(&mine->lock);
+    culv_rdma_registration *list = take_range(mine, 0, UINT64_MAX, CULV_RDMA_UNPIN_EVICTED);
+    culvi_mutex_unlock(&mine->lock);
+    culvi_rdma_finish_all(list);
+    cache_unref(mine);
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/* What the registration cache does for a range that it has not: reserve it, pin it, publish it. */
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "rdma/rdma_cache.h"
+
+#include <inttypes.h>
+
+enum { TRIES = 8 };
+
+/* A range to pin, and what is done for it. */
+typedef struct job {
+    culv_rdma_cache *cache;
+    CUdeviceptr pointer;
+    uint64_t size;
+    bool whole; /* the whole allocation may be pinned */
+    culvi_rdma_memory memory;
+    culvi_rdma_pending pending;
+    culv_rdma_registration *entry;    /* what it becomes */
+    culv_rdma_registration *replaced; /* those that it covers, with a use of each */
+} job;
+
+typedef enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED } step;
+
+/* Asks what is there; in the device's context. */
+static culv_result examine(job *j)
+{
+    static const char call[] = "culv_rdma_cache_get";
+    culv_device *device = j->cache->device;
+    culvi_rdma_memory *m = &j->memory;
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, j->cache->label);
+    if (result != CULV_OK) return result;
+    result = culvi_rdma_look(device, j->pointer, m);
+    if (result == CULV_OK && m->kind != CULV_POINTER_EXTERNAL)
+        result = culvi_rdma_check_memory(device, call, j->pointer, m);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
+    if (j->pointer < m->start || j->pointer - m->start > m->size ||
+        j->size > m->size - (j->pointer - m->start))
+        return culvi_fail(&device->voice, j->cache->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "%s: %" PRIu64 " bytes at %#" PRIx64
+                          " leave the allocation or mapping there, which has %" PRIu64
+                          " bytes from %#" PRIx64 " on; ask for each by itself",
+                          call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
+    if (m->buffer_id != 0 || j->cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
+        return CULV_OK;
+    return culvi_fail(&device->voice, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "%s: the memory at %#" PRIx64 " has no buffer id, so a free of it would go "
+                      "unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
+                      call, (uint64_t)j->pointer);
+}
+
+static uint64_t round_down(uint64_t address)
+{
+    return address / CULV_RDMA_CHUNK * CULV_RDMA_CHUNK;
+}
+
+static uint64_t round_up(uint64_t address)
+{
+    return round_down(address + CULV_RDMA_CHUNK - 1);
+}
+
+static bool same_allocation(const culv_rdma_registration *e, const culvi_rdma_memory *m)
+{
+    return e->buffer_id == m->buffer_id && e->rest->allocation_start == m->start &&
+           e->rest->allocation_size == m->size;
+}
+
+/* With the lock: the range of the job, with all that it overlaps. What was of an allocation that
+ * is gone goes to *stale. */
+static void plan(job *j, culv_rdma_registration **stale)
+{
+    culv_rdma_cache *cache = j->cache;
+    const culvi_rdma_memory *m = &j->memory;
+    culvi_rdma_pending *p = &j->pending;
+    const uint64_t end = m->start + m->size;
+    const bool whole = j->whole && m->size <= cache->whole_bytes;
+    p->start = whole ? m->start : round_down(j->pointer);
+    p->end = whole ? end : round_up(j->pointer + j->size);
+    if (p->start < m->start) p->start = m->start;
+    if (p->end > end) p->end = end;
+    uint64_t from = p->start, low = p->start, high = p->end;
+    for (;;) {
+        culv_rdma_registration *e = culvi_rdma_index_next(&cache->index, from, p->end);
+        if (e == NULL) break;
+        if (!same_allocation(e, m)) {
+            if (culvi_rdma_entry_remove(cache, e, CULV_RDMA_UNPIN_FREED)) culvi_rdma_push(stale, e);
+            continue;
+        }
+        if (e->start < low) low = e->start;
+        if (e->end > high) high = e->end;
+        from = e->end;
+    }
+    p->start = low;
+    p->end = high;
+}
+
+/* With the lock: those that the range covers, each with a use of ours, and their bytes. */
+static void hold_replaced(job *j)
+{
+    culvi_rdma_pending *p = &j->pending;
+    uint64_t from = p->start;
+    p->bytes = round_up(p->end) - round_down(p->start);
+    for (;;) {
+        culv_rdma_registration *e = culvi_rdma_index_next(&j->cache->index, from, p->end);
+        if (e == NULL) return;
+        from = e->end;
+        if (!culvi_rdma_take_use(e)) continue;
+        culvi_rdma_push(&j->replaced, e);
+        p->bytes -= e->rest->counted < p->bytes ? e->rest->counted : p->bytes;
+    }
+}
+
+static culvi_rdma_pending *overlapping(const culv_rdma_cache *cache, uint64_t start, uint64_t end)
+{
+    culvi_rdma_pending *p = cache->pending;
+    while (p != NULL && !(p->start < end && p->end > start))
+        p = p->next;
+    return p;
+}
+
+static bool over_budget(const job *j)
+{
+    const culv_rdma_cache *cache = j->cache;
+    const culv_rdma_cache_desc *d = &cache->desc;
+    uint64_t entries = cache->stats.entries + cache->num_pending + 1;
+    for (const culv_rdma_registration *e = j->replaced; e != NULL; e = e->rest->next)
+        entries--;
+    return (d->max_bytes != 0 && (cache->pinned_bytes > d->max_bytes ||
+                                  j->pending.bytes > d->max_bytes - cache->pinned_bytes)) ||
+           (d->max_entries != 0 && entries > d->max_entries);
+}
+
+static culv_result no_room(const job *j, const char *why)
+{
+    return culvi_fail(&j->cache->device->voice, j->cache->label, CULV_ERROR_OUT_OF_MEMORY,
+                      CULV_REASON_PIN_SPACE,
+                      "%" PRIu64 " bytes at %#" PRIx64
+                      " could not be pinned: %s, and everything else that is pinned is in use",
+                      j->pending.end - j->pending.start, j->pending.start, why);
+}
+
+/* With the lock. */
+static void forget_pending(job *j)
+{
+    culv_rdma_cache *cache = j->cache;
+    culvi_rdma_pending **at = &cache->pending;
+    while (*at != &j->pending)
+        at = &(*at)->next;
+    *at = j->pending.next;
+    cache->num_pending--;
+    cache->pinned_bytes -= j->pending.bytes;
+    culvi_condition_wake_all(&cache->pinned);
+}
+
+/* With the lock: gives back what hold_replaced() took, before another thread may hold them: the
+ * list goes through the registrations. Those that nobody uses any more go to *out. */
+static void give_replaced(job *j, culv_rdma_registration **out)
+{
+    while (j->replaced != NULL) {
+        culv_rdma_registration *e = j->replaced;
+        j->replaced = e->rest->next;
+        if (atomic_fetch_sub_explicit(&e->state, 1, memory_order_acq_rel) == 1)
+            culvi_rdma_push(out, e);
+    }
+}
+
+/* Reserves the range and its room. On STEP_DONE it is pending. */
+static step begin(job *j, culv_rdma_registration **found, culv_result *result)
+{
+    culv_rdma_cache *cache = j->cache;
+    culv_rdma_registration *out = NULL;
+    step next = STEP_DONE;
+    culvi_mutex_lock(&cache->lock);
+    /* Somebody may have pinned it meanwhile. */
+    culv_rdma_registration *e = culvi_rdma_find(cache, j->pointer, j->pointer + j->size);
+    if (e != NULL && same_allocation(e, &j->memory)) {
+        culvi_mutex_unlock(&cache->lock);
+        *found = e;
+        return STEP_DONE;
+    }
+    plan(j, &out);
+    culvi_rdma_pending *other = overlapping(cache, j->pending.start, j->pending.end);
+    if (other != NULL && other->thread == culvi_thread_state()) {
+        *result = culvi_fail(&cache->device->voice, cache->label, CULV_ERROR_INVALID,
+                             CULV_REASON_NOT_READY,
+                             "culv_rdma_cache_get: called from pin() for what it is pinning");
+        next = STEP_FAILED;
+    } else if (other != NULL) {
+        /* What was found out of date is unpinned first. */
+        if (out == NULL && e == NULL)
+            culvi_condition_wait(&cache->pinned, &cache->lock, UINT64_MAX);
+        next = STEP_AGAIN;
+    } else {
+        j->entry = culvi_rdma_entry_new(cache);
+        if (j->entry == NULL) {
+            *result = culvi_fail_host_memory(&cache->device->voice, cache->label);
+            next = STEP_FAILED;
+        }
+    }
+    if (next == STEP_DONE) {
+        cache->stats.misses++;
+        atomic_fetch_add_explicit(&cache->turn, 1, memory_order_relaxed);
+        hold_replaced(j);
+        while (over_budget(j) && next == STEP_DONE) {
+            culv_rdma_registration *victim = culvi_rdma_evict(cache);
+            if (victim != NULL) {
+                /* On its way out: room for this one already. */
+                cache->pinned_bytes -= victim->rest->counted;
+                victim->rest->counted = 0;
+                culvi_rdma_push(&out, victim);
+            } else {
+                next = STEP_FAILED;
+            }
+        }
+        if (next == STEP_FAILED) {
+            *result = no_room(j, "the cache's budget is used up");
+            culvi_rdma_entry_unuse(cache, j->entry);
+            give_replaced(j, &out);
+        }
+    }
+    if (next == STEP_DONE) {
+        j->pending.thread = culvi_thread_state();
+        j->pending.freed = false;
+        j->pending.next = cache->pending;
+        cache->pending = &j->pending;
+        cache->num_pending++;
+        cache->pinned_bytes += j->pending.bytes;
+    }
+    culvi_mutex_unlock(&cache->lock);
+    if (e != NULL) culvi_rdma_give_use(e);
+    culvi_rdma_finish_all(out);
+    return next;
+}
+
+/* Takes out the least recently used one. False: there is none. */
+static bool evict_one(culv_rdma_cache *cache)
+{
+    culvi_mutex_lock(&cache->lock);
+    culv_rdma_registration *victim = culvi_rdma_evict(cache);
+    if (victim != NULL) {
+        victim->rest->next = NULL;
+        cache->stats.pin_retries++;
+    }
+    culvi_mutex_unlock(&cache->lock);
+    culvi_rdma_finish_all(victim);
+    return victim != NULL;
+}
+
+static culv_result sync_memops(const job *j)
+{
+    const culv_rdma_cache_desc *d = &j->cache->desc;
+    culv_device *device = j->cache->device;
+    culv_rdma_sync got;
+    culvi_scope scope;
+    if (d->no_sync_memops || j->memory.on_host || j->memory.sync) return CULV_OK;
+    culv_result result = culvi_enter(device, &scope, j->cache->label);
+    if (result != CULV_OK) return result;
+    result = culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, d->allow_context_sync != 0,
+                             &got);
+    culvi_leave(device, &scope);
+    return result;
+}
+
+/* Calls pin(), as often as there is something to unpin for it. An error that it recorded
+ * (culv_last_error_set()) is the caller's. */
+static culv_result pin(job *j)
+{
+    culv_rdma_cache *cache = j->cache;
+    const culv_rdma_range range = culvi_rdma_range_of(j->entry);
+    culv_error *last = &culvi_thread_state()->error;
+    const culv_error before = *last;
+    culv_result answer;
+    do {
+        j->entry->cookie = NULL;
+        last->result = CULV_OK;
+        answer = cache->desc.pin(cache->desc.user, &range, &j->entry->cookie);
+    } while (answer == CULV_ERROR_OUT_OF_MEMORY && evict_one(cache));
+    if (answer == CULV_ERROR_OUT_OF_MEMORY) return no_room(j, "pin() had no room");
+    if (answer < 0 && last->result == answer) return answer;
+    *last = before;
+    if (answer == CULV_OK) return CULV_OK;
+    return culvi_fail(&cache->device->voice, cache->label,
+                      answer < 0 ? answer : CULV_ERROR_INTERNAL, CULV_REASON_PIN_REFUSED,
+                      "pin() answered %s for %" PRIu64 " bytes at %#" PRIx64,
+                      culv_result_name(answer), range.page_size, (uint64_t)range.page_start);
+}
+
+/* The id is the pinned memory's only if it is the same before and after (text 000, 3.5). */
+static culv_result still_there(job *j, bool *same)
+{
+    *same = true;
+    return j->cache->desc.validity == CULV_RDMA_VALIDITY_BUFFER_ID
+               ? culvi_rdma_ask_id(j->cache, j->entry, j->pointer, same)
+               : CULV_OK;
+}
+
+static void unpin_now(const job *j, culv_rdma_unpin_why why)
+{
+    const culv_rdma_range range = culvi_rdma_range_of(j->entry);
+    j->cache->desc.unpin(j->cache->desc.user, &range, j->entry->cookie, why);
+}
+
+/* What the range covers goes, and holds on to what replaces it as long as it is in use. */
+static void replace(job *j)
+{
+    for (culv_rdma_registration *e = j->replaced; e != NULL; e = e->rest->next) {
+        if ((atomic_load(&e->state) & CULVI_RDMA_VALID) == 0) continue;
+        atomic_fetch_add_explicit(&j->entry->state, 1, memory_order_relaxed);
+        e->rest->cover = j->entry;
+        (void)culvi_rdma_entry_remove(j->cache, e, CULV_RDMA_UNPIN_REPLACED);
+    }
+}
+
+/* Puts what was pinned where look-ups find it. */
+static culv_result publish(job *j, bool same, bool *freed)
+{
+    culv_rdma_cache *cache = j->cache;
+    culv_rdma_registration *out = NULL;
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&cache->lock);
+    *freed = !same || j->pending.freed;
+    forget_pending(j);
+    cache->stats.pins++;
+    if (!*freed && !culvi_rdma_index_reserve(&cache->index, j->entry))
+        result = culvi_fail_host_memory(&cache->device->voice, cache->label);
+    if (!*freed && result == CULV_OK) {
+        atomic_store_explicit(&j->entry->state, 1, memory_order_relaxed);
+        replace(j);
+        culvi_rdma_entry_add(cache, j->entry,
+                             atomic_load_explicit(&j->entry->state, memory_order_relaxed));
+    } else {
+        cache->stats.unpins++;
+    }
+    give_replaced(j, &out);
+    culvi_mutex_unlock(&cache->lock);
+    culvi_rdma_finish_all(out);
+    return result;
+}
+
+static void give_entry(job *j)
+{
+    culvi_mutex_lock(&j->cache->lock);
+    culvi_rdma_entry_unuse(j->cache, j->entry);
+    culvi_mutex_unlock(&j->cache->lock);
+}
+
+/* Of a range that is pending. */
+static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *result)
+{
+    culv_rdma_cache *cache = j->cache;
+    const culvi_rdma_memory *m = &j->memory;
+    culv_rdma_registration *e = j->entry;
+    bool same = false, freed = false;
+    e->kind = (uint32_t)m->kind;
+    e->start = j->pending.start;
+    e->end = j->pending.end;
+    e->rest->page_start = round_down(e->start);
+    e->rest->page_end = round_up(e->end);
+    e->rest->allocation_start = m->start;
+    e->rest->allocation_size = m->size;
+    e->buffer_id = m->buffer_id;
+    *result = sync_memops(j);
+    if (*result == CULV_OK) *result = pin(j);
+    if (*result != CULV_OK) {
+        culv_rdma_registration *out_of_use = NULL;
+        culvi_mutex_lock(&cache->lock);
+        forget_pending(j);
+        culvi_rdma_entry_unuse(cache, e);
+        give_replaced(j, &out_of_use);
+        culvi_mutex_unlock(&cache->lock);
+        culvi_rdma_finish_all(out_of_use);
+        return STEP_FAILED;
+    }
+    culv_result asked = still_there(j, &same);
+    *result = publish(j, same && asked == CULV_OK, &freed);
+    if (*result == CULV_OK && !freed) {
+        *out = e;
+        return STEP_DONE;
+    }
+    unpin_now(j, freed && asked == CULV_OK ? CULV_RDMA_UNPIN_FREED : CULV_RDMA_UNPIN_EVICTED);
+    give_entry(j);
+    if (asked != CULV_OK) *result = asked;
+    return *result == CULV_OK ? STEP_AGAIN : STEP_FAILED;
+}
+
+/* Whether a smaller range may do. */
+static bool may_be_smaller(const job *j, culv_result result)
+{
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    return result == CULV_ERROR_OUT_OF_MEMORY && error.reason == CULV_REASON_PIN_SPACE &&
+           j->whole && j->memory.size <= j->cache->whole_bytes;
+}
+
+culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
+                           culv_rdma_registration **out)
+{
+    job j = {.cache = cache, .pointer = pointer, .size = size};
+    culv_result result = CULV_OK;
+    j.whole = !cache->desc.exact_ranges;
+    for (int pinned = 0; pinned < TRIES;) {
+        result = examine(&j);
+        if (result != CULV_OK) return result;
+        culvi_attempt_begin();
+        step next = begin(&j, out, &result);
+        if (next == STEP_DONE && *out == NULL) {
+            next = pin_and_publish(&j, out, &result);
+            pinned++;
+        }
+        const bool smaller = next == STEP_FAILED && may_be_smaller(&j, result);
+        (void)culvi_attempt_end(&cache->device->voice, smaller ? CULV_OK : result);
+        if (*out != NULL) return CULV_OK;
+        if (next == STEP_FAILED && !smaller) return result;
+        if (smaller) j.whole = false;
+        result = CULV_OK;
+    }
+    return culvi_fail(&cache->device->voice, cache->label, CULV_ERROR_INVALID,
+                      CULV_REASON_NOT_MAPPED,
+                      "culv_rdma_cache_get: the memory at %#" PRIx64
+                      " was freed each time that it was being pinned",
+                      (uint64_t)pointer);
+}
