@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: MIT
+"""Shared memory as tensors: DLPack, __cuda_array_interface__, and __array_interface__ on the software twin."""
+import ctypes
+import gc
+import math
+import struct
+import sys
+from ctypes import byref, c_char_p, c_void_p, py_object, string_at
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from . import _declarations as d
+from ._lib import api, describe, stream_handle
+
+_TYPES = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
+          "bfloat16": (d.culv_dl_type_code.CULV_DL_BFLOAT, 16, "<V2"),
+          "float16": (2, 16, "<f2"), "float32": (2, 32, "<f4"), "float64": (2, 64, "<f8"),
+          "complex64": (5, 64, "<c8"), "complex128": (5, 128, "<c16")}
+for _bits in (8, 16, 32, 64):
+    _TYPES[f"int{_bits}"] = (0, _bits, f"{'|' if _bits == 8 else '<'}i{_bits // 8}")
+    _TYPES[f"uint{_bits}"] = (1, _bits, f"{'|' if _bits == 8 else '<'}u{_bits // 8}")
+_ALIASES = {"bool_": "bool", "half": "float16", "float": "float32", "double": "float64"}
+_ALIASES.update({v[2][1:]: k for k, v in _TYPES.items() if k != "bfloat16"})
+
+
+def type_of(dtype) -> Tuple[int, int, str]:
+    """(code, bits, typestr) of a type's name, of NumPy's, PyTorch's, CuPy's or JAX's types."""
+    if type(dtype) is str and dtype in _TYPES:
+        return _TYPES[dtype]
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    name = (name or str(dtype)).split(".")[-1].lstrip("<|=")
+    name = _ALIASES.get(name, name)
+    if name not in _TYPES:
+        raise TypeError(f"{dtype!r} is no type of an element; Culvert knows {', '.join(_TYPES)}")
+    return _TYPES[name]
+
+
+_deleter_t = ctypes.CFUNCTYPE(None, c_void_p)
+_python = ctypes.pythonapi
+_python.PyCapsule_New.restype = py_object
+_python.PyCapsule_New.argtypes = [c_void_p, c_char_p, c_void_p]
+_python.PyCapsule_IsValid.argtypes = [c_void_p, c_char_p]
+_python.PyCapsule_GetPointer.restype = c_void_p
+_python.PyCapsule_GetPointer.argtypes = [c_void_p, c_char_p]
+_VERSIONED, _OLD = b"dltensor_versioned", b"dltensor"  # capsules keep these pointers, not the text
+_LEGACY, _HOST = (int(d.culv_dlpack_stream.CULV_DLPACK_STREAM_LEGACY), int(d.culv_dlpack_stream.CULV_DLPACK_STREAM_HOST))
+_CUDA = int(d.culv_dl_device_type.CULV_DL_DEVICE_CUDA)
+_OF_THE_HOST = (int(d.culv_dl_device_type.CULV_DL_DEVICE_CPU), int(d.culv_dl_device_type.CULV_DL_DEVICE_CUDA_HOST))
+
+# culv_dl_managed_tensor_versioned: a few structs in a row, which ctypes would read field by field, a microsecond together.
+_MANAGED = struct.Struct("@IIPPQPiiiBBHPPQ")
+assert _MANAGED.size == ctypes.sizeof(d.culv_dl_managed_tensor_versioned)
+_deleters: Dict[int, Callable[[int], None]] = {}  # there are as many as there are functions in the library
+
+
+def _delete(managed: int, versioned: bool) -> None:
+    """Calls the deleter, without the interpreter's lock, because it may wait for the GPU."""
+    kind = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
+    _call_deleter(kind.from_address(managed).deleter, managed)
+
+
+def _call_deleter(deleter: Optional[int], managed: int) -> None:
+    if not deleter:
+        return
+    call = _deleters.get(deleter)
+    if call is None:
+        call = _deleters[deleter] = _deleter_t(deleter)
+    call(managed)
+
+
+def _int64s(at: int, count: int) -> Tuple[int, ...]:
+    return struct.unpack(f"={count}q", string_at(at, 8 * count)) if count else ()
+
+
+# Capsules that nobody has taken over yet. A destructor of Python's would be called while the consumer's exception is
+# set, and ctypes would lose that; so capsules that their consumers refused are found later, at the latest in the next
+# garbage collection.
+_offered: List[Any] = []
+
+
+def _references() -> int:
+    """What getrefcount() says of something that only a variable has: it differs between versions of Python."""
+    probe = [object()]
+    capsule = probe.pop()
+    return sys.getrefcount(capsule)
+
+
+_ALONE = _references()
+
+
+def _sweep(*_) -> None:
+    for _ in range(len(_offered)):
+        try:
+            capsule = _offered.pop()
+        except IndexError:  # another thread's sweep
+            return
+        for name in (_VERSIONED, _OLD):
+            if not _python.PyCapsule_IsValid(id(capsule), name):
+                continue
+            if sys.getrefcount(capsule) > _ALONE:  # somebody may still take it
+                _offered.insert(0, capsule)
+            else:
+                _delete(_python.PyCapsule_GetPointer(id(capsule), name), name is _VERSIONED)
+
+
+gc.callbacks.append(lambda phase, info: _sweep() if phase == "stop" else None)
+
+
+class Tensor:
+    """Shared memory with a shape and a type. It copies nothing. numpy.from_dlpack(), torch.from_dlpack(),
+    cupy.from_dlpack() and jax.dlpack.from_dlpack() take it, and what they make keeps the memory alive: the buffer,
+    its device and this object may go first.
+
+    `stream` is the producer's: who takes the tensor is ordered after what was submitted to it so far."""
+
+    def __init__(self, source, dtype="uint8", shape: Optional[Sequence[int]] = None,
+                 strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False, stream=None,
+                 device_type: int = 0):
+        code, bits, self.typestr = type_of(dtype)
+        if shape is not None and -1 in shape:
+            known = math.prod(n for n in shape if n != -1)
+            whole = (source.size - offset) // (bits // 8)
+            shape = [whole // known if n == -1 else n for n in shape]
+        self._source = source
+        self._pin = 0
+        self.stream = stream
+        self.ndim: int
+        self.shape: Tuple[int, ...]
+        self.strides: Tuple[int, ...]
+        self.pointer: int
+        key = (code, bits, None if shape is None else tuple(shape), None if strides is None else tuple(strides), offset, read_only,
+               device_type)
+        known = source._described
+        there = None if known is None else known.get(key)
+        if there is None:
+            self._describe(*key)
+            there = self._desc, self._look()
+            if known is not None and len(known) < 64:
+                known[key] = there
+        else:
+            source._need()
+        self._desc, (self.ndim, self.shape, self.strides, self.pointer, self._device) = there
+
+    def _describe(self, code, bits, shape, strides, offset, read_only, device_type):
+        self._desc = describe(d.culv_dlpack_desc, offset=offset, read_only=int(read_only), device_type=device_type)
+        self._desc.type = d.culv_dl_type(code, bits, 1)
+        if shape is not None:
+            self._set_shape(shape, strides)
+
+    def _look(self):
+        """What an export says of itself. It refuses what is wrong now, not at the consumer."""
+        managed = self._export()
+        _, _, _, deleter, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(string_at(managed, _MANAGED.size))
+        seen = ndim, _int64s(shape, ndim), _int64s(strides, ndim), data, (kind, number)
+        _call_deleter(deleter, managed)
+        return seen
+
+    def _set_shape(self, shape, strides):
+        if strides is not None and len(strides) != len(shape):
+            raise ValueError(f"{len(shape)} dimensions and {len(strides)} strides")
+        array = ctypes.c_int64 * max(len(shape), 1)
+        kept = [array(*numbers) for numbers in (shape, strides) if numbers is not None]
+        self._desc.kept += kept
+        self._desc.ndim = len(shape)
+        self._desc.shape = ctypes.addressof(kept[0])
+        if strides is not None:
+            self._desc.strides = ctypes.addressof(kept[1])
+
+    @property
+    def address(self) -> int:
+        """The VkDeviceAddress of the first element, or 0: for kernels in command buffers."""
+        there = getattr(self._source, "address", 0)
+        return there + self.pointer - self._source.pointer if there else 0
+
+    @property
+    def read_only(self) -> bool:
+        return bool(self._desc.read_only)
+
+    def _export(self) -> int:
+        """A culv_dl_managed_tensor_versioned's address."""
+        out = c_void_p()
+        self._source._get_dlpack(byref(self._desc), byref(out))
+        return out.value
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self._device
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None):
+        if dl_device is not None and tuple(dl_device) != tuple(self._device):
+            raise BufferError(f"the memory is on device {self._device} and Culvert does not copy it to {dl_device}")
+        if copy:
+            raise BufferError("Culvert's tensors are never copies")
+        if stream is None:
+            stream = _HOST if self._device[0] in _OF_THE_HOST else _LEGACY
+        elif not isinstance(stream, int):
+            stream = stream_handle(stream)
+        versioned = max_version is not None and max_version[0] >= 1
+        if self._desc.read_only and not versioned:
+            raise BufferError("the tensor is read-only, which this consumer's DLPack cannot say")
+        pointer = self._export()
+        try:
+            api.culv_dlpack_hand_over(self._source._device_of(), stream_handle(self.stream), stream)
+        except BaseException:
+            _delete(pointer, True)
+            raise
+        if not versioned:
+            mine, old = c_void_p(pointer), c_void_p()
+            api.culv_dlpack_to_unversioned(byref(mine), byref(old))
+            pointer = old.value
+        capsule = _python.PyCapsule_New(pointer, _VERSIONED if versioned else _OLD, None)
+        if len(_offered) > 32:
+            _sweep()
+        _offered.append(capsule)
+        return capsule
+
+    def _interface(self):
+        # Who takes an address keeps this object, and this object keeps the memory.
+        if not self._pin:
+            self._pin = self._export()
+        size = int(self.typestr[2:])
+        return {"shape": self.shape, "typestr": self.typestr, "data": (self.pointer, self.read_only),
+                "strides": tuple(s * size for s in self.strides), "version": 3}
+
+    @property
+    def __cuda_array_interface__(self):
+        """For CuPy, Numba and torch.as_tensor(), which keep this object, and it keeps the memory."""
+        if self._device[0] != _CUDA:
+            raise AttributeError("this memory is the host's")
+        return dict(self._interface(), stream=stream_handle(self.stream) or 1)
+
+    @property
+    def __array_interface__(self):
+        """For numpy.asarray(), where the memory is the host's. NumPy 1's from_dlpack() gives arrays that cannot be
+        written; those of asarray() can."""
+        if self._device[0] == _CUDA:
+            raise AttributeError("this memory is the GPU's: use a library for GPUs, or copy it")
+        return self._interface()
+
+    def __del__(self):
+        if getattr(self, "_pin", 0) and not sys.is_finalizing():
+            _delete(self._pin, True)
+
+    def __repr__(self):
+        return f"<culvert.Tensor {self.typestr} {self.shape} at {self.pointer:#x}>"
+
+
+class TensorSource:
+    """What has Culvert's memory."""
+
+    # Descriptors of its tensors, into which nobody writes, and what their exports said; None where that changes.
+    _described: Optional[Dict[Tuple, Any]] = None
+
+    def tensor(self, dtype="uint8", shape: Optional[Sequence[int]] = None, **more) -> Tensor:
+        """The memory, or a part of it, as a tensor. One number of the shape may be -1. More: strides (in elements),
+        offset (in bytes), read_only, stream (the producer's), device_type."""
+        return Tensor(self, dtype, shape, **more)
+
+    def __dlpack__(self, **more):
+        return self.tensor().__dlpack__(**more)
+
+    def __dlpack_device__(self):
+        return self.tensor().__dlpack_device__()
+
+
+def tensor_range(tensor) -> Tuple[int, int]:
+    """(address, bytes) of a tensor of anybody's, by __cuda_array_interface__ (NumPy's on the software twin), data_ptr() or DLPack."""
+    if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
+        numbers = list(zip(tensor.shape, tensor.stride()))
+        size = tensor.element_size()
+        if any(n == 0 for n, _ in numbers):
+            raise ValueError("the tensor has no elements")
+        return tensor.data_ptr(), sum((n - 1) * s for n, s in numbers) * size + size
+    interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
+    if interface is not None:
+        size = int(interface["typestr"][2:])
+        shape, strides = interface["shape"], interface.get("strides")
+        if any(n == 0 for n in shape):
+            raise ValueError("the tensor has no elements")
+        if strides is None:
+            return interface["data"][0], math.prod(shape) * size
+        spans = [(n - 1) * s for n, s in zip(shape, strides)]
+        low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
+        return interface["data"][0] + low, high - low + size
+    capsule = tensor.__dlpack__(stream=-1)
+    for name, kind in ((_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)):
+        if _python.PyCapsule_IsValid(id(capsule), name):
+            managed = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name))
+            pointer, size = ctypes.c_uint64(), ctypes.c_uint64()
+            api.culv_dlpack_get_range(managed.dl_tensor, byref(pointer), byref(size))
+            return pointer.value, size.value
+    raise TypeError(f"{type(tensor).__name__}.__dlpack__() gave no tensor")

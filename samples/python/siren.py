@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""siren: PyTorch trains a small network of sines (a SIREN) on a picture, and Vulkan paints what it has learnt, from
+PyTorch's own tensor. Nothing is copied, and the program's tensors stay PyTorch's.
+
+It needs a GPU and PyTorch. A pool of exportable memory holds the one tensor that is painted; with
+PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True any tensor would do.
+usage: siren.py [--size N] [--frames N] [--steps N] [--out FILE.png] [--window]"""
+import culvert
+from common import Painter, arguments, opened
+
+PAINT = """
+layout(binding = 1, std430) readonly buffer Picture { float rgb[]; };
+void main() {
+    uvec2 p = gl_GlobalInvocationID.xy;
+    if (any(greaterThanEqual(p, push.size))) return;
+    uint i = push.offset.x + 3u * (p.y * push.size.x + p.x);
+    uvec3 c = uvec3(255.0 * clamp(vec3(rgb[i], rgb[i + 1u], rgb[i + 2u]), 0.0, 1.0) + 0.5);
+    pixels[p.y * push.size.x + p.x] = c.r | c.g << 8 | c.b << 16 | 255u << 24;
+}
+"""
+
+
+def main():
+    options = arguments(__doc__, "siren.png", 40, steps=(25, "of training, a frame"))
+    import torch
+
+    if not torch.cuda.is_available():
+        raise SystemExit("siren.py needs PyTorch with a GPU; waves.py runs with NumPy on the software twin")
+    torch.manual_seed(1)
+    n = options.size
+
+    class Sine(torch.nn.Module):
+        def __init__(self, inputs, outputs, first=False):
+            super().__init__()
+            self.linear = torch.nn.Linear(inputs, outputs)
+            bound = 1 / inputs if first else (6 / inputs) ** 0.5 / 30
+            torch.nn.init.uniform_(self.linear.weight, -bound, bound)
+
+        def forward(self, x):
+            return torch.sin(30 * self.linear(x))
+
+    net = torch.nn.Sequential(Sine(2, 128, True), Sine(128, 128), Sine(128, 128), torch.nn.Linear(128, 3)).cuda()
+    y, x = torch.meshgrid(*[torch.linspace(-1, 1, n, device="cuda")] * 2, indexing="ij")
+    places = torch.stack([x, y], -1).reshape(-1, 2)
+    # The picture to learn: a low sun over water.
+    sun = torch.exp(-18 * ((x - 0.3) ** 2 + (y + 0.25) ** 2))
+    sky = torch.stack([0.95 - 0.35 * (y + 1), 0.55 - 0.10 * y, 0.45 + 0.25 * (1 - y)], -1) * 0.8
+    ripples = 0.5 + 0.5 * torch.sin(60 * (y + 1.2) ** 2 + 4 * torch.sin(9 * x))
+    glitter = ripples * torch.exp(-8 * (x - 0.3) ** 2)
+    sea = torch.stack([0.05 + 0.9 * glitter, 0.20 + 0.55 * glitter, 0.35 + 0.2 * ripples], -1)
+    target = torch.where((y < 0.15)[..., None], sky + sun[..., None] * torch.tensor([1.0, 0.8, 0.4], device="cuda"),
+                         sea).clamp(0, 1).reshape(-1, 3)
+    with torch.cuda.use_mem_pool(culvert.torch_pool()):
+        picture = torch.zeros(n * n, 3, device="cuda")
+    optimizer = torch.optim.Adam(net.parameters(), lr=2e-4)
+    with opened(options, "siren") as (gpu, show), culvert.buffer(picture, gpu.vk) as view, gpu.vk.timeline() as timeline:
+        with Painter(gpu, PAINT, n, n, [(view.handle, view.offset, view.size)]) as painter:
+            for frame in range(options.frames):
+                for _ in range(options.steps):
+                    chosen = torch.randint(0, n * n, (16384,), device="cuda")
+                    loss = ((net(places[chosen]) - target[chosen]) ** 2).mean()
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                with timeline.frame(2 * frame, 2 * frame + 1).cuda(torch.cuda.current_stream()), torch.no_grad():
+                    picture.copy_(net(places))
+                painter.paint(timeline, 2 * frame + 1, 2 * frame + 2)
+                if not show(painter.picture):
+                    break
+            view.check()
+            painter.save(options.out)
+        print(f"{options.out}: {options.frames * options.steps} steps, loss {loss.item():.5f}")
+
+
+if __name__ == "__main__":
+    main()

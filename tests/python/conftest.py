@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+import gc
+
+import pytest
+
+import culvert
+
+
+def software():
+    try:
+        with culvert.Device() as device:
+            return device.is_software
+    except culvert.Error:
+        return True
+
+
+def pytest_collection_modifyitems(items):
+    """NumPy reads the twin's memory and no GPU's. On a GPU run.py does the same with its libraries."""
+    if not software():
+        for item in items:
+            if item.module.__name__ != "test_declarations":
+                item.add_marker(pytest.mark.skip(reason="NumPy reads no GPU's memory"))
+
+
+@pytest.fixture
+def gpu():
+    """A Vulkan context with Culvert on it. Nothing may be left when the test has closed what it made."""
+    with culvert.vulkan.open() as context:
+        yield context
+        gc.collect()
+        context.wait_idle()
+        for name, left in context.device.counts().items():
+            assert left == (1 if name == "attached_devices" else 0), f"{left} {name} are left"
+
+
+@pytest.fixture
+def device():
+    with culvert.Device() as opened:
+        yield opened
+        gc.collect()
+        for name, left in opened.counts().items():
+            assert left == 0, f"{left} {name} are left"

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""Devices, timelines, rings and kernels, and who gives what back."""
+import ctypes
+import gc
+import os
+
+import numpy as np
+import pytest
+
+import culvert
+from culvert import vulkan as vk
+
+
+def test_info():
+    said = culvert.info()
+    assert said["version"] == culvert.api.culv_version_string().decode() and culvert.__version__ in said["version"]
+    assert any(d["driver"] == "soft" and d["total_memory"] > 0 and d["name"] for d in said["devices"]) \
+        or any(d["driver"] == "nvidia" for d in said["devices"])
+
+
+def test_errors_say_what_and_why():
+    with pytest.raises(culvert.NoDeviceError) as e:
+        culvert.Device(99)
+    assert e.value.result == culvert.declarations.culv_result.CULV_ERROR_NO_DEVICE
+    assert e.value.reason == "DEVICE_UNKNOWN" and "99" in e.value.message
+    with pytest.raises(ValueError) as e:
+        culvert.api.culv_buffer_map(None, None, None)
+    assert e.value.reason == "NULL_ARGUMENT" and e.value.call == "culv_buffer_map"
+    with pytest.raises(KeyError):
+        culvert.Device(driver="amd")
+
+
+def test_by_uuid(device):
+    with culvert.Device(uuid=device.uuid) as same:
+        assert same.name == device.name and same.uuid == device.uuid
+        assert same.caps.vmm and same.context != 0
+
+
+def test_closing_order():
+    context = culvert.vulkan.open()
+    buffer, timeline = context.vk.buffer(4096), context.vk.timeline()
+    ring = context.vk.ring(context.queue, context.queue_family, [culvert.ring_buffer(4096)])
+    device = context.device
+    context.close()  # closes what was made with it first
+    assert buffer.closed and timeline.closed and ring.closed and device.closed
+    for thing in (buffer, timeline, ring, device, context):
+        thing.close()
+
+
+def test_garbage_is_given_back(gpu):
+    buffer = gpu.vk.buffer(4096)
+    assert gpu.device.counts()["created"] == 1
+    del buffer
+    gc.collect()
+    assert gpu.device.counts()["created"] == 0
+
+
+def test_close_after_a_stream(gpu):
+    stream = gpu.device.stream()
+    buffer = gpu.vk.buffer(4096)
+    buffer.close(after=stream)
+    stream.synchronize()
+    stream.close()
+    gpu.device.collect()
+    assert gpu.device.counts()["created"] == 0
+
+
+def test_a_timeline_both_ways(gpu):
+    """CUDA writes and signals; Vulkan waits, copies and signals; CUDA waits and reads."""
+    device, f = gpu.device, gpu.functions
+    with gpu.vk.buffer(4096) as a, gpu.vk.buffer(4096) as b, gpu.vk.timeline() as timeline, device.stream() as stream:
+        commands = gpu.commands()
+        f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        gpu.barrier(commands, [gpu.vk.buffer_transfer(x, gpu.queue_family, True) for x in (a, b)])
+        f.vkCmdCopyBuffer(commands, a.handle, b.handle, 1, vk.VkBufferCopy(0, 0, 4096))
+        gpu.barrier(commands, [gpu.vk.buffer_transfer(x, gpu.queue_family, False) for x in (a, b)])
+        f.vkEndCommandBuffer(commands)
+        gpu.submit(commands, wait=[(timeline, 1)], signal=[(timeline, 2)])  # before CUDA's signal
+        words = np.arange(1024, dtype=np.uint32)
+        read = np.zeros(1024, np.uint32)
+        device.make_current()
+        with timeline.frame(signal=1).cuda(stream):
+            device.cuda.cuMemcpyHtoDAsync(a.pointer, words.ctypes.data, 4096, stream)
+        with timeline.frame(wait=2, signal=3).cuda(stream):
+            device.cuda.cuMemcpyDtoHAsync(read.ctypes.data, b.pointer, 4096, stream)
+        stream.synchronize()
+        assert (read == words).all() and timeline.last_value == 3
+        with pytest.raises(ZeroDivisionError):
+            with timeline.frame(signal=4).cuda(stream):
+                1 / 0
+        stream.synchronize()
+        value = ctypes.c_uint64()
+        f.vkGetSemaphoreCounterValue(gpu.handle, timeline.handle, ctypes.byref(value))
+        assert value.value == 4  # the other side does not wait for ever
+        with pytest.raises(culvert.InvalidError) as e:
+            timeline.signal(stream, 2)
+        assert e.value.reason == "TIMELINE_BACKWARDS"
+
+
+def test_numpy_waits_for_vulkan(gpu):
+    """NumPy's turn begins when Vulkan has painted, however long that takes."""
+    if not gpu.device.is_software:
+        pytest.skip("NumPy reads no GPU's memory")
+    f, size = gpu.functions, 1 << 22
+    with gpu.vk.buffer(size) as buffer, gpu.vk.timeline() as timeline:
+        words = np.asarray(buffer.tensor("uint32"))
+        words[:] = 0
+        commands = gpu.commands()
+        f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        gpu.barrier(commands, [gpu.vk.buffer_transfer(buffer, gpu.queue_family, True)])
+        f.vkCmdFillBuffer(commands, buffer.handle, 0, size, 5)
+        gpu.barrier(commands, [gpu.vk.buffer_transfer(buffer, gpu.queue_family, False)])
+        f.vkEndCommandBuffer(commands)
+        gpu.submit(commands, wait=[(timeline, 1)], signal=[(timeline, 2)])
+        timeline.signal(None, 1)
+        with timeline.frame(wait=2).cuda():
+            assert (words == 5).all()
+        del words
+
+
+def test_a_ring_of_frames(gpu):
+    """CUDA produces words in the slots, Vulkan copies each frame into a row of a buffer."""
+    frames, f, device = 7, gpu.functions, gpu.device
+    with gpu.vk.buffer(frames * 256) as rows, device.stream() as stream:
+        with gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(256)], depth=2) as ring:
+            for number in range(frames):
+                device.make_current()
+                with ring.cuda(stream) as frame:
+                    assert frame.number == number
+                    device.cuda.cuMemsetD32Async(frame.buffer().pointer, number + 100, 64, stream)
+                got = ring.acquire()
+                commands = gpu.commands()
+                f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+                f.vkCmdPipelineBarrier2(commands, got.acquire)
+                f.vkCmdCopyBuffer(commands, ring.buffer(got.frame.slot).handle, rows.handle, 1,
+                                  vk.VkBufferCopy(0, number * 256, 256))
+                f.vkCmdPipelineBarrier2(commands, got.release)
+                f.vkEndCommandBuffer(commands)
+                ring.submit(gpu.queue, commands, got)
+            with pytest.raises(RuntimeError, match="mine"):
+                with ring.cuda(stream):
+                    raise RuntimeError("mine")
+            with ring.cuda(stream) as frame:
+                assert frame.number == frames  # the one that was given back
+                slot = np.asarray(frame.tensor("uint32"))
+                assert slot.shape == (64,)
+                del slot
+            gpu.wait_idle()
+            stream.synchronize()
+        said = np.asarray(rows.tensor("uint32", (frames, 64)))
+        assert (said == np.arange(100, 100 + frames)[:, None]).all()
+        del said
+
+
+def test_a_late_side(gpu):
+    with gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(256)]) as ring:
+        with pytest.raises(TimeoutError) as e:
+            ring.acquire(timeout=0)
+        assert e.value.reason == "RING_EMPTY"
+
+
+def test_a_vector_in_vulkan(gpu):
+    with gpu.device.vector(1 << 21, max_chunk=1 << 21, exportable=True, label="cells") as vector:
+        with gpu.vk.vector_view(vector) as view:
+            assert len(view.buffers()) == 1
+            vector.grow(1 << 23)
+            view.update()
+            parts = view.buffers()
+            assert sum(p.size for p in parts) == 1 << 23 and all(p.buffer for p in parts)
+
+
+def test_images(gpu):
+    with gpu.vk.image(vk.VK_FORMAT_R8G8B8A8_UNORM, 61, 33, levels=2, label="frame") as image:
+        assert image.handle and image.array() and image.array(1) != image.array() and image.surface()
+        with pytest.raises(culvert.InvalidError) as e:
+            image.array(2)
+        assert e.value.reason == "LEVEL" and "frame" in e.value.message
+
+
+def test_imports_by_file_descriptor(gpu):
+    """What another library exported, by number."""
+    with gpu.vk.buffer(4096) as buffer, gpu.vk.timeline() as timeline:
+        fd = culvert.declarations.culv_handle()
+        size = ctypes.c_uint64()
+        memory = culvert.api.culv_vk_buffer_memory(buffer, ctypes.byref(size))
+        culvert.api.culv_vk_memory_export_dup(
+            gpu.vk, memory, culvert.declarations.culv_handle_type.CULV_HANDLE_OPAQUE_FD, ctypes.byref(fd))
+        np.asarray(buffer.tensor("uint8"))[:] = 9
+        with gpu.device.import_memory(fd.value.fd, size.value, dedicated=True) as memory:
+            os.close(fd.value.fd)
+            with memory.buffer(16, 32) as part:
+                assert (np.asarray(part.tensor()) == 9).all() and part.size == 32
+        with gpu.vk.import_timeline(timeline.handle) as same, gpu.device.stream() as stream:
+            same.signal(stream, 5)
+            timeline.wait(stream, 5)
+            stream.synchronize()
+
+
+def test_kernels(device):
+    directory = os.environ.get("CULVERT_TEST_KERNELS")
+    if not directory:
+        pytest.skip("CULVERT_TEST_KERNELS names no directory of kernels")
+    with device.kernels("library_kernels", directory) as kernels, device.vector(4096) as vector:
+        with pytest.raises(culvert.InvalidError) as e:
+            kernels["no_such_kernel"]
+        assert e.value.reason == "KERNEL"
+        words = np.asarray(vector.tensor("uint32"))
+        words[:] = np.arange(1024)
+        kernels["library_add"].launch([vector, ctypes.c_uint32(1024), ctypes.c_uint32(5)], grid=(4,), block=(256,))
+        device.make_current()
+        device.cuda.cuCtxSynchronize()
+        assert (words == np.arange(1024) + 5).all()
+        with pytest.raises(TypeError, match="ctypes"):
+            kernels["library_add"].launch([vector, 1024, 5])
+        del words
+
+
+def test_kernels_in_the_queue():
+    """The same call on a stream and in a command buffer."""
+    directory = os.environ.get("CULVERT_TEST_KERNELS")
+    if not directory:
+        pytest.skip("CULVERT_TEST_KERNELS names no directory of kernels")
+    with culvert.vulkan.open(kernels=True) as gpu:
+        f, commands = gpu.functions, gpu.commands()
+        with gpu.vk.buffer(4096) as buffer, gpu.device.kernels("library_kernels", directory) as kernels:
+            words = np.asarray(buffer.tensor("uint32"))
+            words[:] = 1
+            address = ctypes.c_uint64(buffer.address)
+            assert address.value != 0
+            add = kernels["library_add"]
+            call = add.call([address, ctypes.c_uint32(1024), ctypes.c_uint32(5)], grid=(4,), block=(256,))
+            with gpu.vk.queue_kernels(kernels) as in_queue:
+                f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+                in_queue.record(call, commands, gpu.queue_family)
+                f.vkEndCommandBuffer(commands)
+                gpu.submit(commands)
+                gpu.wait_idle()
+                assert (words == 6).all()
+            add.launch([buffer, ctypes.c_uint32(1024), ctypes.c_uint32(2)], grid=(4,), block=(256,))
+            gpu.device.make_current()
+            gpu.device.cuda.cuCtxSynchronize()
+            assert (words == 8).all()
+            del words
+
+
+def test_handles_of_other_packages():
+    class Mine:
+        _as_parameter_ = ctypes.c_void_p(7)
+
+    assert [culvert.handle(x) for x in (5, None, ctypes.c_void_p(6), Mine())] == [5, 0, 6, 7]
+    number = ctypes.c_int(3)
+    assert culvert.handle(ctypes.pointer(number)) == ctypes.addressof(number)
+    with pytest.raises(TypeError):
+        culvert.handle("a string")
+    backend = pytest.importorskip("_cffi_backend")
+    ffi = backend.FFI()
+    assert culvert.handle(ffi.cast("void *", 0x1234)) == 0x1234
+
+
+def test_streams_of_other_packages():
+    class Torch:
+        cuda_stream = 11
+
+    class Cupy:
+        ptr = 12
+
+    class Protocol:
+        def __cuda_stream__(self):
+            return (0, 13)
+
+    assert [culvert.stream_handle(s) for s in (None, 1, Torch(), Cupy(), Protocol())] == [0, 1, 11, 12, 13]
