@@ -32,8 +32,8 @@ typedef enum culv_driver {
 typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
-    /** Borrowed: a context of that device. It must outlive the device and all objects made from it.
-     * Default: the primary context, which Culvert retains. */
+    /** Borrowed: a context of that device, which outlives the device and all objects made from it;
+     * also a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
@@ -96,6 +96,9 @@ typedef struct culv_device_caps {
     culv_luid luid;       /**< Its adapter's, where luid_valid. */
     /** The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;
+    /** culv_device_desc::context is a CUDA-in-graphics context: no VMM, no memory pools there
+     * (culvert/cig.h). */
+    culv_bool cig_context;
 } culv_device_caps;
 
 /** An empty culv_device_caps with its struct_size set.
@@ -111,7 +114,8 @@ static inline culv_device_caps culv_device_caps_init(void)
     return c;
 }
 
-/** The live objects of a device, for leak checks. */
+/** The live objects of a device, for leak checks. Kernels, rings, servers and clients of other
+ * processes and registration caches are not counted; what they hold of the rest is. */
 typedef struct culv_device_counts {
     size_t struct_size; /**< Set by culv_device_counts_init(). */
     uint64_t memories;  /**< Imports that the driver holds. */
@@ -121,8 +125,9 @@ typedef struct culv_device_counts {
     uint64_t buffers;    /**< Live culv_buffer objects. */
     uint64_t images;     /**< Live culv_image objects. */
     uint64_t semaphores; /**< Semaphores that the driver holds. */
-    /** Live culv_vk_device objects. Some of them may be alive only because objects made with them
-     * still are. */
+    /** Live attachments: culv_vk_device, culv_gl, culv_d3d11_device and culv_d3d12_device objects,
+     * and the VkDevice that Culvert makes for OpenGL. Some of them may be alive only because
+     * objects made with them still are. */
     uint64_t attached_devices;
     /** Live buffers, images and semaphores that Culvert made in a graphics API. */
     uint64_t created;
@@ -138,7 +143,8 @@ typedef struct culv_device_counts {
     uint64_t vmm_ranges; /**< Address ranges that the driver has reserved. */
     /** Allocations that are mapped in those ranges, including those that wait for a stream. */
     uint64_t vmm_mappings;
-    /** Buffers and images of a graphics API that are registered (culvert/gl_register.h). */
+    /** Buffers and images of a graphics API that are registered (culvert/gl_register.h,
+     * culvert/d3d_register.h). */
     uint64_t registrations;
 } culv_device_counts;
 

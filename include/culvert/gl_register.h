@@ -175,7 +175,9 @@ CULV_EXPORT culv_image *culv_gl_registration_image(const culv_gl_registration *r
 CULV_EXPORT CUdeviceptr culv_gl_registration_pointer(const culv_gl_registration *registration);
 
 /** The array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
- * mapped image. culv_image_get_array() gives all layers of a level in one array.
+ * mapped image. culv_image_get_array() gives all layers of a level in one array, of which copies
+ * reach all layers of a 2D array but only the first face of a cube (an H200's driver): copy the
+ * others by this call.
  * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
  * Ownership: the driver's, valid until the unmap; never destroy it.
  * Threads: any, ordered with maps and unmaps.

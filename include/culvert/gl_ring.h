@@ -58,7 +58,8 @@ typedef struct culv_gl_ring_desc {
     /** OpenGL's side; CUDA has the other. culv_gl_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
     /** CULV_GL_WAY_NONE: MEMORY; where that is refused, REGISTER; where that is refused, too, and a
-     * resource allows a fallback, STAGED. Any other: this way, or an error. */
+     * resource allows a fallback, STAGED. Any other: this way, or an error; STAGED by name needs
+     * no resource that allows it. */
     culv_gl_way way;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
@@ -101,10 +102,13 @@ CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc
 CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
 
 /** The ring, for culv_ring_configure(), _drain(), _get_stats() and _cancel(). Both sides acquire
- * and release by the calls below. In the way REGISTER, culv_ring_drain() needs a context of the
- * attachment on its thread, and nothing but the way MEMORY can be forced (NO_FORCE). NULL for NULL.
+ * and release by the calls below: culv_ring_acquire_on() and its like, which CUDA's side of a
+ * culv_vk_ring calls, work in the way MEMORY alone. In the way REGISTER, culv_ring_drain() needs a
+ * context of the attachment on its thread, and nothing but the way MEMORY can be forced (NO_FORCE).
+ * culv_ring_release() and culv_ring_flush() refuse OpenGL's side (RING_SIDE).
+ * NULL for NULL.
  * Errors: none.
- * Ownership: the ring's: never destroy it.
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);

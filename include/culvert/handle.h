@@ -30,17 +30,18 @@ typedef enum culv_handle_type {
      * returned. */
     CULV_HANDLE_OPAQUE_WIN32_KMT = 3,
     CULV_HANDLE_DMA_BUF_FD = 4, /**< A Linux dma-buf. Memory only. */
-    /* No call of this version takes or makes one of the types below. Each call refuses them by name
-     * (UNSUPPORTED, HANDLE_TYPE). They have numbers so that a program can be written against
-     * them. */
-    CULV_HANDLE_D3D12_HEAP = 5, /**< Windows: the NT handle of an ID3D12Heap. */
-    /** Windows: NT handle of an ID3D12Resource, always dedicated. */
+    /** Windows: the NT handle of an ID3D12Heap, or its name. Never dedicated. */
+    CULV_HANDLE_D3D12_HEAP = 5,
+    /** Windows: the NT handle of a committed ID3D12Resource, or its name. Always dedicated. */
     CULV_HANDLE_D3D12_RESOURCE = 6,
-    /** Windows: NT handle of an ID3D11Resource, always dedicated. */
+    /** Windows: the NT handle of an ID3D11Resource, or its name. Always dedicated. A resource has
+     * an NT handle when it was created with D3D11_RESOURCE_MISC_SHARED_NTHANDLE, and a KMT handle
+     * otherwise. */
     CULV_HANDLE_D3D11_RESOURCE = 7,
     /** Windows: its global share handle, which keeps nothing alive. */
     CULV_HANDLE_D3D11_RESOURCE_KMT = 8,
-    CULV_HANDLE_D3D12_FENCE = 9,            /**< Windows: NT handle of an ID3D12Fence. */
+    /** Windows: the NT handle of an ID3D12Fence, or its name. */
+    CULV_HANDLE_D3D12_FENCE = 9,
     CULV_HANDLE_D3D11_FENCE = 10,           /**< Windows: NT handle of an ID3D11Fence. */
     CULV_HANDLE_D3D11_KEYED_MUTEX = 11,     /**< Windows: NT handle of an IDXGIKeyedMutex. */
     CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
@@ -56,9 +57,10 @@ typedef struct culv_handle {
         int fd;      /**< For the ..._FD types. */
         void *win32; /**< For the ..._WIN32 types. NULL when `name` is given. */
     } value;
-    /** OPAQUE_WIN32: the name of the object (VkExportMemoryWin32HandleInfoKHR::name), in UTF-16,
-     * which is wchar_t on Windows. Read during the call. NULL when value.win32 is given, and for
-     * all other types. */
+    /** OPAQUE_WIN32 and the D3D11_... and D3D12_... types but KMT: the name of the object
+     * (VkExportMemoryWin32HandleInfoKHR::name, ID3D12Device::CreateSharedHandle), in UTF-16, which
+     * is wchar_t on Windows. Read during the call. NULL when value.win32 is given, and for all
+     * other types. */
     const wchar_t *name;
 } culv_handle;
 
@@ -119,6 +121,34 @@ static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
     memset(&h, 0, sizeof h);
     h.type = CULV_HANDLE_OPAQUE_WIN32_KMT;
     h.value.win32 = handle;
+    return h;
+}
+
+/** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle.
+ * Errors: none; neither is checked.
+ * Ownership: the handle's owner does not change.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_handle culv_handle_win32(culv_handle_type type, void *handle)
+{
+    culv_handle h;
+    memset(&h, 0, sizeof h);
+    h.type = type;
+    h.value.win32 = handle;
+    return h;
+}
+
+/** Makes a culv_handle of a Windows type from a name, as culv_handle_opaque_win32_named() does.
+ * Errors: none; neither is checked.
+ * Ownership: the text stays yours; it is read when the handle is used.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
+{
+    culv_handle h;
+    memset(&h, 0, sizeof h);
+    h.type = type;
+    h.name = name;
     return h;
 }
 

@@ -78,7 +78,8 @@ CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const cha
                                                   const char *kernel, culv_kernels **out);
 
 /** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
- * culv_kernel objects are gone then. The driver waits for work of the context.
+ * culv_kernel objects are gone then, unless a culv_vk_kernels keeps them. The driver waits for work
+ * of the context.
  * Errors: none.
  * Ownership: *kernels is Culvert's again.
  * Threads: any.
@@ -92,13 +93,14 @@ CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
  * Since: 0.1 */
 CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
 
-/** Finds a kernel by its name. A second call gives the same object.
+/** Finds a kernel by its name, and loads its code to the device (CUDA 12.4). A first launch
+ * that loads it behind a wait can hold up other streams. A second call gives the same object.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: there is none of that name, and the message has those
  * that there are, where the driver lists them); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: the culv_kernels owns *out.
  * Threads: any.
  * Since: 0.1
- * Source: cuda.h, cuModuleGetFunction. */
+ * Source: cuda.h, cuModuleGetFunction and cuFuncLoad. */
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
@@ -247,7 +249,8 @@ static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 /** Launches the call on a stream of CUDA's. The values are read during the call. It allocates
  * nothing and takes no lock.
  * Errors: as culv_kernel_launch(); INVALID (VALUE: both args and params are set; KERNEL:
- * params_size is not what the kernel takes).
+ * params_size is less than the kernel's parameters take, or so much more that it is no padding at
+ * the end of a struct: 16 bytes).
  * Ownership: none.
  * Threads: any.
  * Since: 0.1

@@ -113,7 +113,18 @@ typedef enum culv_result {
     X(KERNEL, "the file has no kernel of that name, or the kernel takes other arguments")          \
     X(CONTEXT, "no OpenGL context is current on this thread, or not the one that was attached")    \
     X(QUEUE, "queues of that family cannot do it")                                                 \
-    X(GRAPH, "a node or an edge of the CUDA graph has no counterpart in a command buffer")
+    X(GRAPH, "a node or an edge of the CUDA graph has no counterpart in a command buffer")         \
+    X(IPC_NAME, "there is no such server or offer, or there is one of that name already")          \
+    X(IPC_GONE, "the other process has ended, has closed the connection, or does not answer")      \
+    X(IPC_REFUSED, "the other process, or its user, is not admitted or not trusted")               \
+    X(IPC_PROTOCOL, "the other process sent what is no message of this version of the protocol")   \
+    X(HOST_POINTER, "the address is the host's own memory, which CUDA does not know")              \
+    X(MANAGED, "managed memory moves, so no card and no other process may keep it")                \
+    X(PIN_SPACE, "no room is left to pin memory for a card, and all that is pinned is in use")     \
+    X(PIN_REFUSED, "the caller's function did not pin the memory")                                 \
+    X(LIBRARY, "an optional library could not be loaded, or does not know the device")             \
+    X(MODIFIER, "the device has no images with that DRM format modifier, or not for this use")     \
+    X(CIG, "a CUDA-in-graphics context has none of it, or none can be made")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,
@@ -131,6 +142,7 @@ typedef enum culv_native_api {
     CULV_NATIVE_OS = 3,           /**< errno, or GetLastError() on Windows */
     CULV_NATIVE_CUDA_RUNTIME = 4, /**< cudaError_t (culvert/cudart.h) */
     CULV_NATIVE_GL = 5,           /**< what glGetError() returned */
+    CULV_NATIVE_D3D = 6,          /**< HRESULT, of Direct3D and DXGI */
     CULV_NATIVE_FORCE32 = 0x7fffffff
 } culv_native_api;
 

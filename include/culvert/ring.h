@@ -59,6 +59,21 @@ typedef enum culv_ring_policy {
     CULV_RING_POLICY_FORCE32 = 0x7fffffff
 } culv_ring_policy;
 
+/** When a queue of a graphics API is told to wait for CUDA's signal. */
+typedef enum culv_ring_waits {
+    /** SIGNAL_FIRST for a consumer on Windows, QUEUED otherwise. */
+    CULV_RING_WAITS_DEFAULT = 0,
+    /** The queue waits on the GPU, maybe for a signal that CUDA has not reached yet. The host runs
+     * ahead of both. */
+    CULV_RING_WAITS_QUEUED = 1,
+    /** Acquire waits on the host until CUDA has reached its signal, so that no queue waits for it.
+     * For a queue that presents: on Windows a queue that waits for a signal at Present can lock the
+     * desktop (KhronosGroup/Vulkan-Samples issue 588). Frames still overlap where the ring is two
+     * or more slots deep. */
+    CULV_RING_WAITS_SIGNAL_FIRST = 2,
+    CULV_RING_WAITS_FORCE32 = 0x7fffffff
+} culv_ring_waits;
+
 /** How frames flow. You may change it while they flow, with culv_ring_configure(). Zero means the
  * default. */
 typedef struct culv_ring_settings {
@@ -219,6 +234,9 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  * A side that still waits in culv_ring_acquire() wakes up and gets RING_STOPPED. But a side that
  * gets its frame at that very moment would use a ring that is gone, so end both sides first. The
  * call waits for no GPU: free the slots after culv_ring_drain() has succeeded.
+ *
+ * The core of an API's ring (culv_vk_ring_core()) is refused: the last error says OWNED, nothing
+ * happens, and the pointer keeps its value.
  * Errors: none.
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side.
@@ -244,8 +262,8 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * Call it right before that submission, with the frame that you acquired. You may also call it
  * after the submission, because the value is foreseeable: burst_ends says whether it is 0.
  * Allocates nothing.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame; RING_SIDE),
- * ASYNC (RING_STOPPED).
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
+ * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED).
  * Ownership: the slot belongs to the other side.
  * Threads: one at a time for each side.
  * Since: 0.1 */
@@ -264,9 +282,10 @@ CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
 
 /** Ends a burst before it is full and hands over what this side has released. Sets *signal_value to
  * the value to signal on this side's timeline after the last use of those slots. 0: no burst is
- * open. On a CUDA side use culv_ring_flush_on().
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame; RING_SIDE), ASYNC
- * (RING_STOPPED).
+ * open. On a CUDA side use culv_ring_flush_on(). On the side of an API that keeps frames of the
+ * burst use its own call (culv_vk_ring_flush()).
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame, or the API keeps frames of
+ * the burst; RING_SIDE), ASYNC (RING_STOPPED).
  * Ownership: none.
  * Threads: one at a time for each side.
  * Since: 0.1 */
@@ -276,7 +295,7 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
 /** culv_ring_acquire() for a CUDA side. It also makes `stream` wait. After an error nothing is
  * acquired.
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
- * lack a CUDA half).
+ * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
  * Ownership: as culv_ring_acquire().
  * Threads: one at a time for each side.
  * Since: 0.1 */

@@ -42,8 +42,9 @@ typedef void (*culv_vector_moved)(void *context, culv_vector *vector, CUdevicept
 typedef struct culv_vector_desc {
     size_t struct_size; /**< Set by culv_vector_desc_init(). */
     uint64_t size;      /**< Initial size in bytes. Default: 0. */
-    /** Bytes of address space. They cost no memory. Default: 16 times `size`, and at least 1 GiB;
-     * less when that is not free. */
+    /** Bytes of address space. They cost no memory. Default: 16 times `size`, and at least 1 GiB,
+     * but in a `space` at most a quarter of it. Where so much is not free in one piece, the
+     * vector gets what it needs now. */
     uint64_t reserve;
     /** Minimum size of a chunk in bytes. A chunk takes about the same time whatever its size (50 us
      * on an H200), so many small ones are slow to make, grant and unmap. Default: the granularity
@@ -72,12 +73,13 @@ typedef struct culv_vector_desc {
     /** Nonzero: the vector never moves. When it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** The vector lives in this space: it takes `reserve` bytes of its addresses, never moves, and
-     * has the same address in the graphics API, which sees each chunk without an import of yours.
-     * A grow returns when both sides may use the memory. A shrink takes it from both sides: let
-     * `last_use` wait for the graphics API's work too. handle_types then has the opaque type in any
-     * case. The calls that change the vector, its destruction and the thread of `commit_ahead` use
-     * the space's queue. The vector keeps the space alive. Default: NULL, addresses of its own. */
+    /** The vector lives in this space: it takes `reserve` bytes of its addresses, never moves and
+     * never gets more of them, and has the same address in the graphics API, which sees each chunk
+     * without an import of yours. A grow returns when both sides may use the memory. A shrink takes
+     * it from both sides: let `last_use` wait for the graphics API's work too. handle_types then
+     * has the opaque type in any case. The calls that change the vector, its destruction and the
+     * thread of `commit_ahead` use the space's queue. The vector keeps the space alive. Default:
+     * NULL, addresses of its own. */
     culv_space *space;
 } culv_vector_desc;
 
@@ -145,8 +147,9 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
                                            culv_vector **out);
 
 /** Destroys the vector, including its old addresses, and sets *vector to NULL. Does NOT wait: the
- * GPU's work with the vector should be done. What Vulkan or another process imported stays theirs.
- * NULL, or a pointer to NULL, is a no-op.
+ * GPU's work with the vector should be done. What Vulkan or another process imported stays theirs,
+ * and with tensors (culvert/dlpack.h) all of it stays until the last one goes. NULL, or a pointer
+ * to NULL, is a no-op.
  * Errors: none.
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
@@ -192,7 +195,8 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  *
  * After an error nothing has changed. When the driver refuses only part of the work, that part
  * stays committed, or stays at an old address until you retire it, and the log says so.
- * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
+ * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), BUSY (OWNED: a tensor of
+ * culv_vector_get_dlpack() has a part of what would go), DRIVER, ASYNC.
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -201,7 +205,8 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
 /** Gives an old address up. It DEFERS: the address goes after `last_use` has done the work that has
  * been submitted to it so far. `before` is what culv_vector_moved reported. 0: all old addresses.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
- * STREAM_DEVICE), DRIVER, ASYNC. After an error you can retire the remaining ones again.
+ * STREAM_DEVICE), BUSY (OWNED: a tensor has it), DRIVER, ASYNC. After an error you can retire the
+ * remaining ones again.
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1.

@@ -78,6 +78,14 @@ typedef enum culv_vmm_usage {
     CULV_VMM_USAGE_FORCE32 = 0x7fffffff
 } culv_vmm_usage;
 
+/** Whether memory gets a fabric handle (culvert/fabric.h). */
+typedef enum culv_fabric {
+    CULV_FABRIC_NO = 0,
+    CULV_FABRIC_TRY = 1,      /**< Where they work here, and without one elsewhere. */
+    CULV_FABRIC_REQUIRED = 2, /**< Where they do not work, no memory is made. */
+    CULV_FABRIC_FORCE32 = 0x7fffffff
+} culv_fabric;
+
 /** Physical memory to allocate. Zero in every field but struct_size means the default. */
 typedef struct culv_vmm_allocation_desc {
     size_t struct_size;          /**< Set by culv_vmm_allocation_desc_init(). */
@@ -97,6 +105,10 @@ typedef struct culv_vmm_allocation_desc {
      * own, which admits the processes of this user. */
     const void *object_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
+    /** Besides handle_types: culv_vmm_export_fabric(). The first such allocation of a device tries
+     * whether it works (culv_check_fabric()). culv_vmm_allocation_info::handle_types has the bit of
+     * CULV_HANDLE_FABRIC where it did. */
+    culv_fabric fabric;
 } culv_vmm_allocation_desc;
 
 /** Returns a default descriptor: device memory that is not exported.

@@ -26,8 +26,10 @@
  *   7. In each frame, call culv_semaphore_wait() and culv_semaphore_signal()
  *      on the stream, and record EXTERNAL barriers in the command buffers.  vulkan_barrier.h
  *      Or keep several frames in flight, which is several times faster.     vulkan_ring.h
+ *      Bridge dma-bufs of compositors and cameras, by copies.               vulkan_dmabuf.h
  *   8. Use CUDA's memory in Vulkan: VMM allocations and a growing vector.   vulkan_vmm.h
  *      Have one address for CUDA and Vulkan.                               vulkan_space.h
+ *      Let network cards write into what Vulkan draws.                     vulkan_rdma.h
  *   9. Run CUDA kernels in command buffers, without a switch of contexts.   vulkan_kernel.h
  *      Record a captured CUDA graph into them.                              vulkan_graph.h
  *      Where nothing can be shared, ask for copies instead.                 vulkan_fallback.h
@@ -38,14 +40,17 @@
 #ifndef CULV_VULKAN_H_
 #define CULV_VULKAN_H_
 
+#include "vulkan_adopt.h"
 #include "vulkan_barrier.h"
 #include "vulkan_check.h"
 #include "vulkan_device.h"
+#include "vulkan_dmabuf.h"
 #include "vulkan_export.h"
 #include "vulkan_fallback.h"
 #include "vulkan_graph.h"
 #include "vulkan_kernel.h"
 #include "vulkan_memory.h"
+#include "vulkan_rdma.h"
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
 #include "vulkan_setup.h"

@@ -110,6 +110,9 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  *   has n - 1 barriers. Before and after it there is none: culv_vk_kernel_get_barrier2() and its
  *   like are yours to record.
  *
+ * The attachment must have kernels (culv_vk_device_extensions_desc::kernels) also where a graph has
+ * only memsets and copies.
+ *
  * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
  * nodes, graphs in the graph, cooperative launches, clusters, copies from and to the host or
  * arrays. So is an argument of 8 bytes that CUDA knows as an address of memory that is not in the

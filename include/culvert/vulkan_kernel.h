@@ -70,7 +70,8 @@ typedef struct culv_vk_kernels culv_vk_kernels;
  * of culv_kernels_load() is read again. PTX is compiled again, which takes a tenth of a second or
  * more; cubins and fatbins with code for the GPU take a third of a millisecond.
  *
- * Destroy it before the culv_kernels is unloaded, and before the VkDevice is destroyed.
+ * Destroy it before the VkDevice is destroyed. It keeps the culv_kernels: what you unload first
+ * stays loaded, and its culv_kernel objects serve command buffers, until this is destroyed.
  * Errors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: another culv_device than the attachment's;
  * EXTENSION_MISSING: the attachment was made without culv_vk_device_desc::kernels, or the VkDevice
  * without the extensions; MODULE: the file cannot be read any more); UNSUPPORTED (MODULE: Vulkan's
@@ -211,7 +212,8 @@ typedef struct culv_vk_memory_barrier {
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
 
 /** Fills *out with the barrier of a buffer between a kernel and another use in the same queue.
- * CULV_VK_RELEASE: the use comes first, then the kernel. CULV_VK_ACQUIRE: the kernel comes first.
+ * CULV_VK_RELEASE goes before the kernel: the other use comes first. CULV_VK_ACQUIRE goes behind
+ * it.
  * Errors: as culv_vk_buffer_get_barrier2(), but for the queue family.
  * Ownership: *out is yours.
  * Threads: any.

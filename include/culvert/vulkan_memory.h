@@ -239,6 +239,8 @@ CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
  * buffer must be over, as for vkDestroyBuffer. CUDA's use should be over: the call may wait for it,
  * as culv_buffer_unmap() describes. For a buffer in host memory CUDA's use must be over too (no
  * text says that unregistering waits); its pages are freed last.
+ * Culvert refuses a ring's own (culv_vk_ring_buffer()): the last error says OWNED, and nothing
+ * happens.
  * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.

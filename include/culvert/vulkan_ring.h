@@ -51,8 +51,9 @@ typedef struct culv_vk_ring_desc {
      * culv_vk_ring_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     VkPipelineStageFlags2
-        wait_stage;    /**< The stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
-    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+        wait_stage;        /**< The stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+    culv_ring_waits waits; /**< When Vulkan's queue waits. Default: see there. */
 } culv_vk_ring_desc;
 
 /** A default descriptor, with Vulkan as the consumer and no queue family yet.
@@ -88,7 +89,7 @@ typedef struct culv_vk_ring_frame {
  * timelines have it too. CUDA's side then uploads or downloads, and Vulkan's command buffers have
  * the other half (culvert/vulkan_fallback.h).
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
- * culv_vk_semaphore_create().
+ * culv_vk_semaphore_create(); INVALID (VALUE: one image or buffer for several slots).
  * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
  * Threads: any; `queue` is externally synchronized, as for vkQueueSubmit.
  * Since: 0.1 */
@@ -107,7 +108,7 @@ CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
  * Errors: none.
- * Ownership: the ring's: never destroy it.
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
@@ -115,7 +116,8 @@ CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 /** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
  * exist.
  * Errors: none.
- * Ownership: the ring's, or yours when you passed it in.
+ * Ownership: the ring's, which culv_vk_image_destroy() refuses (OWNED), or yours when you passed it
+ * in.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
@@ -124,7 +126,8 @@ CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t
 /** A buffer of a slot. NULL when the resource is an image, and when the slot or resource does not
  * exist.
  * Errors: none.
- * Ownership: the ring's, or yours when you passed it in.
+ * Ownership: the ring's, which culv_vk_buffer_destroy() refuses (OWNED), or yours when you passed
+ * it in.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
@@ -167,7 +170,8 @@ CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_fr
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
  * frame of a burst: with an earlier frame it submits the kept frames at once, and the rest of the
  * burst goes later. After an error nothing is submitted and the side still holds the frame. Do not
- * mix kept frames of a burst with culv_vk_ring_release() and culv_ring_flush() (RING_ORDER).
+ * mix kept frames of a burst with culv_vk_ring_release(), culv_ring_release() and culv_ring_flush()
+ * (RING_ORDER).
  * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
  * the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.

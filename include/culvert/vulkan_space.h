@@ -73,9 +73,9 @@ typedef struct culv_vk_space_desc {
     const culv_vmm_access *access; /**< Devices of CUDA's that use it. Read during the call. */
     /** Default: 0, which lets the space's own device read and write. */
     size_t access_count;
-    /** Called around every use of `queue` by Culvert. Needed where another thread uses the queue,
-     * and with culv_vector_desc::commit_ahead, whose thread binds too. Both or none. They must not
-     * call Culvert. */
+    /** Called around every use of `queue` by Culvert. Needed where another thread uses the queue.
+     * With culv_vector_desc::commit_ahead a thread of Culvert's binds, so they are needed then
+     * unless nobody else uses the queue. Both or none. They must not call Culvert. */
     void (*lock_queue)(void *context);
     void (*unlock_queue)(void *context);
     void *queue_context;
@@ -145,8 +145,9 @@ CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_sp
 /** Reserves addresses in CUDA and in Vulkan, at the same place. Commits nothing.
  *
  * It tries one address after another until both sides have it. The log says which it tried.
- * Errors: as culv_vk_check_space(); OUT_OF_MEMORY (ADDRESS: no address was free in both; the
- * message says what each side answered), DRIVER, ASYNC.
+ * Errors: as culv_vk_check_space(); OUT_OF_MEMORY (ADDRESS: no address was free in both, or the
+ * VkDevice was created without the features; the message says what each side answered), DRIVER,
+ * ASYNC.
  * Ownership: *out is yours; give it to culv_vk_space_destroy(). It keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
@@ -216,6 +217,10 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * value of culv_vk_space_timeline() that Vulkan's work with the memory must wait for. CUDA may use
  * it at once in both cases.
  *
+ * A commit gives the bytes to nobody: a later culv_vk_space_buffer_create() at
+ * CULV_VK_SPACE_ANYWHERE may take them. Where you use committed bytes by yourself, give your
+ * buffers an `offset` elsewhere, or take a buffer for those bytes, too.
+ *
  * Where memory there was given up by a deferred decommit, the call waits for that on the host.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not multiples of the granularity; RANGE: they leave the
  * space), BUSY (MAPPED: there is memory already, or a vector has these addresses), OUT_OF_MEMORY,
@@ -268,7 +273,8 @@ CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint6
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_space_collect(culv_vk_space *space);
 
-/** culv_vk_space_buffer_desc::offset: the first place that is free and aligned. */
+/** culv_vk_space_buffer_desc::offset: the first aligned place that no buffer and no vector has.
+ * Memory that you committed there yourself does not make it taken. */
 #define CULV_VK_SPACE_ANYWHERE UINT64_MAX
 
 /** A part of a space to take. Zero in every field but struct_size and offset means the default. */

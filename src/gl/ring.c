@@ -73,8 +73,12 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_gl_ring_desc",
     .attachment = "culv_gl",
+    .destroy_call = "culv_gl_ring_destroy",
+    .acquire_call = "culv_gl_ring_acquire",
     .submit_call = "culv_gl_ring_release",
     .flush_call = "culv_gl_ring_flush",
+    .cuda_flush_call = "culv_gl_ring_flush_on",
+    .submits_alone = true,
     .make_object = make_object,
     .submit = culvi_gl_ring_submit,
 };
@@ -145,6 +149,16 @@ static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, 
                : result;
 }
 
+static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint32_t slot)
+{
+    const culv_gl_registration *mine = ring->slots[slot].registrations[i];
+    for (uint32_t resource = 0; resource <= i; resource++)
+        for (uint32_t k = 0; k < (resource < i ? ring->base.depth : slot); k++)
+            if (k != slot && ring->slots[k].registrations[resource] == mine)
+                return culvi_graphics_ring_fail_twice(&ring->base, i, slot, resource, k);
+    return CULV_OK;
+}
+
 static culv_result make_registered(culv_gl_ring *ring, const plan *p)
 {
     for (uint32_t i = 0; i < p->desc->num_resources; i++) {
@@ -158,6 +172,8 @@ static culv_result make_registered(culv_gl_ring *ring, const plan *p)
             if (result != CULV_OK) return result;
             if (given == NULL) continue;
             s->registrations[i] = given[slot];
+            result = check_given_twice(ring, i, slot);
+            if (result != CULV_OK) return result;
             s->names[i] = culvi_gl_registration_name(given[slot]);
         }
     }

@@ -286,6 +286,13 @@ void culv_ring_destroy(culv_ring **ring)
 {
     if (ring == NULL || *ring == NULL) return;
     culv_ring *mine = *ring;
+    if (mine->owner != NULL) {
+        (void)culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                         "culv_ring_destroy: it is the core of another ring; %s() destroys both. "
+                         "Nothing was done",
+                         mine->owner->destroy_call);
+        return;
+    }
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
     atomic_fetch_or(&mine->heed, CULVI_RING_ENDS);

@@ -100,6 +100,17 @@ typedef struct culvi_ring_auto {
     uint64_t frame_time;
 } culvi_ring_auto;
 
+/* The ring of an API whose core this is. */
+typedef struct culvi_ring_owner {
+    culv_ring_side side; /* the API's */
+    /* Public names, for messages: the whole ring's, those of the API's side, and CUDA's. */
+    const char *destroy_call, *acquire_call, *release_call, *flush_call, *cuda_flush_call;
+    /* Refuses a hand-over of the API's side by the core that would leave behind what the API keeps
+     * of the burst. In a call of that side, without the lock. */
+    culv_result (*check)(void *context, const char *call);
+    void *context;
+} culvi_ring_owner;
+
 /* What a call has to handle even within a burst. */
 enum {
     CULVI_RING_ENDS = 1,  /* the ring is stopped, or being destroyed */
@@ -109,6 +120,7 @@ enum {
 struct culv_ring {
     culv_device *device;
     char label[64];
+    const culvi_ring_owner *owner; /* NULL: the caller's own ring; set before anybody uses it */
     culvi_mutex lock; /* guards everything below; never held across a callback or a driver call */
     culvi_condition changed;
     uint64_t (*now)(void);
@@ -226,6 +238,18 @@ static inline uint64_t culvi_ring_get(const _Atomic uint64_t *value)
     return atomic_load_explicit(value, memory_order_relaxed);
 }
 
+/* The call that ends a side's burst, and the one that destroys the ring, for messages. */
+static inline const char *culvi_ring_flush_name(const culv_ring *ring, int side)
+{
+    if (ring->owner == NULL) return "culv_ring_flush";
+    return side == (int)ring->owner->side ? ring->owner->flush_call : ring->owner->cuda_flush_call;
+}
+
+static inline const char *culvi_ring_destroy_name(const culv_ring *ring)
+{
+    return ring->owner != NULL ? ring->owner->destroy_call : "culv_ring_destroy";
+}
+
 uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 
 /* ring.c. With the lock held, unless it says otherwise. */
@@ -269,6 +293,9 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
                                   culvi_ring_submit submit, void *context, const char *call);
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
                                 void *context, uint64_t *signal_value, const char *call);
+
+/* ring_stream.c: refuses a call on the side of the ring's owner, which has calls of its own. */
+culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call);
 
 /* ring_stop.c */
 

@@ -466,8 +466,30 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
     return result;
 }
 
+/* A hand-over of the API's side of its ring, whose program submits by itself. */
+typedef struct by_core {
+    const culvi_ring_owner *owner;
+    const char *call;
+} by_core;
+
+static culv_result check_by_core(void *context, uint64_t value)
+{
+    const by_core *c = context;
+    (void)value;
+    return c->owner->check(c->owner->context, c->call);
+}
+
+static bool is_owners(const culv_ring *ring, culv_ring_side side)
+{
+    return ring != NULL && ring->owner != NULL && side == ring->owner->side;
+}
+
 culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
 {
+    if (is_owners(ring, side)) {
+        by_core c = {ring->owner, "culv_ring_release"};
+        return culvi_ring_release_by(ring, side, frame, check_by_core, &c, c.call);
+    }
     return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
 }
 
@@ -513,5 +535,9 @@ culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *sign
     if (ring != NULL && signal_value == NULL)
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_ring_flush: signal_value is NULL");
+    if (is_owners(ring, side)) {
+        by_core c = {ring->owner, "culv_ring_flush"};
+        return culvi_ring_flush_by(ring, side, check_by_core, &c, signal_value, c.call);
+    }
     return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
 }

@@ -47,9 +47,8 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
 culv_result culvi_ring_fail_stopped(culv_ring *ring)
 {
     return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
-                           "the ring is stopped: %s; the only call that is left is "
-                           "culv_ring_destroy()",
-                           ring->stopped);
+                           "the ring is stopped: %s; the only call that is left is %s()",
+                           ring->stopped, culvi_ring_destroy_name(ring));
 }
 
 static void reached(culvi_ring_party *party, uint64_t value)
@@ -124,10 +123,9 @@ static void add_doing(culvi_text *text, const culv_ring *ring, int side)
                                                   : ring->slots[slot].number,
                        slot);
     else if (at > 0)
-        culvi_text_add(text,
-                       "it has released %" PRIu32 " of a burst of %" PRIu32
-                       " (culv_ring_flush() hands them over)",
-                       at, party->length);
+        culvi_text_add(
+            text, "it has released %" PRIu32 " of a burst of %" PRIu32 " (%s() hands them over)",
+            at, party->length, culvi_ring_flush_name(ring, side));
     else
         culvi_text_add(text, "it holds no frame");
 }
@@ -220,8 +218,16 @@ static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t
                        party->past[(counter[side] + 1) & (CULVI_RING_PAST - 1)].wait,
                        counter[*late], other->promised);
     }
-    culvi_text_add(&text, "; ");
-    add_last_signal(&text, ring);
+    const bool owes = counter[*late] < ring->side[*late].promised;
+    if (!owes || ring->last_side != (int)*late) {
+        culvi_text_add(&text, "; ");
+        add_last_signal(&text, ring);
+    }
+    if (owes)
+        culvi_text_add(&text,
+                       "; %s released with %" PRIu64
+                       ", but that signal has not run yet; was it submitted?",
+                       sides[*late], ring->side[*late].promised);
     return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE, "%s", data);
 }
 
@@ -306,12 +312,12 @@ static culv_result check_drain(culv_ring *ring, bool force)
                                    "; release or cancel it first, or force the ring",
                                    sides[i], party->number, (uint32_t)party->slots[party->at]);
         if (party->at > 0 && !force)
-            return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
-                                   "culv_ring_drain: %s has released %" PRIu32
-                                   " of a burst of %" PRIu32
-                                   ", which is not signaled yet; call culv_ring_flush() "
-                                   "first, or force the ring",
-                                   sides[i], party->at, party->length);
+            return culvi_ring_fail(
+                ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
+                "culv_ring_drain: %s has released %" PRIu32 " of a burst of %" PRIu32
+                ", which is not signaled yet; call %s() first, or force the "
+                "ring",
+                sides[i], party->at, party->length, culvi_ring_flush_name(ring, i));
         if (party->api.wait == NULL)
             return culvi_ring_fail(
                 ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -9,7 +9,20 @@ static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party
     if (party->api.semaphore != NULL) return CULV_OK;
     return culvi_fail(
         &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
+        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL); where a graphics API's "
+        "ring has calls of its own for CUDA's side, use those",
+        call, party->name);
+}
+
+culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
+{
+    const culvi_ring_owner *owner = ring->owner;
+    const bool producer = owner->side == CULV_RING_PRODUCER;
+    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+                      "%s: the %s of this ring is not CUDA's side; its calls are %s(), %s() and "
+                      "%s(); CUDA has the %s",
+                      call, producer ? "producer" : "consumer", owner->acquire_call,
+                      owner->release_call, owner->flush_call, producer ? "consumer" : "producer");
 }
 
 static bool is_side(const culv_ring *ring, culv_ring_side side)
@@ -22,6 +35,8 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
                                      const char *call)
 {
     if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
+    if (ring->owner != NULL && side == ring->owner->side)
+        return culvi_ring_fail_owners_side(ring, call);
     return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
 }
 

@@ -7,6 +7,7 @@
 #include "base/handle.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
+#include "vmm/fabric.h"
 #include "vmm/property.h"
 
 #include <inttypes.h>
@@ -139,7 +140,8 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     if (d.size == 0)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vmm_allocation_desc.size is 0");
-    result = culvi_vmm_granularity_of(device, &d, &prop, &granularity);
+    result = culvi_vmm_fabric_ask(device, &d, &prop);
+    if (result == CULV_OK) result = culvi_vmm_granularity_of(device, &d, &prop, &granularity);
     if (result != CULV_OK) return result;
     if (d.size > UINT64_MAX - (granularity - 1))
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,

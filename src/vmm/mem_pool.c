@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
 #include "vmm/property.h"
@@ -15,6 +16,9 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
 {
     const culvi_cuda *cuda = device->cuda;
     int supported = 0;
+    culv_result result =
+        culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc");
+    if (result != CULV_OK) return result;
     if (cuda->cuMemPoolCreate == NULL || cuda->cuMemPoolDestroy == NULL ||
         cuda->cuMemPoolSetAttribute == NULL || cuda->cuMemPoolGetAccess == NULL ||
         cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolExportToShareableHandle == NULL ||

@@ -4,6 +4,7 @@
 
 #include "base/desc.h"
 #include "base/handle.h"
+#include "cuda/cig.h"
 #include "cuda/context.h"
 #include "vmm/allocation.h"
 #include "vmm/share.h"
@@ -17,7 +18,10 @@ enum {
 
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
 {
-    if (device->caps.vmm) return CULV_OK;
+    culv_result result =
+        culvi_cig_refuse(device, NULL, call,
+                         "let the graphics API make the memory and import it, or use cuMemAlloc");
+    if (result != CULV_OK || device->caps.vmm) return result;
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
         "%s: '%s' has no virtual memory management (CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0)",
@@ -169,8 +173,10 @@ static culv_result has_attribute(const culv_device *device, const culv_vmm_alloc
     int value = 0;
     CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
                           (&value, (CUdevice_attribute)attribute, device->ordinal));
-    /* An older driver does not know newer attributes: what it cannot tell, it cannot do. */
-    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
+    /* An older driver does not know newer attributes: what it cannot tell, it cannot do. Those of
+     * CUDA 11.7 and before are in every driver that Culvert runs on. */
+    const bool newer = attribute > (int)CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED;
+    if (r != CUDA_SUCCESS && !(newer && r == CUDA_ERROR_INVALID_VALUE))
         return culvi_fail_cuda(device, d->label, r, "cuDeviceGetAttribute",
                                CULV_REASON_DRIVER_REFUSED, "attribute %d of '%s' could not be read",
                                attribute, device->caps.name);

@@ -6,6 +6,7 @@
 #include "core/import.h"
 #include "cuda/context.h"
 #include "vmm/allocation.h"
+#include "vmm/fabric.h"
 #include "vmm/property.h"
 
 #include <inttypes.h>
@@ -29,6 +30,10 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
+    if (type == CULV_HANDLE_FABRIC)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                          "culv_vmm_export_dup: type is FABRIC; "
+                          "a fabric handle is plain bytes: culv_vmm_export_fabric()");
     if (type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_export_dup: type is DMA_BUF_FD; "
@@ -197,6 +202,63 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
         d->size, limit, d->handle.value.fd);
 }
 
+/* What only the driver's handle tells. */
+static culv_result check_made(culv_vmm_allocation *allocation)
+{
+    const culvi_voice *voice = &allocation->device->voice;
+    culvi_log_object(voice, "made", "VMM allocation", allocation->label, allocation->size);
+    culv_result result = check_import(allocation);
+    if (result != CULV_OK || allocation->size % allocation->granularity == 0) return result;
+    return culvi_fail(
+        voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not a multiple of the "
+        "granularity of %" PRIu64 "; pass culv_vmm_allocation_info::size of the exporter, not "
+        "the size that it asked for",
+        allocation->size, allocation->granularity);
+}
+
+culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_desc *d, void *bytes,
+                                   culv_vmm_allocation **out)
+{
+    culvi_scope scope;
+    if (d->size == 0)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_import_desc.size is 0; "
+                          "it is what culv_vmm_allocation_info::size of the exporter said");
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d->label);
+    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    allocation->requested = allocation->size = d->size;
+    allocation->imported = true;
+    culv_result result = culvi_enter(device, &scope, d->label);
+    if (result == CULV_OK) {
+        result = find_owner(device, d, allocation);
+        CUresult r = CUDA_SUCCESS;
+        if (result == CULV_OK)
+            r = CULVI_CU(device, cuMemImportFromShareableHandle,
+                         (&allocation->handle, bytes, (CUmemAllocationHandleType)CULVI_FABRIC));
+        culvi_leave(device, &scope);
+        if (r != CUDA_SUCCESS)
+            result = culvi_fail_cuda(
+                device, d->label, r, "cuMemImportFromShareableHandle", CULV_REASON_HANDLE_REFUSED,
+                "the driver refused a fabric handle; its exporter must live, and this user needs "
+                "the same IMEX channel (culv_check_fabric())");
+    }
+    if (result != CULV_OK) {
+        culvi_vmm_allocation_unref(allocation);
+        return result;
+    }
+    culvi_mutex_lock(&device->lock);
+    device->counts.vmm_allocations++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    result = check_made(allocation);
+    if (result == CULV_OK)
+        *out = allocation;
+    else
+        culv_vmm_allocation_destroy(&allocation);
+    return result;
+}
+
 static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
                           culv_vmm_allocation **out)
 {
@@ -239,15 +301,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
         culvi_vmm_allocation_unref(allocation);
         return result;
     }
-    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
-    result = check_import(allocation);
-    if (result == CULV_OK && d.size % allocation->granularity != 0)
-        result = culvi_fail(
-            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not a multiple of the "
-            "granularity of %" PRIu64 "; pass culv_vmm_allocation_info::size of the exporter, not "
-            "the size that it asked for",
-            d.size, allocation->granularity);
+    result = check_made(allocation);
     if (result != CULV_OK) {
         culv_vmm_allocation_destroy(&allocation);
         return result;
@@ -327,6 +381,16 @@ static CUresult ask_address(const culv_device *device, CUdeviceptr address, at_a
     void *values[] = {&out->type, &out->context, &out->pool, &out->size};
     memset(out, 0, sizeof *out);
     return CULVI_CU(device, cuPointerGetAttributes, (4, attributes, values, address));
+}
+
+culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, size_t *size)
+{
+    at_address there;
+    const CUresult r = ask_address(device, address, &there);
+    *size = there.size;
+    if (r != CUDA_SUCCESS || there.type == 0) return CULVI_AT_NOTHING;
+    /* Memory of cuMemCreate's is no context's and no pool's (measured). */
+    return there.context != NULL || there.pool != NULL ? CULVI_AT_OTHER : CULVI_AT_VMM;
 }
 
 static culv_result refuse_address(const culv_device *device, CUdeviceptr address, CUresult code)

@@ -3,6 +3,7 @@
 #ifndef CULVI_VMM_SHARE_H_
 #define CULVI_VMM_SHARE_H_
 
+#include "cuda/device.h"
 #include "culvert/vmm.h"
 
 #include <stdbool.h>
@@ -12,6 +13,15 @@
  * host memory. */
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
                                     const culv_handle *handle, culv_uuid *out);
+
+/* What is mapped at an address of CUDA's. */
+typedef enum culvi_at {
+    CULVI_AT_NOTHING,
+    CULVI_AT_VMM,  /* memory of cuMemCreate */
+    CULVI_AT_OTHER /* of a context or of a pool */
+} culvi_at;
+/* *size: the bytes of the mapping. In the device's context. */
+culvi_at culvi_vmm_ask_address(const culv_device *device, CUdeviceptr address, size_t *size);
 
 /* The value of CUmemAllocationProp::win32HandleMetaData when the caller gave none; NULL where it
  * must be zero. */

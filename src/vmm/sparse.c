@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "cuda/cig.h"
 #include "cuda/context.h"
 
 #include <inttypes.h>
@@ -78,6 +79,9 @@ static culv_result check_format(culv_device *device, const culvi_format *row,
 
 static culv_result check_device(const culv_device *device, const char *label)
 {
+    culv_result result =
+        culvi_cig_refuse(device, label, "a sparse array", "use an array without memory of VMM");
+    if (result != CULV_OK) return result;
     if (!device->caps.sparse_arrays)
         return culvi_fail(
             &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,

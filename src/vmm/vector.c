@@ -108,6 +108,9 @@ static culv_result begin(culv_vector *v, const culv_vector_desc *d)
     if (d->reserve == 0) {
         wish = need <= UINT64_MAX / 32 ? 16 * need : need;
         if (wish < UINT64_C(1) << 30) wish = UINT64_C(1) << 30;
+        /* A space is not all this one's. */
+        const uint64_t part = v->home != NULL ? culv_vmm_range_size(v->home->range) / 4 : wish;
+        if (wish > part) wish = part > need ? part : need;
         wish = culvi_vector_round(v, wish);
         least = v->granularity;
     }
@@ -142,7 +145,7 @@ static void log_it(const culv_vector *v, const char *deed)
     culvi_log_object(&v->device->voice, deed, "vector", v->label, culv_vector_committed(v));
 }
 
-static void free_all(culv_vector *v, bool unmap)
+void culvi_vector_free_all(culv_vector *v, bool unmap)
 {
     atomic_store(&v->gone, true);
     while (v->retiring != NULL) {
@@ -179,7 +182,7 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     if (result == CULV_OK) result = begin(v, &d);
     if (result == CULV_OK) result = culvi_vector_ahead_start(v);
     if (result != CULV_OK) {
-        free_all(v, true);
+        culvi_vector_free_all(v, true);
         return result;
     }
     log_it(v, "made");
@@ -200,7 +203,8 @@ void culv_vector_destroy(culv_vector **vector)
     *vector = NULL;
     if (!culvi_vector_ahead_stop(v)) return;
     log_it(v, "destroyed");
-    free_all(v, true);
+    if (culvi_vector_leave_to_pins(v)) return;
+    culvi_vector_free_all(v, true);
 }
 
 void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
@@ -209,6 +213,10 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     culv_vector *v = *vector;
     *vector = NULL;
     if (!culvi_vector_ahead_stop(v)) return;
+    if (culvi_vector_leave_to_pins(v)) {
+        log_it(v, "destroyed");
+        return;
+    }
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
     culv_result result = culvi_vector_unmap_after(v->space, 0, last_use);
@@ -225,7 +233,7 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
             v->label, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
     log_it(v, "destroyed");
-    free_all(v, false);
+    culvi_vector_free_all(v, false);
 }
 
 /* What it tells -------------------------------------------------------------------------------- */

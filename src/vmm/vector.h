@@ -31,6 +31,14 @@ typedef struct culvi_vector_space {
     culvi_vector_segment *top; /* the last one */
 } culvi_vector_space;
 
+/* A tensor on an address of the vector's: src/vmm/vector_dlpack.c. */
+typedef struct culvi_vector_pin {
+    struct culvi_vector_pin *next, **link;
+    struct culv_vector *vector;
+    CUdeviceptr base; /* of its space */
+    uint64_t end;     /* bytes into the space */
+} culvi_vector_pin;
+
 /* Whoever changes the chunks or the present space is `busy`: the one caller, or the thread that
  * commits ahead. Only it writes them, with the lock held, so it may read them without the lock.
  * Driver calls are made without the lock. */
@@ -64,6 +72,8 @@ struct culv_vector {
     culvi_vector_space *retiring; /* only the caller changes it */
     culv_vector_chunk *chunks;
     size_t num_chunks, capacity;
+    culvi_vector_pin *pins;  /* what keeps memory and addresses where they are */
+    bool orphan;             /* destroyed, and the last pin frees all of it */
     culv_vector_stats stats; /* the counters; the rest is filled in on request */
 
     /* Fields of whoever is busy. */
@@ -83,6 +93,14 @@ static inline uint64_t culvi_vector_round(const culv_vector *v, uint64_t bytes)
 {
     return (bytes + v->granularity - 1) / v->granularity * v->granularity;
 }
+
+/* vector.c: frees what nobody can use any longer; `unmap`: also what no stream was named for. */
+void culvi_vector_free_all(culv_vector *v, bool unmap);
+/* vector_dlpack.c: whether tensors keep the chunks from `offset` on (of the space at `base`). The
+ * second one refuses by that, and the third leaves a destroyed vector to its tensors. */
+bool culvi_vector_is_pinned(culv_vector *v, CUdeviceptr base, uint64_t offset);
+culv_result culvi_vector_fail_pinned(const culv_vector *v, const char *call);
+bool culvi_vector_leave_to_pins(culv_vector *v);
 
 /* vector.c: the reference that a view holds. */
 void culvi_vector_ref(culv_vector *v);

@@ -77,7 +77,7 @@ static culv_result find_addresses(change *c, const culvi_vector_plan *plan)
         result = move(c, sizes[i]);
         if (result == CULV_ERROR_ASYNC) break;
     }
-    if (!elsewhere && result != CULV_OK &&
+    if (!elsewhere && result != CULV_OK && v->home == NULL &&
         culvi_thread_state()->error.reason == CULV_REASON_ADDRESS)
         result = refuse(v, need, plan->may_move);
     return result;

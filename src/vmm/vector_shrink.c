@@ -54,7 +54,11 @@ culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last
     const uint64_t committed = atomic_load(&v->committed);
     const size_t had = v->num_chunks;
     size_t first = first_beyond(v, kept);
-    culv_result result = first < had ? unmap_chunks(v, first, last_use) : CULV_OK;
+    culv_result result = CULV_OK;
+    if (first < had && culvi_vector_is_pinned(v, 0, v->chunks[first].offset))
+        result = culvi_vector_fail_pinned(v, "culv_vector_shrink");
+    else if (first < had)
+        result = unmap_chunks(v, first, last_use);
     if (result == CULV_OK) {
         first = first_beyond(v, v->space->mapped);
         culvi_mutex_lock(&v->lock);
@@ -91,7 +95,9 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
             continue;
         }
         found = true;
-        result = culvi_vector_unmap_after(space, 0, last_use);
+        result = culvi_vector_is_pinned(v, space->base, 0)
+                     ? culvi_vector_fail_pinned(v, "culv_vector_retire")
+                     : culvi_vector_unmap_after(space, 0, last_use);
         if (result != CULV_OK) break; /* it stays, and can be retired again */
         *link = space->next;
         culvi_mutex_lock(&v->lock);

@@ -158,11 +158,17 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
     if (result == CULV_OK && !culvi_mutex_init(&vk->known.lock))
         result = culvi_fail_host_memory(voice, d.label);
     if (result != CULV_OK) goto free_vk;
+    if (!culvi_mutex_init(&vk->adopted_lock)) {
+        result = culvi_fail_host_memory(voice, d.label);
+        goto destroy_known_lock;
+    }
     ask_physical_device(vk);
     culvi_graphics_attached(&vk->base);
     *out = vk;
     return CULV_OK;
 
+destroy_known_lock:
+    culvi_mutex_destroy(&vk->known.lock);
 free_vk:
     culvi_free(vk);
     return result;
@@ -171,6 +177,7 @@ free_vk:
 static void free_attachment(culvi_graphics *graphics)
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
+    culvi_mutex_destroy(&vk->adopted_lock);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
 }

@@ -84,6 +84,7 @@ static void destroy_buffer(culv_vk_buffer **buffer, bool has_last_use, CUstream 
 {
     if (buffer == NULL || *buffer == NULL) return;
     culv_vk_buffer *mine = *buffer;
+    if (culvi_pair_refuse_owned(&mine->pair, "culv_vk_buffer_destroy")) return;
     *buffer = NULL;
     culvi_pair_destroy(&mine->pair, has_last_use, last_use);
 }
@@ -152,6 +153,7 @@ static void destroy_image(culv_vk_image **image, bool has_last_use, CUstream las
 {
     if (image == NULL || *image == NULL) return;
     culv_vk_image *mine = *image;
+    if (culvi_pair_refuse_owned(&mine->pair, "culv_vk_image_destroy")) return;
     *image = NULL;
     culvi_pair_destroy(&mine->pair, has_last_use, last_use);
 }

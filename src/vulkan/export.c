@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,
-                                 bool *out)
+culv_result culvi_vk_has_extension(const culv_vk_device *vk, const char *label, const char *name,
+                                   bool *out)
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
@@ -59,7 +59,7 @@ static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
     bool has = false;
     culv_result result =
-        has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
+        culvi_vk_has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
     if (result != CULV_OK || has) return result;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,

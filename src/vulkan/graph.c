@@ -21,7 +21,7 @@ typedef struct command {
     void *own; /* what the fields below point to, for culvi_free() */
     union {
         struct {
-            culv_kernel_call call;
+            culvi_kernel_shape shape;
             VkCuFunctionNVX function;
             size_t count;
             void **params;
@@ -191,8 +191,8 @@ static culv_result put_params(const recording *r, const culvi_graph_node *node,
             return culvi_fail(
                 &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                 "culv_vk_graph_desc.params[%zu].size is %zu, and argument %" PRIu32
-                " of the kernel '%s' has %" PRIu32 " bytes",
-                i, param->size, param->index + 1, kernel->name, kernel->sizes[param->index]);
+                " (0 is the first) of the kernel '%s' has %" PRIu32 " bytes",
+                i, param->size, param->index, kernel->name, kernel->sizes[param->index]);
         memcpy(&params[param->index], &param->value, sizeof param->value); /* only read */
         given[param->index] = true;
     }
@@ -220,12 +220,12 @@ static culv_result translate(const recording *r, const culvi_graph_node *node,
         culv_result result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
         if (result != CULV_OK) return result;
         if (known)
-            return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID,
-                              CULV_REASON_RANGE,
-                              "argument %" PRIu32 " of node %zu of the graph, a launch of the "
-                              "kernel '%s', is the address 0x%" PRIx64
-                              ", which is in no element of culv_vk_graph_desc.memory",
-                              i + 1, node->index, kernel->name, value);
+            return culvi_fail(
+                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of the "
+                "kernel '%s', is the address 0x%" PRIx64
+                ", which is in no element of culv_vk_graph_desc.memory",
+                i, node->index, kernel->name, value);
     }
     return CULV_OK;
 }
@@ -243,17 +243,15 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     if (out->own == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
     uint64_t *room = out->own;
     void **params = (void **)(void *)(room + count);
-    culv_kernel_call call = culv_kernel_call_init(kernel);
-    const uint32_t grid[] = {from->gridDimX, from->gridDimY, from->gridDimZ},
-                   block[] = {from->blockDimX, from->blockDimY, from->blockDimZ};
-    memcpy(call.grid, grid, sizeof grid);
-    memcpy(call.block, block, sizeof block);
-    call.shared_bytes = from->sharedMemBytes;
+    const culvi_kernel_shape shape = {{from->gridDimX, from->gridDimY, from->gridDimZ},
+                                      {from->blockDimX, from->blockDimY, from->blockDimZ},
+                                      from->sharedMemBytes};
     result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
     if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
     if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
-    if (result == CULV_OK) result = culvi_vk_kernel_ready(of, &call, &out->as.launch.function);
-    out->as.launch.call = call;
+    if (result == CULV_OK)
+        result = culvi_vk_kernel_ready(of, kernel, &shape, &out->as.launch.function);
+    out->as.launch.shape = shape;
     out->as.launch.count = count;
     out->as.launch.params = params;
     return result;
@@ -383,7 +381,9 @@ static culv_result check_desc(const recording *r)
                                : d->num_memory > 0 && d->memory == NULL ? "desc->memory"
                                                                         : "desc->params");
     for (size_t i = 0; i < d->num_kernels; i++) {
-        if (d->kernels[i] == NULL) return culvi_fail_null(voice, call, "desc->kernels[i]");
+        if (d->kernels[i] == NULL)
+            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "culv_vk_graph_desc.kernels[%zu] is NULL", i);
         if (culvi_vk_kernels_device(d->kernels[i]) != r->vk)
             return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                               "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
@@ -393,9 +393,9 @@ static culv_result check_desc(const recording *r)
     for (size_t i = 0; i < d->num_params; i++)
         if (d->params[i].value == NULL ||
             (d->params[i].node == NULL && d->params[i].kernel == NULL))
-            return culvi_fail_null(voice, call,
-                                   d->params[i].value == NULL ? "desc->params[i].value"
-                                                              : "desc->params[i].kernel");
+            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "culv_vk_graph_desc.params[%zu] has no %s", i,
+                              d->params[i].value == NULL ? "value" : "node and no kernel");
     return check_memory(r);
 }
 
@@ -448,7 +448,7 @@ static void record_one(const recording *r, const command *c, VkCommandBuffer to)
         values.block = NULL;
         for (size_t i = 0; i < values.count; i++)
             values.params[i] = c->as.launch.params[i];
-        culvi_vk_kernel_launch(r->vk, &c->as.launch.call, c->as.launch.function, &values, to);
+        culvi_vk_kernel_launch(r->vk, &c->as.launch.shape, c->as.launch.function, &values, to);
         return;
     case CU_GRAPH_NODE_TYPE_MEMSET:
         for (size_t i = 0; i < c->as.fill.rows; i++)

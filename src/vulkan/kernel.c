@@ -148,6 +148,7 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     }
     result = make_module(made);
     if (result != CULV_OK) goto destroy_lock;
+    culvi_kernels_ref(kernels);
     culvi_graphics_ref(&vk->base);
     culvi_log_object(voice, "made", "kernels of Vulkan", made->label, 0);
     *out = made;
@@ -174,6 +175,7 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
     CULVI_VK_DO(vk, vkDestroyCuModuleNVX, (vk->vk_device, mine->module, NULL));
     culvi_log_object(&vk->base.device->voice, "destroyed", "kernels of Vulkan", mine->label, 0);
     culvi_mutex_destroy(&mine->lock);
+    culvi_kernels_unref(mine->kernels);
     culvi_free(mine);
     culvi_graphics_unref(&vk->base);
 }
@@ -246,12 +248,12 @@ culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kerne
 
 /* Recording ----------------------------------------------------------------------------------- */
 
-static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kernel_call *c)
+static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                const culvi_kernel_shape *c)
 {
     static const char axes[] = "xyz";
     const culvi_voice *voice = &kernels->vk->base.device->voice;
     const limits *most = &kernels->limits;
-    const culv_kernel *kernel = c->kernel;
     const uint32_t threads = kernel->max_threads != 0 && kernel->max_threads < most->threads
                                  ? kernel->max_threads
                                  : most->threads;
@@ -293,18 +295,19 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                       family, vk->base.name);
 }
 
-culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel_call *call,
-                                  VkCuFunctionNVX *out)
+culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                  const culvi_kernel_shape *shape, VkCuFunctionNVX *out)
 {
     const function *of;
-    culv_result result = get_function(kernels, call->kernel, &of);
-    if (result == CULV_OK) result = check_limits(kernels, call);
+    culv_result result = get_function(kernels, kernel, &of);
+    if (result == CULV_OK) result = check_limits(kernels, kernel, shape);
     if (result == CULV_OK) *out = of->handle;
     return result;
 }
 
-void culvi_vk_kernel_launch(const culv_vk_device *vk, const culv_kernel_call *c, VkCuFunctionNVX of,
-                            const culvi_kernel_values *values, VkCommandBuffer command_buffer)
+void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *c,
+                            VkCuFunctionNVX of, const culvi_kernel_values *values,
+                            VkCommandBuffer command_buffer)
 {
     const void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values->block,
                            CU_LAUNCH_PARAM_BUFFER_SIZE, &values->block_size, CU_LAUNCH_PARAM_END};
@@ -339,16 +342,17 @@ culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels)
 culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
                                        VkCommandBuffer command_buffer, uint32_t queue_family)
 {
-    culv_kernel_call c;
+    culv_kernel *kernel;
+    culvi_kernel_shape shape;
     culvi_kernel_values values;
     VkCuFunctionNVX of;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
-    culv_result result = culvi_kernel_call_read(call, __func__, true, &c, &values);
-    if (result == CULV_OK) result = culvi_vk_kernel_ready(kernels, &c, &of);
+    culv_result result = culvi_kernel_call_read(call, __func__, true, &kernel, &shape, &values);
+    if (result == CULV_OK) result = culvi_vk_kernel_ready(kernels, kernel, &shape, &of);
     if (result == CULV_OK)
         result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
     if (result != CULV_OK) return result;
-    culvi_vk_kernel_launch(kernels->vk, &c, of, &values, command_buffer);
+    culvi_vk_kernel_launch(kernels->vk, &shape, of, &values, command_buffer);
     return CULV_OK;
 }

@@ -225,8 +225,11 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_vk_ring_desc",
     .attachment = "culv_vk_device",
+    .destroy_call = "culv_vk_ring_destroy",
+    .acquire_call = "culv_vk_ring_acquire",
     .submit_call = "culv_vk_ring_submit",
     .flush_call = "culv_vk_ring_flush",
+    .cuda_flush_call = "culv_ring_flush_on",
     .make_object = make_object,
     .submit = culvi_vk_ring_submit,
 };
@@ -300,7 +303,9 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     ring->vk = vk;
     ring->queue_family = d.queue_family;
     ring->wait_stage = d.wait_stage != 0 ? d.wait_stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(voice, &d));
+    result = culvi_graphics_ring_set_waits(&ring->base, d.waits);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(voice, &d));
     for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
     if (result == CULV_OK) result = make_barriers(ring, &d);

@@ -275,8 +275,12 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
         result = culvi_fail(voice, s->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
                             "no address is free in CUDA and in Vulkan for %" PRIu64 " bytes: of "
                             "%" PRIu32 " that were tried CUDA did not give %" PRIu32
-                            " and Vulkan did not give %" PRIu32 "; the last one: %s",
-                            size, s->attempts, s->refused_by_cuda, s->refused_by_vulkan, why);
+                            " and Vulkan did not give %" PRIu32 "; the last one: %s%s",
+                            size, s->attempts, s->refused_by_cuda, s->refused_by_vulkan, why,
+                            s->refused_by_vulkan == s->attempts
+                                ? ". Was the VkDevice created with bufferDeviceAddressCaptureReplay"
+                                  " (culv_vk_device_features::one_address)?"
+                                : "");
     }
     return culvi_attempt_end(voice, result);
 }

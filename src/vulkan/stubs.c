@@ -65,10 +65,14 @@ typedef void (*PFN_vkVoidFunction)(void);
 typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, const char *name);
 
 /* After what they need. */
+#include "culvert/vulkan_adopt.h"
 #include "culvert/vulkan_check.h"
+#include "culvert/vulkan_cig.h"
+#include "culvert/vulkan_dmabuf.h"
 #include "culvert/vulkan_fallback.h"
 #include "culvert/vulkan_graph.h"
 #include "culvert/vulkan_kernel.h"
+#include "culvert/vulkan_rdma.h"
 #include "culvert/vulkan_ring.h"
 #include "culvert/vulkan_setup.h"
 #include "culvert/vulkan_space.h"
@@ -95,6 +99,13 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
     {                                                                                              \
         return 0;                                                                                  \
     }
+
+/* vulkan_adopt.h */
+REFUSE(culv_vk_adopted_create, culv_vk_device *vk, culv_vmm_adopted *adopted,
+       const culv_vk_adopted_desc *desc, culv_vk_adopted **out)
+DESTROY(culv_vk_adopted_destroy, culv_vk_adopted **view)
+REFUSE(culv_vk_adopted_get_buffers, const culv_vk_adopted *view, culv_vk_adopted_buffer *parts,
+       size_t capacity, size_t *count)
 
 /* vulkan_barrier.h */
 REFUSE(culv_vk_buffer_get_barrier2, const culv_vk_buffer_transfer *transfer,
@@ -297,6 +308,30 @@ VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer, VkDevic
     return 0;
 }
 
+/* vulkan_dmabuf.h */
+REFUSE(culv_drm_format_get_info, uint32_t fourcc, culv_drm_format_info *out)
+NOTHING(uint32_t, culv_vk_dmabuf_extensions, uint32_t api_version, uint32_t capacity,
+        const char **out_names)
+REFUSE(culv_vk_dmabuf_get_modifiers, culv_vk_device *vk, uint32_t fourcc,
+       culv_vk_dmabuf_direction direction, uint32_t *count, uint64_t *modifiers, uint32_t *planes)
+REFUSE(culv_vk_check_dmabuf, culv_vk_device *vk, const culv_vk_dmabuf_desc *desc)
+REFUSE(culv_vk_dmabuf_bridge_create, culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
+       culv_vk_dmabuf_bridge **out)
+DESTROY(culv_vk_dmabuf_bridge_destroy, culv_vk_dmabuf_bridge **bridge)
+REFUSE(culv_vk_dmabuf_bridge_record, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands)
+REFUSE(culv_vk_dmabuf_bridge_record_first, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands)
+REFUSE(culv_vk_dmabuf_bridge_next, culv_vk_dmabuf_bridge *bridge, culv_vk_dmabuf_turn *out)
+REFUSE(culv_vk_dmabuf_bridge_get_info, const culv_vk_dmabuf_bridge *bridge,
+       culv_vk_dmabuf_info *out)
+REFUSE(culv_vk_dmabuf_bridge_export_dup, const culv_vk_dmabuf_bridge *bridge, culv_handle *out)
+NOTHING(const culv_vk_image *, culv_vk_dmabuf_bridge_image, const culv_vk_dmabuf_bridge *bridge)
+NOTHING(const culv_vk_buffer *, culv_vk_dmabuf_bridge_buffer, const culv_vk_dmabuf_bridge *bridge)
+NOTHING(const culv_vk_semaphore *, culv_vk_dmabuf_bridge_timeline,
+        const culv_vk_dmabuf_bridge *bridge)
+REFUSE(culv_vk_dmabuf_bridge_wait, culv_vk_dmabuf_bridge *bridge, uint64_t timeout)
+REFUSE(culv_vk_dmabuf_bridge_import_fence, culv_vk_dmabuf_bridge *bridge, VkSemaphore semaphore)
+REFUSE(culv_vk_dmabuf_bridge_export_fence, culv_vk_dmabuf_bridge *bridge, VkSemaphore semaphore)
+
 /* vulkan_texture.h */
 REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler,
        culv_texture_desc *out, uint32_t *differences)
@@ -320,3 +355,16 @@ REFUSE(culv_vk_vector_update, culv_vk_vector *view)
 REFUSE(culv_vk_vector_get_buffers, const culv_vk_vector *view, culv_vk_vector_buffer *parts,
        size_t capacity, size_t *count)
 NOTHING(uint64_t, culv_vk_vector_generation, const culv_vk_vector *view)
+
+/* vulkan_rdma.h */
+REFUSE(culv_vk_rdma_buffer_create, culv_vk_device *vk, const culv_vk_rdma_buffer_desc *desc,
+       culv_vk_rdma_buffer **out)
+DESTROY(culv_vk_rdma_buffer_destroy, culv_vk_rdma_buffer **buffer)
+REFUSE(culv_vk_rdma_buffer_grow, culv_vk_rdma_buffer *buffer, uint64_t size)
+REFUSE(culv_vk_rdma_buffer_get_parts, const culv_vk_rdma_buffer *buffer, culv_vk_rdma_part *parts,
+       size_t capacity, size_t *count)
+NOTHING(CUdeviceptr, culv_vk_rdma_buffer_pointer, const culv_vk_rdma_buffer *buffer)
+NOTHING(uint64_t, culv_vk_rdma_buffer_size, const culv_vk_rdma_buffer *buffer)
+
+/* vulkan_cig.h */
+REFUSE(culv_vk_cig_create, culv_vk_device *vk, VkQueue queue, const char *label, culv_cig **out)

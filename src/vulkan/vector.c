@@ -144,12 +144,11 @@ static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
 
 /* Binding -------------------------------------------------------------------------------------- */
 
-static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *binds,
-                          uint32_t count)
+culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, VkQueue queue,
+                                 VkBuffer buffer, const VkSparseMemoryBind *binds, uint32_t count)
 {
-    const culv_vk_device *vk = view->vk;
     const VkSparseBufferMemoryBindInfo bind = {
-        .buffer = view->sparse, .bindCount = count, .pBinds = binds};
+        .buffer = buffer, .bindCount = count, .pBinds = binds};
     const VkBindSparseInfo info = {
         .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, .bufferBindCount = 1, .pBufferBinds = &bind};
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -158,7 +157,7 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
     VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, NULL, &fence));
     if (r == VK_SUCCESS) {
         call = "vkQueueBindSparse";
-        r = CULVI_VK(vk, vkQueueBindSparse, (view->queue, 1, &info, fence));
+        r = CULVI_VK(vk, vkQueueBindSparse, (queue, 1, &info, fence));
         if (r == VK_SUCCESS) {
             call = "vkWaitForFences";
             r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
@@ -170,8 +169,7 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
         CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, NULL));
     }
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, call,
-                         CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
 }
 
@@ -193,7 +191,8 @@ static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, s
                                               .memory = (VkDeviceMemory)parts[i].memory};
     if (before > now)
         binds[n++] = (VkSparseMemoryBind){.resourceOffset = now, .size = before - now};
-    if (n > 0) result = submit(view, binds, n);
+    if (n > 0)
+        result = culvi_vk_bind_sparse(view->vk, base->label, view->queue, view->sparse, binds, n);
     culvi_free(binds);
     return result;
 }
@@ -247,12 +246,12 @@ static culv_result fail_sparse(const culv_vk_device *vk, const char *label, cons
                       vk->base.name, why);
 }
 
-static culv_result check_sparse(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
+culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
+                                  const VkBufferCreateInfo *info)
 {
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     VkPhysicalDeviceProperties properties;
     VkExternalMemoryProperties external;
-    const VkBufferCreateInfo info = buffer_info(view, view->sparse_size, NULL);
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
     if (vk->table.vkQueueBindSparse == NULL || !features.features.sparseBinding ||
@@ -266,18 +265,19 @@ static culv_result check_sparse(culv_vk_device *vk, const char *label, const cul
         return fail_sparse(
             vk, label,
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
-    culvi_vk_ask_buffer_sharing(vk, &info, handle_bit(), &external);
+    culvi_vk_ask_buffer_sharing(vk, info, handle_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return fail_sparse(vk, label,
                            "cannot import memory for sparse buffers with this usage "
                            "(vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
-    if (view->sparse_size <= most && view->sparse_size <= vk->max_buffer_size) return CULV_OK;
-    return culvi_fail(
-        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_vk_vector_desc.sparse_size is %" PRIu64 "; '%s' has sparse buffers of up to %" PRIu64
-        " bytes (sparseAddressSpaceSize, maxBufferSize)",
-        view->sparse_size, vk->base.name, most < vk->max_buffer_size ? most : vk->max_buffer_size);
+    if (info->size <= most && info->size <= vk->max_buffer_size) return CULV_OK;
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "a sparse buffer (of a vector: sparse_size) is to have %" PRIu64
+                      " bytes; '%s' has sparse buffers of up to %" PRIu64
+                      " bytes (sparseAddressSpaceSize, maxBufferSize)",
+                      info->size, vk->base.name,
+                      most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
 static culv_result create_sparse(culv_vk_vector *view)
@@ -293,10 +293,11 @@ static culv_result create_sparse(culv_vk_vector *view)
 
 static culv_result check_usage(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
 {
-    const VkBufferCreateInfo info = buffer_info(view, view->base.vector->granularity, NULL);
+    const VkBufferCreateInfo info = buffer_info(
+        view, view->queue != NULL ? view->sparse_size : view->base.vector->granularity, NULL);
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
-    return view->queue != NULL ? check_sparse(vk, label, view)
+    return view->queue != NULL ? culvi_vk_check_sparse(vk, label, &info)
                                : culvi_vk_check_buffer(vk, &ask, &info, &verdict);
 }
 

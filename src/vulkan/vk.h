@@ -6,6 +6,7 @@
 #include "culvert/vulkan.h"
 #include "graphics/graphics.h"
 #include "vulkan/vk_check.h"
+#include "vulkan/vk_external_queue.h"
 
 #ifdef _WIN32
 /* As in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a void *. */
@@ -50,8 +51,10 @@ struct culv_vk_device {
     bool kernels;                 /* asked for, and the VkDevice has what they need */
     /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
-    culvi_vk_known known;    /* the gate's */
-    culv_vk_device_desc how; /* it was attached with, without the label */
+    culvi_vk_known known; /* the gate's */
+    culvi_mutex adopted_lock;
+    struct culvi_vk_adopted_part *adopted; /* what it has of others' chunks: adopt.c */
+    culv_vk_device_desc how;               /* it was attached with, without the label */
 };
 
 extern const char culvi_vk_soft_layer[];

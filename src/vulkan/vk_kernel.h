@@ -11,9 +11,9 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                                          uint32_t family);
 /* Makes the kernel's function at its first call, and checks the limits. Every field of the grid and
  * the block is at least 1. */
-culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel_call *call,
-                                  VkCuFunctionNVX *out);
-void culvi_vk_kernel_launch(const culv_vk_device *vk, const culv_kernel_call *call,
+culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                  const culvi_kernel_shape *shape, VkCuFunctionNVX *out);
+void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *shape,
                             VkCuFunctionNVX of, const culvi_kernel_values *values,
                             VkCommandBuffer command_buffer);
 culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels);

@@ -20,4 +20,11 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
                                      VkMemoryAllocateFlags flags, VkDeviceMemory *out,
                                      culv_memory_kind *kind);
 
+/* vector.c: whether the device has such sparse buffers and takes imports for them; and binding,
+ * with a wait on the host. */
+culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
+                                  const VkBufferCreateInfo *info);
+culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, VkQueue queue,
+                                 VkBuffer buffer, const VkSparseMemoryBind *binds, uint32_t count);
+
 #endif

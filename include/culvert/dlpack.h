@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: shared memory as DLPack tensors, for NumPy, PyTorch, CuPy, JAX and others.
+ *
+ *   culv_dlpack_desc desc = culv_dlpack_desc_init();
+ *   desc.type.code = CULV_DL_FLOAT;
+ *   desc.type.bits = 32;
+ *   desc.ndim = 2;
+ *   desc.shape = shape;
+ *   culv_buffer_get_dlpack(buffer, &desc, &tensor);
+ *   ... tensor->deleter(tensor);          the consumer calls it
+ *
+ * Nothing is copied: the tensor is the memory that the graphics API draws from. The tensor holds
+ * the mapping. You may unmap the buffer, destroy the object that owns it and close the device while
+ * a consumer still has the tensor. The last deleter gives the memory back.
+ *
+ * A slot of a ring is a buffer: culv_vk_buffer_cuda() of what culv_vk_ring_buffer() returns. A
+ * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
+ * culv_dlpack_describe_image().
+ *
+ * DLPack knows nothing of semaphores. Who reads the tensor must be ordered after who wrote the
+ * memory: culv_dlpack_hand_over().
+ *
+ * The structs have the layout of dlpack/dlpack.h and names of their own, so that both headers may
+ * be included. Cast a pointer from one to the other. */
+#ifndef CULV_DLPACK_H_
+#define CULV_DLPACK_H_
+
+#include "image.h"
+#include "vector.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** The version of DLPack that the structs below have. Consumers look only at the first number. */
+#define CULV_DLPACK_VERSION_MAJOR 1
+#define CULV_DLPACK_VERSION_MINOR 1
+
+/** The most dimensions that a tensor of Culvert's has. NumPy takes as many. */
+#define CULV_DLPACK_MAX_DIMENSIONS 32
+
+/** Where a tensor's memory lies: DLDeviceType. DLPack has more values than these. */
+typedef enum culv_dl_device_type {
+    CULV_DL_DEVICE_CPU = 1,
+    CULV_DL_DEVICE_CUDA = 2,
+    CULV_DL_DEVICE_CUDA_HOST = 3, /**< Host memory that CUDA has pinned. */
+    CULV_DL_DEVICE_CUDA_MANAGED = 13,
+    CULV_DL_DEVICE_FORCE32 = 0x7fffffff
+} culv_dl_device_type;
+
+/** What an element is: DLDataTypeCode. DLPack has more values than these. */
+typedef enum culv_dl_type_code {
+    CULV_DL_INT = 0,
+    CULV_DL_UINT = 1,
+    CULV_DL_FLOAT = 2,
+    CULV_DL_BFLOAT = 4,
+    CULV_DL_COMPLEX = 5,
+    CULV_DL_BOOL = 6,
+    CULV_DL_TYPE_FORCE32 = 0x7fffffff
+} culv_dl_type_code;
+
+/** Bits of culv_dl_managed_tensor_versioned::flags. */
+typedef enum culv_dl_flags {
+    CULV_DL_READ_ONLY = 1, /**< DLPACK_FLAG_BITMASK_READ_ONLY */
+    CULV_DL_IS_COPIED = 2, /**< DLPACK_FLAG_BITMASK_IS_COPIED. Culvert never sets it. */
+    CULV_DL_FLAGS_FORCE32 = 0x7fffffff
+} culv_dl_flags;
+
+/** DLDevice. */
+typedef struct culv_dl_device {
+    int32_t device_type; /**< A culv_dl_device_type, or another value of DLDeviceType. */
+    int32_t device_id;   /**< Of CUDA: the device's ordinal. Otherwise 0. */
+} culv_dl_device;
+
+/** DLDataType. */
+typedef struct culv_dl_type {
+    uint8_t code;   /**< A culv_dl_type_code, or another value of DLDataTypeCode. */
+    uint8_t bits;   /**< Bits of one lane. */
+    uint16_t lanes; /**< 1, but for vector types. */
+} culv_dl_type;
+
+/** DLTensor. */
+typedef struct culv_dl_tensor {
+    void *data; /**< For CUDA: a device pointer. */
+    culv_dl_device device;
+    int32_t ndim;
+    culv_dl_type dtype;
+    int64_t *shape;       /**< `ndim` numbers of elements. */
+    int64_t *strides;     /**< `ndim` distances in elements. Culvert never leaves it NULL. */
+    uint64_t byte_offset; /**< From data to the first element. Culvert's are 0. */
+} culv_dl_tensor;
+
+/** DLManagedTensor: the form without a version, which consumers before 2025 take. */
+typedef struct culv_dl_managed_tensor {
+    culv_dl_tensor dl_tensor;
+    void *manager_ctx;
+    void (*deleter)(struct culv_dl_managed_tensor *self);
+} culv_dl_managed_tensor;
+
+/** DLPackVersion. */
+typedef struct culv_dl_version {
+    uint32_t major;
+    uint32_t minor;
+} culv_dl_version;
+
+/** DLManagedTensorVersioned. The consumer calls `deleter` once, from any thread. */
+typedef struct culv_dl_managed_tensor_versioned {
+    culv_dl_version version;
+    void *manager_ctx;
+    void (*deleter)(struct culv_dl_managed_tensor_versioned *self);
+    uint64_t flags; /**< Bits of culv_dl_flags. */
+    culv_dl_tensor dl_tensor;
+} culv_dl_managed_tensor_versioned;
+
+/** The tensor to make. Zero in every field but struct_size means the default: all bytes of the
+ * memory, as one dimension of uint8. */
+typedef struct culv_dlpack_desc {
+    size_t struct_size; /**< Set by culv_dlpack_desc_init(). */
+    /** The element. Its bits times its lanes are whole bytes. lanes 0 means 1. All zero: uint8. */
+    culv_dl_type type;
+    /** Number of dimensions, at most CULV_DLPACK_MAX_DIMENSIONS. 0 with a `shape` that is not NULL
+     * is a scalar. */
+    int32_t ndim;
+    /** `ndim` numbers of elements. Read during the call. NULL: one dimension of as many elements as
+     * the memory has from `offset` on. */
+    const int64_t *shape;
+    /** `ndim` distances in elements, which may be 0 or negative. Read during the call. NULL:
+     * row-major without gaps. */
+    const int64_t *strides;
+    uint64_t offset;     /**< Bytes from the beginning of the memory to the first element. */
+    culv_bool read_only; /**< Nonzero: the tensor says CULV_DL_READ_ONLY. */
+    /** What the tensor says of its place. 0: CUDA; CPU for the software twin, whose memory is the
+     * host's; CUDA_HOST for a buffer in host memory, which may also be CPU or CUDA. */
+    culv_dl_device_type device_type;
+} culv_dlpack_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_dlpack_desc culv_dlpack_desc_init(void)
+{
+    culv_dlpack_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has a mapping of its
+ * own (which costs nothing, because the import is mapped once): the buffer may be unmapped, and
+ * what owns it destroyed, before the tensor is.
+ *
+ * The deleter does what culv_buffer_unmap() does. When it gives up the last mapping, the driver
+ * waits for all CUDA work of the context, as cudaFree() does.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the element, the number of dimensions or the
+ * device; SIZE: a negative extent, or one that overflows; RANGE: an element outside the buffer, or
+ * one that does not begin at a multiple of its lane's size), OUT_OF_MEMORY, ASYNC.
+ * Ownership: *out is yours; give it to a consumer, or call its deleter.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: DLPack 1.1, dlpack.h; strides must not be NULL since 1.2. */
+CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,
+                                               culv_dl_managed_tensor_versioned **out);
+
+/** Makes a tensor of a vector's present size at its present address. desc may be NULL for the
+ * default. The vector may grow meanwhile, and the tensor stays as it is. While the tensor lives,
+ * culv_vector_shrink() does not take its memory away and culv_vector_retire() does not take its
+ * address away (BUSY). When the vector is destroyed, its memory stays until its last tensor goes.
+ *
+ * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context.
+ * Errors: as culv_buffer_get_dlpack().
+ * Ownership: *out is yours; give it to a consumer, or call its deleter.
+ * Threads: any, but not during a call that changes the vector.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *desc,
+                                               culv_dl_managed_tensor_versioned **out);
+
+/** Makes the form without a version of a tensor of Culvert's, for consumers that take no other. It
+ * is the same tensor, and *tensor becomes NULL.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: a tensor of somebody else's; USAGE: a read-only tensor,
+ * because this form cannot say so). The tensor is then as it was.
+ * Ownership: *out is yours in place of *tensor.
+ * Threads: any, ordered with other uses of the tensor.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor,
+                                                   culv_dl_managed_tensor **out);
+
+/** Describes a level of a LINEAR image as a tensor of (slices or layers,) rows, columns and
+ * channels. `layout` is that of culv_vk_image_map_pitched(). `channels` elements of desc->type are
+ * one texel; with 1 the last dimension is left out. Sets desc->ndim, desc->shape and desc->strides,
+ * which point into `shape` and `strides`.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the elements are not as large as a texel, a
+ * block has several texels, the image has both slices and layers, or a pitch is not a multiple of
+ * the element).
+ * Ownership: the arrays are yours, of 4 numbers each.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout,
+                                                   uint32_t channels, culv_dlpack_desc *desc,
+                                                   int64_t *shape, int64_t *strides);
+
+/** The values of culv_dlpack_hand_over() that are no CUstream: those of `stream` in the array API's
+ * __dlpack__(), and one for consumers on the host. */
+typedef enum culv_dlpack_stream {
+    CULV_DLPACK_STREAM_HOST = -2,      /**< The consumer reads on the host: the call waits. */
+    CULV_DLPACK_STREAM_NONE = -1,      /**< The consumer orders itself. */
+    CULV_DLPACK_STREAM_LEGACY = 1,     /**< The legacy default stream. */
+    CULV_DLPACK_STREAM_PER_THREAD = 2, /**< The calling thread's default stream. */
+    CULV_DLPACK_STREAM_FORCE32 = 0x7fffffff
+} culv_dlpack_stream;
+
+/** Makes a consumer's stream wait for what has been submitted to `producer` so far. `consumer` is
+ * a CUstream as a number, or a culv_dlpack_stream. Call it before you hand the tensor out, and once
+ * more, the other way round, when the consumer's work goes back to your stream. The software twin's
+ * tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
+ * `producer` is another device's), DRIVER (DRIVER_REFUSED), ASYNC.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: Python array API, __dlpack__. */
+CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,
+                                              int64_t consumer);
+
+/** Gets the bytes that a tensor of anybody's covers: from the first byte of its first element to
+ * the last byte of its last one, in memory's order. For culv_vmm_adopt().
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such tensor can be; SIZE: it has no elements, or it
+ * overflows).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,
+                                              uint64_t *size);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: fabric handles. VMM memory as 64 bytes that any process may have, in a container of its
+ * own or on another machine of the same NVLink domain, in place of a file descriptor.
+ *
+ * They need an IMEX channel of this user. The driver's attribute (culv_device_caps::vmm_fabric) is
+ * 1 without one, so Culvert tries: culv_check_fabric() makes an allocation and exports it.
+ *
+ *   culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+ *   d.size = size;
+ *   d.fabric = CULV_FABRIC_TRY;                    a fabric handle where there is one,
+ *   d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;   and a file descriptor in any case
+ *   culv_vmm_allocation_create(device, &d, &allocation);
+ *   culv_vmm_export_fabric(allocation, &bytes);
+ *
+ * culv_ipc_offer_vmm_fabric() (culvert/ipc_cuda.h) carries them. */
+#ifndef CULV_FABRIC_H_
+#define CULV_FABRIC_H_
+
+#include "vmm.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** CUmemFabricHandle: send the bytes as they are. Whoever has them can map the memory, if its user
+ * has the same IMEX channel. */
+typedef struct culv_fabric_handle {
+    uint8_t bytes[64];
+} culv_fabric_handle;
+
+/** Whether fabric handles work here: makes the smallest allocation, exports it and frees it. Once
+ * that has worked, the device remembers it.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
+ * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: CUDA programming guide, "Virtual Memory Management", "Fabric memory". */
+CULV_EXPORT culv_result culv_check_fabric(culv_device *device);
+
+/** Exports an allocation that was made with culv_vmm_allocation_desc::fabric, and whose
+ * culv_vmm_allocation_info::handle_types has the bit of CULV_HANDLE_FABRIC.
+ * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is plain bytes. The allocation must live until the other side has imported it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_MEM_HANDLE_TYPE_FABRIC. */
+CULV_EXPORT culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation,
+                                               culv_fabric_handle *out);
+
+/** Imports what culv_vmm_export_fabric() exported. desc->handle stays empty; its other fields are
+ * those of culv_vmm_import_take(). The bytes do not tell the size, so that the call maps all of it
+ * once and refuses more than there is.
+ * Errors: as culv_vmm_import_take(); INVALID (HANDLE_TYPE: desc->handle is given; SIZE: more than
+ * there is), DRIVER (HANDLE_REFUSED: no such handle, or no IMEX channel).
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemImportFromShareableHandle. */
+CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
+                                               const culv_fabric_handle *handle,
+                                               const culv_vmm_import_desc *desc,
+                                               culv_vmm_allocation **out);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: keyed mutexes of Direct3D 11 (IDXGIKeyedMutex), acquired and released by CUDA streams.
+ *
+ * A keyed mutex is part of a texture or a buffer. Who releases it names a key, and only who asks
+ * for that key acquires it next. Both sides hold it while they use the memory. */
+#ifndef CULV_KEYED_MUTEX_H_
+#define CULV_KEYED_MUTEX_H_
+
+#include "device.h"
+#include "handle.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: an imported keyed mutex. Calls may come from any thread, one at a time for each
+ * object. */
+typedef struct culv_keyed_mutex culv_keyed_mutex;
+
+/** No time limit: Windows' INFINITE. */
+#define CULV_KEYED_MUTEX_INFINITE 0xffffffffu
+
+/** What to import. */
+typedef struct culv_keyed_mutex_desc {
+    size_t struct_size; /**< Set by culv_keyed_mutex_desc_init(). */
+    /** Required: D3D11_KEYED_MUTEX (an NT handle or a name) or D3D11_KEYED_MUTEX_KMT. It is the
+     * handle of the texture or the buffer itself. */
+    culv_handle handle;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_keyed_mutex_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_keyed_mutex_desc culv_keyed_mutex_desc_init(void)
+{
+    culv_keyed_mutex_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Imports a keyed mutex and TAKES its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d11.h)
+ * needs no handle.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE, HANDLE_BAD), UNSUPPORTED
+ * (HANDLE_TYPE: not Windows), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: on success Culvert has closed an NT handle; on failure it is still yours. A KMT handle
+ * keeps nothing alive: the resource must live until the call returns. *out is yours, for
+ * culv_keyed_mutex_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX and _KMT. */
+CULV_EXPORT culv_result culv_keyed_mutex_import_take(culv_device *device,
+                                                     const culv_keyed_mutex_desc *desc,
+                                                     culv_keyed_mutex **out);
+
+/** Imports a keyed mutex and BORROWS its handle.
+ * Errors: as culv_keyed_mutex_import_take().
+ * Ownership: the handle stays yours. *out is yours, for culv_keyed_mutex_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
+                                                       const culv_keyed_mutex_desc *desc,
+                                                       culv_keyed_mutex **out);
+
+/** Acquires the mutex for what `stream` does next, once somebody has released it with `key`.
+ * `timeout_ms` is in milliseconds; CULV_KEYED_MUTEX_INFINITE waits for ever. The call may block the
+ * calling thread for that time: submit the other side's release first, or make it on another
+ * thread.
+ * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; DOUBLE_SIGNAL: CUDA holds it already), TIMEOUT
+ * (NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for each object.
+ * Since: 0.1.
+ * Source: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT. */
+CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream,
+                                                 uint64_t key, uint32_t timeout_ms);
+
+/** Releases the mutex with `key` when `stream` gets there.
+ * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA does not hold it), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for each object.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
+                                                 uint64_t key);
+
+/** Whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
+
+/** Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,
+ * or the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A
+ * NULL, or a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: *mutex is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
+
+/** Does the same as culv_keyed_mutex_destroy(), but never waits. See
+ * culv_semaphore_destroy_after().
+ * Errors: none.
+ * Ownership: *mutex is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use);
+
+CULV_EXTERN_C_END
+
+#endif

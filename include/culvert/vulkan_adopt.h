@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: adopted memory (culvert/adopt.h) as Vulkan buffers. A shader reads and writes a tensor
+ * of an unmodified program where it lies. */
+#ifndef CULV_VULKAN_ADOPT_H_
+#define CULV_VULKAN_ADOPT_H_
+
+#include "adopt.h"
+#include "vulkan_vmm.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: Vulkan buffers on the chunks of an adopted range. */
+typedef struct culv_vk_adopted culv_vk_adopted;
+
+/** How Vulkan sees adopted memory. Zero in every field but struct_size means the default. */
+typedef struct culv_vk_adopted_desc {
+    size_t struct_size; /**< Set by culv_vk_adopted_desc_init(). */
+    /** Required: the usage of the buffers. */
+    VkBufferUsageFlags usage;
+    /** A queue with VK_QUEUE_SPARSE_BINDING_BIT, of a VkDevice with sparseBinding and
+     * sparseResidencyBuffer: a range of several chunks is one sparse buffer, where the device takes
+     * imported memory for such buffers. VK_NULL_HANDLE, or a device that does not: a buffer for
+     * each chunk. A range in one chunk is always one plain buffer. */
+    VkQueue sparse_queue;
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_adopted_desc;
+
+/** Returns a default descriptor.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_adopted_desc culv_vk_adopted_desc_init(void)
+{
+    culv_vk_adopted_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** A part of an adopted range in a VkBuffer. */
+typedef struct culv_vk_adopted_buffer {
+    VkBuffer buffer;
+    /** Where the part begins in the buffer, in bytes. Vulkan's own limits may forbid it as an
+     * offset of a descriptor (minStorageBufferOffsetAlignment): then bind the buffer from a lower
+     * one, and let the shader add the rest. */
+    VkDeviceSize offset;
+    VkDeviceSize size;         /**< Bytes of the part. */
+    VkDeviceSize range_offset; /**< Where the part begins in the adopted range, in bytes. */
+} culv_vk_adopted_buffer;
+
+/** Makes Vulkan's view of an adopted range. A chunk's buffer is made and imported once for each
+ * usage, and shared by all views of it in this VkDevice: two tensors in one chunk have the same
+ * VkBuffer.
+ * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage); UNSUPPORTED (NOT_EXPORTABLE: the
+ * device exports no buffers of such a usage).
+ * Ownership: *out is yours; give it to culv_vk_adopted_destroy(), before or after the range goes.
+ * Threads: any; with a sparse queue, ordered with other uses of that queue.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
+                                               const culv_vk_adopted_desc *desc,
+                                               culv_vk_adopted **out);
+
+/** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
+ * a pointer to NULL, is a no-op.
+ * Errors: none.
+ * Ownership: Culvert owns the view again, and its buffers are gone unless another view has them.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
+CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
+
+/** Lists the parts by address. Writes up to `capacity` of them into parts (NULL when capacity is
+ * 0), and sets *count to their number: 1 for a sparse buffer and for a range in one chunk.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: Culvert owns the buffers.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view,
+                                                    culv_vk_adopted_buffer *parts, size_t capacity,
+                                                    size_t *count);
+
+CULV_EXTERN_C_END
+
+#endif

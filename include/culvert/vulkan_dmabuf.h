@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* Culvert: dma-bufs of compositors, cameras and capture tools, to CUDA and back.
+ *
+ * CUDA takes no dma-bufs on desktops. Vulkan does. A bridge imports one into Vulkan, and records
+ * the copy to an image (or a buffer) that Vulkan and CUDA share; or the other way round, the copy
+ * of what CUDA wrote into a dma-buf that others show. There is always a copy: where you choose how
+ * memory is made, share it directly (vulkan_memory.h).
+ *
+ *   culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
+ *   d.handle = culv_handle_dma_buf_fd(fd);                what the compositor sent, with it:
+ *   d.fourcc = DRM_FORMAT_XRGB8888;  d.modifier = modifier;
+ *   d.width = width;  d.height = height;
+ *   d.num_planes = 1;  d.plane_offsets[0] = offset;  d.plane_pitches[0] = stride;
+ *   d.queue_family = family;
+ *   culv_vk_dmabuf_bridge_create(vk, &d, &bridge);
+ *
+ *   culv_vk_dmabuf_bridge_record(bridge, commands);       once; submit it for each frame
+ *   culv_vk_dmabuf_bridge_next(bridge, &turn);            in each frame: what to wait for
+ *   culv_vk_dmabuf_bridge_wait(bridge, timeout);          until the writer is done
+ *   vkQueueSubmit(...);         waits for turn.wait_value, signals turn.signal_value
+ *   culv_semaphore_wait(cuda, stream, turn.cuda_wait_value);
+ *   ... kernels read culv_vk_image_cuda(culv_vk_dmabuf_bridge_image(bridge)) ...
+ *   culv_semaphore_signal(cuda, stream, turn.cuda_signal_value);
+ *
+ * docs/dma-buf.md has both ways, the formats, and where it ran. */
+#ifndef CULV_VULKAN_DMABUF_H_
+#define CULV_VULKAN_DMABUF_H_
+
+#include "format.h"
+#include "handle.h"
+#include "vulkan_barrier.h"
+#include "vulkan_memory.h"
+#include "vulkan_semaphore.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** The most memory planes of a dma-buf image. */
+#define CULV_VK_DMABUF_PLANES 4
+
+/** What a DRM format (drm_fourcc.h) is in Vulkan and CUDA. */
+typedef struct culv_drm_format_info {
+    size_t struct_size; /**< Set by culv_drm_format_info_init(). */
+    uint32_t fourcc;    /**< DRM_FORMAT_... */
+    /** The same texels in Vulkan's terms: cast it to VkFormat. */
+    culv_format format;
+    /** 1: the fourth channel is not alpha and may have any value (XR24 ...). */
+    culv_bool ignores_alpha;
+    uint32_t planes; /**< Of the format: 2 for NV12 and P010, else 1. */
+    /** Of each plane of a format of several: the DRM format to bridge it as, with a bridge for
+     * each plane. 0 for others. */
+    uint32_t plane_fourccs[3];
+    uint32_t chroma_across; /**< The width of plane 1 is that of plane 0 divided by this. */
+    uint32_t chroma_down;   /**< The same of the height. */
+} culv_drm_format_info;
+
+/** Returns an empty culv_drm_format_info with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_drm_format_info culv_drm_format_info_init(void)
+{
+    culv_drm_format_info i;
+    memset(&i, 0, sizeof i);
+    i.struct_size = sizeof i;
+    return i;
+}
+
+/** Says what a DRM format is. docs/dma-buf.md has the list.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list).
+ * Ownership: *out is yours.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: drm_fourcc.h. */
+CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out);
+
+/** The device extensions that a bridge needs besides culv_vk_device_extensions(): enable them
+ * where the device has them. Writes up to `capacity` names and returns how many there are.
+ * out_names may be NULL when capacity is 0.
+ * Errors: none.
+ * Ownership: the names are static.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint32_t culv_vk_dmabuf_extensions(uint32_t api_version, uint32_t capacity,
+                                               const char **out_names);
+
+/** Which side writes the dma-buf. */
+typedef enum culv_vk_dmabuf_direction {
+    CULV_VK_DMABUF_IN = 0,  /**< Others write it, CUDA reads: the default. */
+    CULV_VK_DMABUF_OUT = 1, /**< CUDA writes, others read it. */
+    CULV_VK_DMABUF_DIRECTION_FORCE32 = 0x7fffffff
+} culv_vk_dmabuf_direction;
+
+/** A dma-buf to bridge. Zero in every field but struct_size means the default. */
+typedef struct culv_vk_dmabuf_desc {
+    size_t struct_size; /**< Set by culv_vk_dmabuf_desc_init(). */
+    /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, with OUT alone: Culvert makes one, and
+     * culv_vk_dmabuf_bridge_export_dup() hands it out. */
+    culv_handle handle;
+    culv_vk_dmabuf_direction direction; /**< Which side writes. */
+    /** Required, or else `format`: DRM_FORMAT_... of one plane. A format of several planes takes a
+     * bridge for each (culv_drm_format_info::plane_fourccs), each with its plane's offset. */
+    uint32_t fourcc;
+    /** In place of `fourcc`: the VkFormat, for sRGB or integers. One plane, colors, no blocks. */
+    VkFormat format;
+    uint32_t width;  /**< Required: texels. */
+    uint32_t height; /**< Required: texels. */
+    /** With `handle`: DRM_FORMAT_MOD_... as its maker said. 0 is LINEAR. DRM_FORMAT_MOD_INVALID
+     * ("implicit") is refused: only the driver that made it knows what it stands for. */
+    uint64_t modifier;
+    /** With `handle`, required: how many memory planes it has. More than one for the modifiers that
+     * say so (compression). All lie in this dma-buf: where the maker sent an fd for each plane,
+     * they must be of the same one. */
+    uint32_t num_planes;
+    uint64_t plane_offsets[CULV_VK_DMABUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
+    uint64_t plane_pitches[CULV_VK_DMABUF_PLANES]; /**< With `handle`: bytes from row to row. */
+    /** Without `handle`, required: the modifiers that the other side takes. Vulkan chooses one of
+     * those that it has for this (culv_vk_dmabuf_get_modifiers()). Read during the call. */
+    const uint64_t *modifiers;
+    uint32_t num_modifiers; /**< How many there are. */
+    /** Required: the family of the queue that the copies are submitted to.
+     * culv_vk_dmabuf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
+    uint32_t queue_family;
+    /** 1: CUDA's side is a buffer with rows (culv_vk_dmabuf_bridge_buffer()), for formats that no
+     * CUDA array has (RG24), and for code that wants pointers. 0: an image. */
+    culv_bool to_buffer;
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_dmabuf_desc;
+
+/** Returns a default descriptor: others write, no queue family yet.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
+{
+    culv_vk_dmabuf_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    d.queue_family = CULV_VK_QUEUE_FAMILY_UNSET;
+    return d;
+}
+
+/** Lists the modifiers with which this device can bridge a format, to agree with the other side on
+ * one. `planes` gets how many memory planes each has. *count says how many elements the arrays
+ * have, and is set to the number of modifiers. Either array may be NULL; if both are, only the
+ * number is asked for.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction, or the arrays are too small),
+ * UNSUPPORTED (FORMAT; EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the arrays are yours.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: VkDrmFormatModifierPropertiesListEXT. */
+CULV_EXPORT culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
+                                                     culv_vk_dmabuf_direction direction,
+                                                     uint32_t *count, uint64_t *modifiers,
+                                                     uint32_t *planes);
+
+/** Says whether such a bridge can be made, without making it and without looking at the handle: the
+ * error's message says what is missing.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: fourcc and format, direction, queue family,
+ * planes, what only one of the two kinds has; MODIFIER: the implicit one, or another number of
+ * planes than the modifier has; EXTENT: an extent of 0; RANGE: a row is longer than its pitch, or
+ * offsets overflow), UNSUPPORTED (FORMAT: unknown, of several planes, or no CUDA array has it;
+ * EXTENSION_MISSING: the device or the VkDevice lacks one; MODIFIER: the device lacks it for this
+ * format or this use; EXTENT: too large; NOT_EXPORTABLE: it is not imported, or not exported),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: VkPhysicalDeviceImageDrmFormatModifierInfoEXT, VkExternalImageFormatProperties. */
+CULV_EXPORT culv_result culv_vk_check_dmabuf(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc);
+
+/** Opaque: a dma-buf in Vulkan, what CUDA sees of it, and the timeline between. */
+typedef struct culv_vk_dmabuf_bridge culv_vk_dmabuf_bridge;
+
+/** Makes a bridge. Nothing is copied by itself: record the copies.
+ * Errors: as culv_vk_check_dmabuf(), culv_vk_image_create(), culv_vk_semaphore_create(); INVALID
+ * (HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; SIZE: the dma-buf is too small for such an image; OS: no
+ * file descriptor is left), DRIVER (HANDLE_REFUSED: not a dma-buf that this device reaches).
+ * Ownership: the handle is borrowed: close it when you like. *out is yours, for
+ * culv_vk_dmabuf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
+ * it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: VK_EXT_external_memory_dma_buf, VkImageDrmFormatModifierExplicitCreateInfoEXT. */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk,
+                                                     const culv_vk_dmabuf_desc *desc,
+                                                     culv_vk_dmabuf_bridge **out);
+
+/** Destroys what the bridge made and gives up the dma-buf, and sets *bridge to NULL. NULL, or a
+ * pointer to NULL, is a no-op. Vulkan's use must be over. CUDA's should be, as for
+ * culv_vk_image_destroy().
+ * Errors: none.
+ * Ownership: *bridge is Culvert's again.
+ * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.
+ * Since: 0.1 */
+CULV_EXPORT void culv_vk_dmabuf_bridge_destroy(culv_vk_dmabuf_bridge **bridge);
+
+/** Records the copy of the whole image into a command buffer of yours, outside render passes, with
+ * the barriers: the dma-buf comes from VK_QUEUE_FAMILY_FOREIGN_EXT and goes back to it, CUDA's side
+ * from VK_QUEUE_FAMILY_EXTERNAL and back. The command buffer may be submitted again for each frame.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: the command buffer stays yours. The bridge must live until the GPU has run it.
+ * Threads: the command buffer's.
+ * Since: 0.1.
+ * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_FOREIGN_EXT. */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_record(culv_vk_dmabuf_bridge *bridge,
+                                                     VkCommandBuffer commands);
+
+/** OUT: records what gives CUDA's image to CUDA for the first time. Submit it once, before
+ * everything else, in a submission that signals 1 on the timeline. With IN the call records
+ * nothing, because Vulkan comes first.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: as culv_vk_dmabuf_bridge_record().
+ * Threads: the command buffer's.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_record_first(culv_vk_dmabuf_bridge *bridge,
+                                                           VkCommandBuffer commands);
+
+/** What a frame's submission and stream wait for and signal, all on the same timeline. */
+typedef struct culv_vk_dmabuf_turn {
+    size_t struct_size;         /**< Set by culv_vk_dmabuf_turn_init(). */
+    VkSemaphore semaphore;      /**< The timeline. */
+    uint64_t wait_value;        /**< The submission waits for it, at the stage TRANSFER. */
+    uint64_t signal_value;      /**< The submission signals it. */
+    uint64_t cuda_wait_value;   /**< The stream waits for it before CUDA's use. */
+    uint64_t cuda_signal_value; /**< The stream signals it after CUDA's use. */
+} culv_vk_dmabuf_turn;
+
+/** Returns an empty culv_vk_dmabuf_turn with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_dmabuf_turn culv_vk_dmabuf_turn_init(void)
+{
+    culv_vk_dmabuf_turn t;
+    memset(&t, 0, sizeof t);
+    t.struct_size = sizeof t;
+    return t;
+}
+
+/** Begins the next frame: gives the values that it waits for and signals. Take a turn only for a
+ * frame that you will submit, because the next one waits for it.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: *out is yours; the semaphore is the bridge's.
+ * Threads: any; one frame after the other.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_next(culv_vk_dmabuf_bridge *bridge,
+                                                   culv_vk_dmabuf_turn *out);
+
+/** What the dma-buf of a bridge is: what its maker said, or what Vulkan chose. */
+typedef struct culv_vk_dmabuf_info {
+    size_t struct_size; /**< Set by culv_vk_dmabuf_info_init(). */
+    uint32_t fourcc;    /**< DRM_FORMAT_...; 0: the bridge was made by `format`. */
+    VkFormat format;
+    uint32_t width;
+    uint32_t height;
+    uint64_t modifier; /**< DRM_FORMAT_MOD_... */
+    uint32_t num_planes;
+    uint64_t plane_offsets[CULV_VK_DMABUF_PLANES]; /**< Bytes. */
+    uint64_t plane_pitches[CULV_VK_DMABUF_PLANES]; /**< Bytes. */
+    /** Bytes from row to row of CUDA's buffer; 0: CUDA's side is an image. */
+    uint64_t buffer_pitch;
+} culv_vk_dmabuf_info;
+
+/** Returns an empty culv_vk_dmabuf_info with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_vk_dmabuf_info culv_vk_dmabuf_info_init(void)
+{
+    culv_vk_dmabuf_info i;
+    memset(&i, 0, sizeof i);
+    i.struct_size = sizeof i;
+    return i;
+}
+
+/** Describes the dma-buf, for the other side.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: *out is yours.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_get_info(const culv_vk_dmabuf_bridge *bridge,
+                                                       culv_vk_dmabuf_info *out);
+
+/** A new file descriptor of the dma-buf, for the other side. It is closed on exec.
+ * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left).
+ * Ownership: *out is yours, for culv_handle_close().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_bridge *bridge,
+                                                         culv_handle *out);
+
+/** The image that CUDA sees: culv_vk_image_cuda() of it. NULL for NULL and with `to_buffer`.
+ * Errors: none.
+ * Ownership: the bridge's, which destroys it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const culv_vk_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge);
+
+/** The buffer that CUDA sees, with `to_buffer`: culv_vk_buffer_pointer() of it. The rows are
+ * culv_vk_dmabuf_info::buffer_pitch bytes apart. NULL for NULL and without `to_buffer`.
+ * Errors: none.
+ * Ownership: the bridge's, which destroys it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const culv_vk_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge);
+
+/** The timeline: culv_vk_semaphore_cuda() of it is CUDA's. NULL for NULL.
+ * Errors: none.
+ * Ownership: the bridge's, which destroys it.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const culv_vk_semaphore *
+culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge);
+
+/* Implicit synchronization ---------------------------------------------------------------------
+ * Compositors and cameras leave their fences in the dma-buf. Where the other side tells when it is
+ * done (explicit synchronization), none of these calls is needed. */
+
+/** Waits on the CPU until the others are done with the dma-buf: with IN for its writers, with OUT
+ * for its readers too. timeout is in nanoseconds; 0 asks. It is rounded up to milliseconds.
+ * Errors: INVALID (NULL_ARGUMENT), TIMEOUT (NOT_READY), DRIVER (OS), UNSUPPORTED (NOT_BUILT: on
+ * Windows).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: poll() of a dma-buf (Linux: Documentation/driver-api/dma-buf.rst). */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_wait(culv_vk_dmabuf_bridge *bridge, uint64_t timeout);
+
+/** Makes the next submission wait for the others without the CPU: gives the fences of the dma-buf
+ * to a binary semaphore of yours, as a temporary payload. Let the submission wait for it. Where
+ * this is UNSUPPORTED, use culv_vk_dmabuf_bridge_wait().
+ * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left), UNSUPPORTED (OS: the kernel is
+ * older than Linux 6.0, or it is no dma-buf; EXTENSION_MISSING: semaphores take no SYNC_FD here;
+ * NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * Ownership: the semaphore stays yours.
+ * Threads: any, ordered with other uses of the semaphore.
+ * Since: 0.1.
+ * Source: DMA_BUF_IOCTL_EXPORT_SYNC_FILE, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT. */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_import_fence(culv_vk_dmabuf_bridge *bridge,
+                                                           VkSemaphore semaphore);
+
+/** Makes the others wait for a submission: leaves the fence of a binary semaphore of yours in the
+ * dma-buf. The submission that signals it must have been submitted. The semaphore was created with
+ * VkExportSemaphoreCreateInfo{SYNC_FD}, and is unsignaled afterwards.
+ * Errors: as culv_vk_dmabuf_bridge_import_fence(); INVALID (NOT_EXPORTABLE).
+ * Ownership: the semaphore stays yours.
+ * Threads: any, ordered with other uses of the semaphore.
+ * Since: 0.1.
+ * Source: DMA_BUF_IOCTL_IMPORT_SYNC_FILE, vkGetSemaphoreFdKHR. */
+CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_fence(culv_vk_dmabuf_bridge *bridge,
+                                                           VkSemaphore semaphore);
+
+CULV_EXTERN_C_END
+
+#endif

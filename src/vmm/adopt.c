@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* Adopting: whose chunks lie behind a range of addresses. */
+#include "vmm/adopt.h"
+
+#include "base/alloc.h"
+#include "base/handle.h"
+#include "cuda/context.h"
+#include "vmm/property.h"
+#include "vmm/share.h"
+
+#include <inttypes.h>
+
+/* Chunks --------------------------------------------------------------------------------------- */
+
+void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk)
+{
+    culvi_mutex_lock(&chunk->device->lock);
+    chunk->refs++;
+    culvi_mutex_unlock(&chunk->device->lock);
+}
+
+void culvi_adopted_chunk_unref(culvi_adopted_chunk *chunk)
+{
+    culv_device *device = chunk->device;
+    culvi_mutex_lock(&device->lock);
+    const bool last = --chunk->refs == 0;
+    if (last) {
+        culvi_adopted_chunk **link = &device->adopted;
+        while (*link != chunk)
+            link = &(*link)->next;
+        *link = chunk->next;
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (!last) return;
+    culv_vmm_allocation_destroy(&chunk->allocation); /* and with it its reference on the device */
+    culvi_free(chunk);
+}
+
+/* A reference to the chunk of this memory at this address; NULL: it is not known. */
+static culvi_adopted_chunk *find(culv_device *device, CUdeviceptr base,
+                                 CUmemGenericAllocationHandle handle)
+{
+    culvi_mutex_lock(&device->lock);
+    culvi_adopted_chunk *chunk = device->adopted;
+    while (chunk != NULL && (chunk->base != base || chunk->allocation->handle != handle))
+        chunk = chunk->next;
+    if (chunk != NULL) chunk->refs++;
+    culvi_mutex_unlock(&device->lock);
+    return chunk;
+}
+
+static culv_result check_chunk(const culv_device *device, CUdeviceptr at,
+                               const culv_vmm_allocation *allocation)
+{
+    const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
+    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "culv_vmm_adopt: the memory at %#" PRIx64 " is a tile pool",
+                          (uint64_t)at);
+    if (allocation->handle_types & (1u << type)) return CULV_OK;
+    return culvi_fail(
+        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "culv_vmm_adopt: the memory at %#" PRIx64
+        " is of cuMemCreate, but was not made to be exported. Whoever allocates it sets "
+        "CUmemAllocationProp::requestedHandleTypes to CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR (on "
+        "Windows CU_MEM_HANDLE_TYPE_WIN32)",
+        (uint64_t)at);
+}
+
+static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t size,
+                              culvi_adopted_chunk **out)
+{
+    culv_vmm_allocation *allocation = NULL;
+    culv_result result = culv_vmm_allocation_retain_at(device, base, &allocation);
+    if (result != CULV_OK) return result;
+    result = check_chunk(device, base, allocation);
+    culvi_adopted_chunk *chunk = result == CULV_OK ? culvi_alloc(sizeof *chunk) : NULL;
+    if (chunk == NULL) {
+        if (result == CULV_OK) result = culvi_fail_host_memory(&device->voice, NULL);
+        culv_vmm_allocation_destroy(&allocation);
+        return result;
+    }
+    chunk->device = device;
+    chunk->refs = 1;
+    chunk->base = base;
+    chunk->size = size;
+    chunk->allocation = allocation;
+    culvi_mutex_lock(&device->lock);
+    chunk->id = ++device->adopted_ever;
+    chunk->next = device->adopted;
+    device->adopted = chunk;
+    culvi_mutex_unlock(&device->lock);
+    *out = chunk;
+    return CULV_OK;
+}
+
+/* What is mapped at an address. The handle is a new reference. */
+typedef struct mapped {
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr base;
+    size_t size;
+} mapped;
+
+/* In the device's context. */
+static CUresult look(culv_device *device, CUdeviceptr at, mapped *out, const char **call)
+{
+    memset(out, 0, sizeof *out);
+    *call = "cuMemRetainAllocationHandle";
+    CUresult r =
+        CULVI_CU(device, cuMemRetainAllocationHandle, (&out->handle, (void *)(uintptr_t)at));
+    if (r != CUDA_SUCCESS) return r;
+    *call = "cuMemGetAddressRange";
+    r = CULVI_CU(device, cuMemGetAddressRange, (&out->base, &out->size, at));
+    if (r != CUDA_SUCCESS) culvi_vmm_release_handle(device, out->handle);
+    return r;
+}
+
+/* The driver gave no handle of what is mapped there. `gone` says what that means when nothing of
+ * cuMemCreate's is. */
+static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call, CUresult code,
+                          const char *gone)
+{
+    size_t size = 0;
+    const culvi_at there = culvi_vmm_ask_address(device, at, &size);
+    if (code != CUDA_ERROR_INVALID_VALUE || there == CULVI_AT_VMM)
+        return culvi_fail_cuda(device, NULL, code, call, CULV_REASON_DRIVER_REFUSED,
+                               "the driver could not be asked what is mapped at %#" PRIx64,
+                               (uint64_t)at);
+    if (gone != NULL || there == CULVI_AT_NOTHING)
+        return culvi_fail_native(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                                 CULV_NATIVE_CUDA, code, call, "%s %#" PRIx64 "%s",
+                                 gone != NULL
+                                     ? "culv_vmm_adopted_check: the chunk at"
+                                     : "culv_vmm_adopt: nothing of this device is mapped at",
+                                 (uint64_t)at, gone != NULL ? gone : "");
+    return culvi_fail_native(
+        &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, CULV_NATIVE_CUDA,
+        code, call,
+        "culv_vmm_adopt: %#" PRIx64 " lies in %zu bytes of cudaMalloc, of a pool, of the host, or "
+        "of a graphics API, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
+        "before the program starts, or take culvert_malloc for a torch.cuda.MemPool. Others: "
+        "allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
+        (uint64_t)at, size);
+}
+
+static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_chunk **out)
+{
+    culvi_scope scope;
+    mapped there;
+    const char *call = NULL;
+    culv_result result = culvi_enter(device, &scope, NULL);
+    if (result != CULV_OK) return result;
+    const CUresult r = look(device, at, &there, &call);
+    if (r != CUDA_SUCCESS) {
+        result = refuse(device, at, call, r, NULL);
+    } else {
+        *out = find(device, there.base, there.handle);
+        culvi_vmm_release_handle(device, there.handle);
+    }
+    culvi_leave(device, &scope);
+    if (result == CULV_OK && *out == NULL) result = make_chunk(device, there.base, there.size, out);
+    return result;
+}
+
+/* Ranges --------------------------------------------------------------------------------------- */
+
+static culv_result append(culv_vmm_adopted *adopted, culvi_adopted_chunk *chunk)
+{
+    if (adopted->count == adopted->capacity) {
+        const size_t capacity = adopted->capacity != 0 ? adopted->capacity * 2 : 4;
+        culvi_adopted_chunk **more = culvi_alloc(capacity * sizeof(culvi_adopted_chunk *));
+        if (more == NULL) return culvi_fail_host_memory(&adopted->device->voice, NULL);
+        if (adopted->count > 0)
+            memcpy(more, adopted->chunks, adopted->count * sizeof(culvi_adopted_chunk *));
+        culvi_free(adopted->chunks);
+        adopted->chunks = more;
+        adopted->capacity = capacity;
+    }
+    adopted->chunks[adopted->count++] = chunk;
+    return CULV_OK;
+}
+
+static void free_adopted(culv_vmm_adopted *adopted)
+{
+    culv_device *device = adopted->device;
+    for (size_t i = 0; i < adopted->count; i++)
+        culvi_adopted_chunk_unref(adopted->chunks[i]);
+    culvi_free(adopted->chunks);
+    culvi_free(adopted);
+    culvi_device_unref(device);
+}
+
+culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                           culv_vmm_adopted **out)
+{
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
+    if (pointer == 0) return culvi_fail_null(&device->voice, __func__, "pointer");
+    if (size == 0 || pointer > UINT64_MAX - size)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_adopt: the range has %" PRIu64 " bytes from %#" PRIx64 " on",
+                          size, (uint64_t)pointer);
+    culv_result result = culvi_vmm_check_device(device, "culv_vmm_adopt");
+    if (result != CULV_OK) return result;
+    culv_vmm_adopted *adopted = culvi_alloc(sizeof *adopted);
+    if (adopted == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    adopted->device = device;
+    adopted->size = size;
+    culvi_device_ref(device);
+    CUdeviceptr at = pointer;
+    while (result == CULV_OK && at < pointer + size) {
+        culvi_adopted_chunk *chunk = NULL;
+        result = chunk_at(device, at, &chunk);
+        if (result != CULV_OK) break;
+        result = append(adopted, chunk);
+        if (result != CULV_OK) {
+            culvi_adopted_chunk_unref(chunk);
+            break;
+        }
+        if (adopted->count == 1) adopted->offset = pointer - chunk->base;
+        at = chunk->base + chunk->size;
+    }
+    if (result != CULV_OK) {
+        free_adopted(adopted);
+        return result;
+    }
+    culvi_log_object(&device->voice, "made", "adopted range", NULL, size);
+    *out = adopted;
+    return CULV_OK;
+}
+
+void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted)
+{
+    if (adopted == NULL || *adopted == NULL) return;
+    culv_vmm_adopted *mine = *adopted;
+    *adopted = NULL;
+    culvi_log_object(&mine->device->voice, "destroyed", "adopted range", NULL, mine->size);
+    free_adopted(mine);
+}
+
+culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted)
+{
+    culvi_scope scope;
+    CULVI_REQUIRE(NULL, adopted);
+    culv_device *device = adopted->device;
+    culv_result result = culvi_enter(device, &scope, NULL);
+    if (result != CULV_OK) return result;
+    for (size_t i = 0; i < adopted->count && result == CULV_OK; i++) {
+        const culvi_adopted_chunk *chunk = adopted->chunks[i];
+        mapped there;
+        const char *call = NULL;
+        const CUresult r = look(device, chunk->base, &there, &call);
+        if (r != CUDA_SUCCESS) {
+            result = refuse(device, chunk->base, call, r,
+                            " was unmapped since it was adopted; destroy the range and its views, "
+                            "and adopt it anew");
+            break;
+        }
+        culvi_vmm_release_handle(device, there.handle);
+        if (there.handle != chunk->allocation->handle || there.base != chunk->base)
+            result = culvi_fail(
+                &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                "culv_vmm_adopted_check: the chunk of %" PRIu64 " bytes at %#" PRIx64
+                " was replaced by other memory since it was adopted; destroy the range and its "
+                "views, and adopt it anew",
+                chunk->size, (uint64_t)chunk->base);
+    }
+    culvi_leave(device, &scope);
+    return result;
+}
+
+uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted)
+{
+    return adopted != NULL ? adopted->offset : 0;
+}
+
+uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted)
+{
+    return adopted != NULL ? adopted->size : 0;
+}
+
+culv_result culv_vmm_adopted_get_chunks(const culv_vmm_adopted *adopted,
+                                        culv_vmm_adopted_chunk *chunks, size_t capacity,
+                                        size_t *count)
+{
+    CULVI_REQUIRE(NULL, adopted);
+    CULVI_REQUIRE(&adopted->device->voice, count);
+    if (capacity > 0) CULVI_REQUIRE(&adopted->device->voice, chunks);
+    for (size_t i = 0; i < adopted->count && i < capacity; i++) {
+        const culvi_adopted_chunk *chunk = adopted->chunks[i];
+        chunks[i] = (culv_vmm_adopted_chunk){.id = chunk->id,
+                                             .address = chunk->base,
+                                             .size = chunk->size,
+                                             .allocation = chunk->allocation};
+    }
+    *count = adopted->count;
+    return CULV_OK;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Fabric handles (R29): bytes in place of file descriptors. The attribute alone lies, so they are
+ * tried. */
+#include "vmm/fabric.h"
+
+#include "base/desc.h"
+#include "base/handle.h"
+#include "vmm/property.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static culv_result refuse(const culv_device *device, const char *label, CUresult r,
+                          const char *call)
+{
+    return culvi_fail_native(
+        &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_NATIVE_CUDA,
+        (int64_t)r, call,
+        "'%s' has fabric handles, but %s answered %s: this user has no IMEX channel. "
+        "nvidia-imex must run, and /dev/nvidia-caps-imex-channels/channel0 must be readable "
+        "(nvidia-modprobe, or the container's devices); on one machine use OPAQUE_FD",
+        device->caps.name, call,
+        r == CUDA_ERROR_NOT_PERMITTED ? "CUDA_ERROR_NOT_PERMITTED" : "CUDA_ERROR_NOT_SUPPORTED");
+}
+
+static bool not_here(CUresult r)
+{
+    return r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/* In the device's context. */
+static culv_result try_one(culv_device *device, const char *label)
+{
+    culv_fabric_handle bytes;
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp prop;
+    size_t granularity = 0;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = (CUmemAllocationHandleType)CULVI_FABRIC;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = device->ordinal;
+    const char *call = "cuMemGetAllocationGranularity";
+    CUresult r = CULVI_CU(device, cuMemGetAllocationGranularity,
+                          (&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemCreate";
+        r = CULVI_CU(device, cuMemCreate, (&handle, granularity, &prop, 0));
+    }
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemExportToShareableHandle";
+        r = CULVI_CU(device, cuMemExportToShareableHandle,
+                     (&bytes, handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
+        culvi_vmm_release_handle(device, handle);
+    }
+    if (not_here(r)) return refuse(device, label, r, call);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "fabric handles could not be tried");
+    return CULV_OK;
+}
+
+static culv_result check(culv_device *device, const char *label)
+{
+    culvi_scope scope;
+    culv_result result = culvi_vmm_check_device(device, "culv_check_fabric");
+    if (result != CULV_OK || atomic_load(&device->fabric_works)) return result;
+    if (!device->caps.vmm_fabric)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                          "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use "
+                          "OPAQUE_FD",
+                          device->caps.name);
+    result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    result = try_one(device, label);
+    culvi_leave(device, &scope);
+    if (result == CULV_OK) atomic_store(&device->fabric_works, true);
+    return result;
+}
+
+culv_result culv_check_fabric(culv_device *device)
+{
+    CULVI_REQUIRE(NULL, device);
+    return check(device, NULL);
+}
+
+culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *d,
+                                 CUmemAllocationProp *prop)
+{
+    const culvi_voice *voice = &device->voice;
+    if (d->fabric == CULV_FABRIC_NO) return CULV_OK;
+    if (d->fabric != CULV_FABRIC_TRY && d->fabric != CULV_FABRIC_REQUIRED)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_allocation_desc.fabric is %d; it is CULV_FABRIC_NO, "
+                          "CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
+                          (int)d->fabric);
+    if (d->kind == CULV_VMM_LOCATION_HOST)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host "
+                          "memory without a NUMA node (cuda.h, cuMemCreate)");
+    culv_result result = check(device, d->label);
+    if (result != CULV_OK && result == CULV_ERROR_UNSUPPORTED && d->fabric == CULV_FABRIC_TRY) {
+        culvi_log(voice, CULV_LOG_INFO, "'%s': without a fabric handle, which does not work here",
+                  d->label != NULL ? d->label : "");
+        return CULV_OK;
+    }
+    if (result != CULV_OK) return result;
+    d->handle_types |= UINT32_C(1) << CULV_HANDLE_FABRIC;
+    prop->requestedHandleTypes =
+        (CUmemAllocationHandleType)((unsigned)prop->requestedHandleTypes | CULVI_FABRIC);
+    return CULV_OK;
+}
+
+culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation, culv_fabric_handle *out)
+{
+    culvi_scope scope;
+    culv_fabric_handle bytes;
+    CULVI_REQUIRE(NULL, allocation);
+    culv_device *device = allocation->device;
+    CULVI_REQUIRE(&device->voice, out);
+    const char *label = allocation->label;
+    if (!(allocation->handle_types & UINT32_C(1) << CULV_HANDLE_FABRIC))
+        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "culv_vmm_export_fabric: the allocation %s",
+                          allocation->imported
+                              ? "was imported, and CUDA does not export imports: keep the bytes "
+                                "that you imported"
+                              : "has no fabric handle: set culv_vmm_allocation_desc.fabric; "
+                                "culv_check_fabric() says why there may be none");
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
+                          (&bytes, allocation->handle, (CUmemAllocationHandleType)CULVI_FABRIC, 0));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
+            "%" PRIu64 " bytes could not be exported as a fabric handle", allocation->size);
+    *out = bytes;
+    return CULV_OK;
+}
+
+/* Maps all of it once: the driver maps whole allocations only. */
+static culv_result check_size(culv_device *device, const culv_vmm_allocation *allocation)
+{
+    culvi_scope scope;
+    CUdeviceptr at = 0;
+    const size_t size = (size_t)allocation->size;
+    culv_result result = culvi_enter(device, &scope, allocation->label);
+    if (result != CULV_OK) return result;
+    const char *call = "cuMemAddressReserve";
+    CUresult r = CULVI_CU(device, cuMemAddressReserve, (&at, size, 0, 0, 0));
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemMap";
+        r = CULVI_CU(device, cuMemMap, (at, size, 0, allocation->handle, 0));
+        if (r == CUDA_SUCCESS && CULVI_RELEASE(device, cuMemUnmap, (at, size)) != CUDA_SUCCESS)
+            (void)CULVI_RELEASE(device, cuMemUnmap, (at, size));
+        if (CULVI_RELEASE(device, cuMemAddressFree, (at, size)) != CUDA_SUCCESS)
+            (void)CULVI_RELEASE(device, cuMemAddressFree, (at, size));
+    }
+    culvi_leave(device, &scope);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    /* Measured of a size that is not the allocation's: NOT_SUPPORTED. */
+    if (at != 0 && r == CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_fail_native(
+            &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            CULV_NATIVE_CUDA, (int64_t)r, call,
+            "culv_vmm_import_desc.size is %" PRIu64 " bytes, which is not what is behind the "
+            "fabric handle; pass culv_vmm_allocation_info::size of the exporter",
+            allocation->size);
+    return culvi_fail_cuda(device, allocation->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the memory of a fabric handle could not be mapped");
+}
+
+culv_result culv_vmm_import_fabric(culv_device *device, const culv_fabric_handle *handle,
+                                   const culv_vmm_import_desc *desc, culv_vmm_allocation **out)
+{
+    culv_vmm_import_desc d;
+    culv_fabric_handle bytes; /* the driver's argument is not const */
+    culv_vmm_allocation *made = NULL;
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE3(&device->voice, handle, desc, out);
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    if (result == CULV_OK) result = culvi_vmm_check_device(device, __func__);
+    if (result != CULV_OK) return result;
+    if (d.handle.type != CULV_HANDLE_NONE)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_vmm_import_fabric: culv_vmm_import_desc.handle is given; the bytes "
+                          "are the handle, leave it empty");
+    bytes = *handle;
+    result = culvi_vmm_import_bytes(device, &d, &bytes, &made);
+    if (result == CULV_OK) result = check_size(device, made);
+    if (result == CULV_OK)
+        *out = made;
+    else
+        culv_vmm_allocation_destroy(&made);
+    return result;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* Adopted memory in Vulkan: a buffer on each chunk, which all views share, or one sparse buffer. */
+#include "culvert/vulkan_adopt.h"
+
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
+#include "vmm/adopt.h"
+#include "vulkan/vk_trace.h"
+#include "vulkan/vk_vmm.h"
+
+#include <inttypes.h>
+
+/* What a VkDevice has of a chunk, once for each usage. In the attachment's list; guarded by its
+ * lock. */
+typedef struct culvi_vk_adopted_part {
+    struct culvi_vk_adopted_part *next;
+    culvi_adopted_chunk *chunk; /* a reference */
+    uint32_t refs;              /* views */
+    VkBufferUsageFlags usage;
+    bool sparse; /* memory alone, to be bound to sparse buffers */
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+} part;
+
+struct culv_vk_adopted {
+    culv_vk_device *vk; /* a reference */
+    char label[64];
+    VkBufferUsageFlags usage;
+    VkQueue queue;
+    VkBuffer sparse; /* NULL: a buffer a chunk */
+    uint64_t offset, size;
+    size_t count;
+    part *parts[];
+};
+
+/* Parts ---------------------------------------------------------------------------------------- */
+
+static VkMemoryAllocateFlags allocate_flags(VkBufferUsageFlags usage)
+{
+    return usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+                                                             : 0;
+}
+
+static culv_result create_buffer(const culv_vk_adopted *view, VkDeviceSize size,
+                                 VkBufferCreateFlags flags, VkBuffer *out)
+{
+    const culv_vk_device *vk = view->vk;
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .pNext = &external,
+                                     .flags = flags,
+                                     .size = size,
+                                     .usage = view->usage,
+                                     .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
+    VkBuffer buffer = VK_NULL_HANDLE;
+    const VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(
+            &vk->base.device->voice, view->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
+            "a buffer of %" PRIu64 " bytes on adopted memory could not be made", size);
+    *out = buffer;
+    return CULV_OK;
+}
+
+static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p)
+{
+    culv_vk_device *vk = view->vk;
+    culv_vmm_allocation *allocation = p->chunk->allocation;
+    culv_memory_kind kind;
+    culv_result result = culvi_vk_vmm_check(vk, view->label, allocation);
+    if (result != CULV_OK) return result;
+    if (p->sparse) {
+        culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+        d.memory_type_bits = type_bits;
+        d.allocate_flags = allocate_flags(view->usage);
+        d.label = view->label;
+        return culvi_vk_vmm_import(vk, allocation, &d, &p->memory);
+    }
+    result = create_buffer(view, p->chunk->size, 0, &p->buffer);
+    if (result != CULV_OK) return result;
+    result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
+                                      allocate_flags(view->usage), &p->memory, &kind);
+    if (result != CULV_OK) CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, NULL));
+    return result;
+}
+
+/* The caller holds the list's lock. */
+static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *chunk,
+                             uint32_t type_bits, part **out)
+{
+    culv_vk_device *vk = view->vk;
+    const bool sparse = view->sparse != VK_NULL_HANDLE;
+    for (part *p = vk->adopted; p != NULL; p = p->next)
+        if (p->chunk == chunk && p->usage == view->usage && p->sparse == sparse) {
+            p->refs++;
+            *out = p;
+            return CULV_OK;
+        }
+    part *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&vk->base.device->voice, view->label);
+    made->chunk = chunk;
+    made->refs = 1;
+    made->usage = view->usage;
+    made->sparse = sparse;
+    made->buffer = VK_NULL_HANDLE;
+    made->memory = VK_NULL_HANDLE;
+    const culv_result result = fill(view, type_bits, made);
+    if (result != CULV_OK) {
+        culvi_free(made);
+        return result;
+    }
+    culvi_adopted_chunk_ref(chunk);
+    made->next = vk->adopted;
+    vk->adopted = made;
+    *out = made;
+    return CULV_OK;
+}
+
+/* The caller holds the list's lock. */
+static void give_part(culv_vk_device *vk, part *p)
+{
+    if (--p->refs > 0) return;
+    part **link = &vk->adopted;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    if (p->buffer != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, NULL));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, p->memory, NULL));
+    culvi_adopted_chunk_unref(p->chunk);
+    culvi_free(p);
+}
+
+/* Views ---------------------------------------------------------------------------------------- */
+
+static const VkBufferCreateFlags sparse_flags =
+    VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT;
+
+static uint64_t all_chunks(const culv_vmm_adopted *adopted)
+{
+    const culvi_adopted_chunk *last = adopted->chunks[adopted->count - 1];
+    return last->base + last->size - adopted->chunks[0]->base;
+}
+
+/* One sparse buffer, where the device allows it. */
+static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, uint32_t *type_bits)
+{
+    culv_vk_device *vk = view->vk;
+    const culvi_voice *voice = &vk->base.device->voice;
+    const culv_error error = culvi_thread_state()->error;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .flags = sparse_flags,
+                                     .size = all_chunks(adopted),
+                                     .usage = view->usage};
+    culvi_vk_needs needs;
+    culvi_attempt_begin();
+    culv_result result = culvi_vk_check_sparse(vk, view->label, &info);
+    if (result == CULV_OK) result = create_buffer(view, info.size, sparse_flags, &view->sparse);
+    (void)culvi_attempt_end(voice, CULV_OK);
+    culvi_thread_state()->error = error;
+    if (result != CULV_OK) return;
+    culvi_vk_buffer_needs(vk, view->sparse, &needs);
+    const uint64_t alignment = needs.memory.alignment != 0 ? needs.memory.alignment : 1;
+    bool aligned = true;
+    for (size_t i = 0; i < adopted->count; i++)
+        aligned = aligned && adopted->chunks[i]->size % alignment == 0;
+    *type_bits = needs.memory.memoryTypeBits;
+    if (aligned) return;
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
+    view->sparse = VK_NULL_HANDLE;
+}
+
+static culv_result bind(const culv_vk_adopted *view)
+{
+    VkSparseMemoryBind *binds = culvi_alloc(view->count * sizeof *binds);
+    if (binds == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, view->label);
+    for (size_t i = 0; i < view->count; i++)
+        binds[i] = (VkSparseMemoryBind){.resourceOffset = view->parts[i]->chunk->base -
+                                                          view->parts[0]->chunk->base,
+                                        .size = view->parts[i]->chunk->size,
+                                        .memory = view->parts[i]->memory};
+    const culv_result result = culvi_vk_bind_sparse(view->vk, view->label, view->queue,
+                                                    view->sparse, binds, (uint32_t)view->count);
+    culvi_free(binds);
+    return result;
+}
+
+static void release(culv_vk_adopted *view)
+{
+    culv_vk_device *vk = view->vk;
+    if (view->sparse != VK_NULL_HANDLE)
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
+    culvi_mutex_lock(&vk->adopted_lock);
+    for (size_t i = 0; i < view->count; i++)
+        give_part(vk, view->parts[i]);
+    culvi_mutex_unlock(&vk->adopted_lock);
+    culvi_free(view);
+}
+
+static culv_result check_usage(culv_vk_device *vk, const culv_vk_adopted *view)
+{
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 65536, .usage = view->usage};
+    const culvi_vk_ask ask = {.label = view->label, .origin = CULVI_VK_MADE_HERE};
+    culvi_vk_verdict verdict;
+    return culvi_vk_check_buffer(vk, &ask, &info, &verdict);
+}
+
+culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
+                                   const culv_vk_adopted_desc *desc, culv_vk_adopted **out)
+{
+    culv_vk_adopted_desc d;
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE3(voice, adopted, desc, out);
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_adopted_desc");
+    if (result != CULV_OK) return result;
+    if (d.usage == 0)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, "
+                          "STORAGE_BUFFER for one");
+    culv_vk_adopted *view = culvi_alloc(sizeof *view + adopted->count * sizeof(part *));
+    if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    view->vk = vk;
+    culvi_label_set(view->label, d.label);
+    view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+    view->queue = d.sparse_queue;
+    view->sparse = VK_NULL_HANDLE;
+    view->offset = adopted->offset;
+    view->size = adopted->size;
+    view->count = 0;
+    uint32_t type_bits = 0;
+    result = check_usage(vk, view);
+    if (result == CULV_OK && d.sparse_queue != VK_NULL_HANDLE && adopted->count > 1)
+        try_sparse(view, adopted, &type_bits);
+    culvi_mutex_lock(&vk->adopted_lock);
+    for (size_t i = 0; i < adopted->count && result == CULV_OK; i++) {
+        result = take_part(view, adopted->chunks[i], type_bits, &view->parts[i]);
+        if (result == CULV_OK) view->count++;
+    }
+    culvi_mutex_unlock(&vk->adopted_lock);
+    if (result == CULV_OK && view->sparse != VK_NULL_HANDLE) result = bind(view);
+    if (result != CULV_OK) {
+        release(view);
+        return result;
+    }
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
+    culvi_log_object(voice, "made", "view of adopted memory", view->label, view->size);
+    *out = view;
+    return CULV_OK;
+}
+
+void culv_vk_adopted_destroy(culv_vk_adopted **view)
+{
+    if (view == NULL || *view == NULL) return;
+    culv_vk_adopted *mine = *view;
+    culv_vk_device *vk = mine->vk;
+    *view = NULL;
+    culvi_log_object(&vk->base.device->voice, "destroyed", "view of adopted memory", mine->label,
+                     mine->size);
+    release(mine);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
+}
+
+culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view, culv_vk_adopted_buffer *parts,
+                                        size_t capacity, size_t *count)
+{
+    CULVI_REQUIRE(NULL, view);
+    const culvi_voice *voice = &view->vk->base.device->voice;
+    CULVI_REQUIRE(voice, count);
+    if (capacity > 0) CULVI_REQUIRE(voice, parts);
+    if (view->sparse != VK_NULL_HANDLE) {
+        if (capacity > 0)
+            parts[0] = (culv_vk_adopted_buffer){
+                .buffer = view->sparse, .offset = view->offset, .size = view->size};
+        *count = 1;
+        return CULV_OK;
+    }
+    uint64_t done = 0;
+    for (size_t i = 0; i < view->count && i < capacity; i++) {
+        const uint64_t offset = i == 0 ? view->offset : 0;
+        const uint64_t there = view->parts[i]->chunk->size - offset;
+        const uint64_t rest = view->size - done;
+        parts[i] = (culv_vk_adopted_buffer){.buffer = view->parts[i]->buffer,
+                                            .offset = offset,
+                                            .size = there < rest ? there : rest,
+                                            .range_offset = done};
+        done += parts[i].size;
+    }
+    *count = view->count;
+    return CULV_OK;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* The bridge to dma-bufs, inside. Its parts:
+ *   drm_format.c            DRM's formats in Vulkan's terms
+ *   dmabuf_check.c          the gate: what a device can bridge
+ *   dmabuf_image.c          the dma-buf as a VkImage: imported, or made and exported
+ *   dmabuf.c                the bridge: create, destroy, turns
+ *   dmabuf_record.c         the copies and their barriers
+ *   posix_dmabuf_fence.c    the fences that are kept in a dma-buf; win32_dmabuf_fence.c: there are
+ *                           none */
+#ifndef CULVI_VK_DMABUF_H_
+#define CULVI_VK_DMABUF_H_
+
+#include "cuda/format.h"
+#include "culvert/vulkan_dmabuf.h"
+#include "vulkan/vk.h"
+
+/* drm_fourcc.h, which is not everywhere. */
+#define CULVI_DRM_MOD_INVALID UINT64_C(0x00ffffffffffffff)
+
+/* What the gate found out. */
+typedef struct culvi_vk_dmabuf_plan {
+    culv_vk_dmabuf_desc d;   /* read */
+    const culvi_format *row; /* of the format */
+    VkFormat format;
+    bool imported;          /* the other side made it */
+    uint32_t num_modifiers; /* without a handle: those of the caller's that will do */
+    uint64_t *modifiers;    /* allocated */
+} culvi_vk_dmabuf_plan;
+
+struct culv_vk_dmabuf_bridge {
+    culv_vk_device *vk; /* a reference */
+    culv_vk_dmabuf_direction direction;
+    uint32_t queue_family;
+    culv_vk_dmabuf_info info;
+    VkImage image;
+    VkDeviceMemory memory;
+    culv_handle handle;    /* the bridge's own fd of the dma-buf */
+    culv_vk_image *target; /* one of the two */
+    culv_vk_buffer *buffer;
+    culv_vk_semaphore *timeline;
+    _Atomic uint64_t turns;
+    char label[64];
+};
+
+/* "XR24" for messages. */
+typedef struct culvi_fourcc_text {
+    char text[5];
+} culvi_fourcc_text;
+culvi_fourcc_text culvi_fourcc_name(uint32_t fourcc);
+
+/* dmabuf_check.c. The caller frees plan->modifiers, also after an error. */
+culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
+                                      culvi_vk_dmabuf_plan *out);
+VkImageUsageFlags culvi_vk_dmabuf_usage(culv_vk_dmabuf_direction direction);
+
+/* How many memory planes a modifier has. */
+culv_result culvi_vk_dmabuf_planes(const culv_vk_device *vk, const char *label, VkFormat format,
+                                   uint64_t modifier, uint32_t *out);
+
+/* posix_dmabuf_fence.c: the bytes of a dma-buf; UINT64_MAX: nobody knows. */
+uint64_t culvi_dma_buf_size(const culv_handle *handle, const culvi_handle_facts *facts);
+
+/* dmabuf_image.c: sets image, memory, handle and the rest of info, all or nothing. */
+culv_result culvi_vk_dmabuf_image_make(culv_vk_dmabuf_bridge *bridge,
+                                       const culvi_vk_dmabuf_plan *plan);
+void culvi_vk_dmabuf_image_drop(culv_vk_dmabuf_bridge *bridge);
+
+#endif
