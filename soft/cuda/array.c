@@ -153,6 +153,7 @@ CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
     const struct soft_array *array = soft_array_find(hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     *pArrayDescriptor = array->level.desc;
+    if (array->faces_apart) pArrayDescriptor->Depth = 0;
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -85,6 +85,7 @@ struct soft_array {
     struct soft_array *planes;
     struct soft_sparse *sparse; /* NULL: not a sparse one; a level's is its mipmapped array's */
     unsigned sparse_level;
+    bool faces_apart; /* a registered cube's: copies reach the first face, as on an H200 */
 };
 /* A live array, level or plane, NULL when the handle is none. */
 struct soft_array *soft_array_find(CUarray handle);

@@ -53,7 +53,8 @@ static CUresult array_side(const struct box *box, const struct soft_extent *exte
     const size_t unit = array->element.width > 1 ? array->element.bytes : 1;
     if (box->x % unit != 0 || extent->width % unit != 0 ||
         !fits(box->x, extent->width, level->width_bytes) ||
-        !fits(box->y, extent->height, level->rows) || !fits(box->z, extent->depth, level->slices))
+        !fits(box->y, extent->height, level->rows) ||
+        !fits(box->z, extent->depth, array->faces_apart ? 1 : level->slices))
         return CUDA_ERROR_INVALID_VALUE;
     *out = (struct soft_side){.start = (uintptr_t)array->start + box->z * (size_t)level->slice +
                                        box->y * level->pitch + box->x,

@@ -155,15 +155,24 @@ CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, i
 }
 
 /* Unlocks in any case. */
-static CUresult create_and_end(CUcontext *pctx, unsigned flags, CUdevice dev)
+static CUresult create_and_end(CUcontext *pctx, unsigned flags, CUdevice dev,
+                               const CUctxCigParam *cig)
 {
+    void *held = NULL;
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (pctx == NULL || !valid_flags(flags)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (stack.depth == STACK_DEPTH) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_context *context = calloc(1, sizeof(*context));
     if (context == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    CUresult result = cig != NULL ? soft_cig_take(cig, dev, flags, &held) : CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS) {
+        free(context);
+        return soft_end(result);
+    }
     soft_context_init(context, dev, false);
     context->flags = flags;
+    context->cig = cig != NULL;
+    context->cig_object = held;
     stack.items[stack.depth++] = context;
     *pctx = (CUcontext)(void *)context;
     return soft_end(CUDA_SUCCESS);
@@ -172,7 +181,7 @@ static CUresult create_and_end(CUcontext *pctx, unsigned flags, CUdevice dev)
 CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice dev)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    return result != CUDA_SUCCESS ? result : create_and_end(pctx, flags, dev);
+    return result != CUDA_SUCCESS ? result : create_and_end(pctx, flags, dev, NULL);
 }
 
 CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
@@ -182,7 +191,7 @@ CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArra
     if (result != CUDA_SUCCESS) return result;
     (void)paramsArray;
     return numParams != 0 ? soft_end(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
-                          : create_and_end(pctx, flags, dev);
+                          : create_and_end(pctx, flags, dev, NULL);
 }
 
 CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
@@ -190,10 +199,10 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreatePar
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
-    if (ctxCreateParams != NULL &&
-        (ctxCreateParams->numExecAffinityParams != 0 || ctxCreateParams->cigParams != NULL))
+    if (ctxCreateParams != NULL && ctxCreateParams->numExecAffinityParams != 0)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    return create_and_end(pctx, flags, dev);
+    return create_and_end(pctx, flags, dev,
+                          ctxCreateParams != NULL ? ctxCreateParams->cigParams : NULL);
 }
 
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
@@ -209,6 +218,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
         pthread_cond_wait(&soft.progress, &soft.lock);
     soft_object_remove(&context->object);
     if (soft_context_current() == context) stack.depth--;
+    soft_cig_drop(context->cig_object);
     free(context);
     return soft_end(CUDA_SUCCESS);
 }
@@ -306,6 +316,17 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
     return result != CUDA_SUCCESS ? result : synchronize_and_end(context);
 }
 #endif
+
+CUresult CUDAAPI cuCtxSetFlags(unsigned int flags)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (!valid_flags(flags)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if ((flags & CU_CTX_SYNC_MEMOPS) != 0) soft_count_sync_memops(true);
+    context->flags = flags;
+    return soft_end(CUDA_SUCCESS);
+}
 
 CUresult CUDAAPI cuCtxGetFlags(unsigned int *flags)
 {

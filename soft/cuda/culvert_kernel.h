@@ -179,7 +179,8 @@ struct entry<Loop, Thread> {
         spread(grid, block, first, count, params, std::index_sequence_for<A...>{});
     }
 
-#    ifdef __x86_64__
+#    if defined(__x86_64__) && !defined(_WIN32) // where gcc keeps no stack of such alignment
+#        define CULV_WIDE_ 1
     // The same code for wider registers; without fused multiply-adds the results are the same to
     // the bit.
     __attribute__((target("avx2"))) static void run_avx2(culv_soft_dim3 grid, culv_soft_dim3 block,
@@ -193,7 +194,7 @@ struct entry<Loop, Thread> {
     static void run(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first, uint64_t count,
                     void *const *params)
     {
-#    ifdef __x86_64__
+#    ifdef CULV_WIDE_
         if (__builtin_cpu_supports("avx2")) {
             run_avx2(grid, block, first, count, params);
             return;
@@ -251,10 +252,17 @@ struct entry<Loop, Thread> {
                    CULV_ROWS_2_, CULV_ROWS_1_, )                                                   \
         (__VA_ARGS__)
 
+// What the driver finds by its name.
+#    ifdef _WIN32
+#        define CULV_EXPORTED_ __declspec(dllexport)
+#    else
+#        define CULV_EXPORTED_ __attribute__((visibility("default"), used))
+#    endif
+
 #    define CULV_KERNELS(...)                                                                      \
         static const culv_soft_kernel culv_soft_rows[] = {CULV_ROWS_(__VA_ARGS__)};                \
-        extern "C" __attribute__((visibility("default"), used))                                    \
-        const culv_soft_module_table culv_soft_exported __asm__(CULV_SOFT_MODULE_SYMBOL) = {       \
+        extern "C" CULV_EXPORTED_ const culv_soft_module_table culv_soft_exported __asm__(         \
+            CULV_SOFT_MODULE_SYMBOL) = {                                                           \
             CULV_SOFT_MODULE_VERSION, sizeof(culv_soft_rows) / sizeof(culv_soft_rows[0]),          \
             culv_soft_rows, &culv_soft::meets<culv_soft::elsewhere>::flag, &culv_soft::services};
 

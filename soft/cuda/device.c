@@ -28,7 +28,9 @@ static int find_devices(struct soft_found_device *found)
     return 2;
 }
 #else
+#    ifndef _WIN32 /* there it is nvcuda.dll and nothing else, and poses as NVIDIA's driver */
 const int culvSoftTwin = 1;
+#    endif
 
 static int find_devices(struct soft_found_device *found)
 {
@@ -46,6 +48,9 @@ static void add_device(const struct soft_found_device *found, int ordinal, bool 
     snprintf(device->name, sizeof(device->name), "Culvert software twin (%.200s)", found->name);
 #endif
     memcpy(device->uuid, found->uuid, sizeof(device->uuid));
+    memcpy(device->luid, found->luid, sizeof(device->luid));
+    device->has_luid = found->has_luid;
+    device->node_mask = found->has_luid ? 1 : 0;
     device->invented = invented;
     soft_context_init(&device->primary, ordinal, true);
 }
@@ -57,7 +62,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (soft.initialized) return soft_end(CUDA_SUCCESS);
 
-    struct soft_found_device found[SOFT_MAX_DEVICES];
+    struct soft_found_device found[SOFT_MAX_DEVICES] = {0};
     int count = find_devices(found);
     if (count == 0) return soft_end(CUDA_ERROR_NO_DEVICE);
     int wanted = count;
@@ -71,6 +76,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
         }
         struct soft_found_device copy = found[0];
         copy.uuid[15] = (uint8_t)(copy.uuid[15] + i);
+        copy.has_luid = false;
         add_device(&copy, i, true);
     }
     soft.device_count = wanted;
@@ -224,6 +230,19 @@ int soft_attribute(int attribute, CUdevice device)
     for (unsigned i = 0; i < num_played; i++)
         if (played[i].attribute == attribute) return played[i].value;
     int value = 0; /* whatever is not here, the twin does not have */
+#ifdef _WIN32
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED: return 1;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES: return 0;
+    default: break;
+    }
+#else
+    if (attribute == CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED) return 1;
+#endif
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = (int)SOFT_MAX_BLOCK; break;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: value = (int)SOFT_MAX_BLOCK; break;
@@ -307,6 +326,8 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID: value = -1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: value = 0; break; /* where cuMemCreate takes it */
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: value = 1; break;

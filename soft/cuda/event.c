@@ -3,6 +3,7 @@
  * it, and the time when it did. Waits take the record as it is at the call, so recording again does
  * not move them. */
 #include "graph.h"
+#include "ipc.h"
 
 #include <stdlib.h>
 
@@ -15,7 +16,8 @@ struct record {
 struct event {
     struct soft_object object;
     unsigned flags;
-    struct record *record; /* NULL = never recorded, which counts as complete */
+    struct record *record;      /* NULL = never recorded, which counts as complete */
+    struct soft_ipc_event *ipc; /* of several processes: then there is never a record */
     /* In the capture that it was recorded in last; then there is no record */
     struct soft_capture_place place;
 };
@@ -43,6 +45,7 @@ void soft_event_free(void *handle)
 {
     struct event *event = handle;
     unref(event->record);
+    soft_ipc_event_unref(event->ipc);
     soft_place_clear(&event->place);
     soft_object_remove(&event->object);
     free(event);
@@ -87,12 +90,46 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (phEvent == NULL || (Flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (Flags & CU_EVENT_INTERPROCESS)
-        return soft_end(Flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
-                                                        : CUDA_ERROR_INVALID_VALUE);
+    if ((Flags & CU_EVENT_INTERPROCESS) && !(Flags & CU_EVENT_DISABLE_TIMING))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = calloc(1, sizeof(*event));
     if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    if (Flags & CU_EVENT_INTERPROCESS) event->ipc = soft_ipc_event_new(context->device);
+    if ((Flags & CU_EVENT_INTERPROCESS) && event->ipc == NULL) {
+        free(event);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
     event->flags = Flags;
+    soft_object_add(&event->object, SOFT_EVENT, context);
+    *phEvent = (CUevent)(void *)event;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent hEvent)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    const struct event *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (pHandle == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (event == NULL || event->ipc == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    soft_ipc_event_describe(event->ipc, pHandle);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (phEvent == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct event *event = calloc(1, sizeof(*event));
+    if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    result = soft_ipc_event_open(&handle, &event->ipc);
+    if (result != CUDA_SUCCESS) {
+        free(event);
+        return soft_end(result);
+    }
+    event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
     soft_object_add(&event->object, SOFT_EVENT, context);
     *phEvent = (CUevent)(void *)event;
     return soft_end(CUDA_SUCCESS);
@@ -123,6 +160,9 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
     if (soft_stream_context(stream) != event->object.context)
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     const struct soft_capture_place *place = soft_stream_place(stream);
+    if (event->ipc != NULL)
+        return soft_end(place->capture == NULL ? soft_ipc_event_record(event->ipc, stream)
+                                               : CUDA_ERROR_NOT_SUPPORTED);
     if (place->capture == NULL) return soft_end(record(event, stream, NULL));
     /* Nodes that record an event for others to see: the twin has none. */
     if (flags & CU_EVENT_RECORD_EXTERNAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
@@ -161,6 +201,7 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL || event->object.context != context)
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (event->ipc != NULL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     struct soft_stream *marker;
     result = soft_capture_allows_context(context);
     if (result == CUDA_SUCCESS) result = soft_stream_marker(context, &marker);
@@ -191,8 +232,26 @@ CUresult CUDAAPI cuEventQuery(CUevent hEvent)
     struct event *event;
     CUresult result = begin_with(__func__, hEvent, &event);
     if (result != CUDA_SUCCESS) return result;
-    bool done = event->record == NULL || soft_point_reached(&event->record->point);
+    bool done = event->ipc != NULL
+                    ? soft_ipc_event_reached(event->ipc, soft_ipc_event_recorded(event->ipc))
+                    : event->record == NULL || soft_point_reached(&event->record->point);
     return soft_end(done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+/* Unlocks meanwhile: the event and its context may go. */
+static CUresult wait_for_ipc(struct soft_ipc_event *event, const struct soft_context *context)
+{
+    const uint64_t value = soft_ipc_event_recorded(event);
+    bool alive = true;
+    soft_ipc_event_ref(event);
+    while (!soft_ipc_event_reached(event, value) && alive && context->error == 0) {
+        pthread_mutex_unlock(&soft.lock);
+        soft_ipc_event_sleep(event, value);
+        pthread_mutex_lock(&soft.lock);
+        alive = soft_object_find(context, SOFT_CONTEXT) != NULL;
+    }
+    soft_ipc_event_unref(event);
+    return alive ? (CUresult)context->error : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
@@ -200,6 +259,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
     struct event *event;
     CUresult result = begin_with(__func__, hEvent, &event);
     if (result != CUDA_SUCCESS) return result;
+    if (event->ipc != NULL) return soft_end(wait_for_ipc(event->ipc, event->object.context));
     struct record *record = event->record;
     if (record == NULL) return soft_end(CUDA_SUCCESS);
     /* The event may be destroyed or recorded again meanwhile. */
@@ -247,13 +307,19 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
+    if (event->ipc != NULL)
+        return soft_end(soft_stream_place(stream)->capture == NULL
+                            ? soft_ipc_event_wait(event->ipc, stream)
+                            : CUDA_ERROR_NOT_SUPPORTED);
     if (event->record == NULL && event->place.capture == NULL) return soft_end(CUDA_SUCCESS);
     if (event->place.capture != NULL || soft_stream_place(stream)->capture != NULL) {
         if (Flags & CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
         return soft_end(
             soft_capture_wait(stream, event->place.capture == NULL ? NULL : &event->place));
     }
-    if (soft_point_reached(&event->record->point)) return soft_end(CUDA_SUCCESS);
+    /* Its worker starts either way: a process's threads must not depend on who was quicker. */
+    if (soft_point_reached(&event->record->point))
+        return soft_end(soft_stream_start(stream) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
     if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     result = soft_op_add_point(op, event->record->point.stream, event->record->point.seq);

@@ -12,14 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#    include "win32_share.h"
+#endif
+
 /* Mesa's llvmpipe_memory_fd_alloc (src/gallium/drivers/llvmpipe/lp_texture.c): the payload starts
  * at `offset`, and the 8 bytes before it repeat that number. The uuid is a hash of the driver's
  * build, the same for all its devices. */
+#ifndef _WIN32
 struct mesa_header {
     uint64_t size; /* of the whole file */
     uint64_t offset;
     uint8_t driver_uuid[16];
 };
+#endif
 
 struct soft_external_memory {
     struct soft_object object;
@@ -29,8 +35,12 @@ struct soft_external_memory {
     uint64_t size;    /* what the program declared */
     bool dedicated;
     uint64_t mappings;
+#ifdef _WIN32
+    culv_soft_share share; /* instead of the file */
+#endif
 };
 
+#ifndef _WIN32
 static bool recognize(int fd, uint64_t *payload, uint64_t *room)
 {
     struct mesa_header header;
@@ -47,6 +57,73 @@ static bool recognize(int fd, uint64_t *payload, uint64_t *room)
     *room = header.size - header.offset;
     return true;
 }
+#endif
+
+#ifdef _WIN32
+/* Memory of cuMemCreate, by its handle. */
+static CUresult import_section(struct soft_context *context,
+                               const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d, CUexternalMemory *out)
+{
+    struct soft_shared_memory own;
+    int fd = -1;
+    if (d->handle.win32.handle == NULL || d->handle.win32.name != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED; /* an allocation's name is its exporter's affair */
+    CUresult result = soft_share_import(d->handle.win32.handle,
+                                        d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32
+                                            ? CU_MEM_HANDLE_TYPE_WIN32
+                                            : CU_MEM_HANDLE_TYPE_WIN32_KMT,
+                                        &fd, &own);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_external_memory *memory = calloc(1, sizeof(*memory));
+    if (memory == NULL) {
+        soft_close(fd);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    memory->fd = fd;
+    memory->payload = own.payload;
+    memory->room = own.size;
+    memory->size = d->size;
+    memory->dedicated = d->flags & CUDA_EXTERNAL_MEMORY_DEDICATED;
+    soft_object_add(&memory->object, SOFT_EXTERNAL_MEMORY, context);
+    *out = (CUexternalMemory)(void *)memory;
+    return CUDA_SUCCESS;
+}
+
+/* cuda.h: memory of one resource must be said to be dedicated. */
+static CUresult import_share(struct soft_context *context,
+                             const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d, CUexternalMemory *out)
+{
+    const bool heap = d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP;
+    const bool dedicated = d->flags & CUDA_EXTERNAL_MEMORY_DEDICATED;
+    const bool opaque = d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32;
+    if (opaque || d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT) {
+        CUresult own = import_section(context, d, out);
+        if (!opaque || own == CUDA_SUCCESS || own == CUDA_ERROR_OUT_OF_MEMORY) return own;
+    }
+    if (!opaque && (d->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP ||
+                    d->type > CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (!opaque && dedicated == heap) return CUDA_ERROR_INVALID_VALUE;
+    struct soft_external_memory *memory = calloc(1, sizeof(*memory));
+    if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = soft_share_open((uint32_t)d->type, d->handle.win32.handle,
+                                      d->handle.win32.name, &memory->share);
+    if (result == CUDA_SUCCESS && d->size > memory->share.size) {
+        soft_share_close(&memory->share);
+        result = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (result != CUDA_SUCCESS) {
+        free(memory);
+        return result;
+    }
+    memory->room = memory->share.size;
+    memory->size = d->size;
+    memory->dedicated = dedicated;
+    soft_object_add(&memory->object, SOFT_EXTERNAL_MEMORY, context);
+    *out = (CUexternalMemory)(void *)memory;
+    return CUDA_SUCCESS;
+}
+#endif
 
 /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
 #define DMABUF_FD (CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1)
@@ -68,6 +145,9 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if ((int)memHandleDesc->type == DMABUF_FD && memHandleDesc->flags != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+#ifdef _WIN32
+    return soft_end(import_share(context, memHandleDesc, extMem_out));
+#else
     /* dma-bufs too: cuda.h, cuImportExternalMemory, has them on Tegra only. */
     if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
@@ -103,19 +183,31 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     soft_object_add(&memory->object, SOFT_EXTERNAL_MEMORY, context);
     *extMem_out = (CUexternalMemory)(void *)memory;
     return soft_end(CUDA_SUCCESS);
+#endif
 }
 
 CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
                                   uint64_t size, struct soft_mapping *out)
 {
     uint64_t limit = memory->size < memory->room ? memory->size : memory->room;
+#ifdef _WIN32
+    /* Direct3D 11 does not tell what a texture occupies, so that nobody can tell CUDA. */
+    if (out->image && (memory->share.type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE ||
+                       memory->share.type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT))
+        limit = memory->room;
+#endif
     if (size == 0 || size > limit || offset > limit - size) return CUDA_ERROR_INVALID_VALUE;
     /* A dedicated import is one resource: a buffer cannot be mapped again elsewhere (measured), and
      * Vulkan binds a dedicated image at 0 only. */
     if (memory->dedicated && (memory->mappings > 0 || out->image) && offset != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map,
-                               &out->map_size);
+#ifdef _WIN32
+    if (memory->share.object != NULL)
+        out->start = (uint8_t *)memory->share.pages + offset;
+    else
+#endif
+        out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map,
+                                   &out->map_size);
     if (out->start == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     out->external = memory;
     memory->mappings++;
@@ -179,6 +271,9 @@ void soft_external_memory_free(void *handle)
     /* Mappings keep the pages; the driver promises no more, and no less, than that. */
     soft_ranges_forget_external(memory);
     soft_mipmaps_forget_external(memory);
+#ifdef _WIN32
+    if (memory->share.object != NULL) soft_share_close(&memory->share);
+#endif
     soft_close(memory->fd);
     soft_object_remove(&memory->object);
     free(memory);

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32
+#    include "win32_share.h"
+#endif
+
 struct semaphore {
     struct soft_object object;
     unsigned refs; /* the handle's, and one for each operation, of graphs too */
@@ -19,6 +23,9 @@ struct semaphore {
     void *map;
     size_t map_size;
     uint64_t last_signaled; /* a timeline's, through this import */
+#ifdef _WIN32
+    culv_soft_share share; /* instead of the page */
+#endif
 };
 
 struct semaphore_op {
@@ -27,11 +34,17 @@ struct semaphore_op {
     CUexternalSemaphore *handles; /* a reference to each; it may be none any more */
     void *params;                 /* signal or wait parameters, as they were given */
     uint64_t *before;             /* last_signaled of each, as the signals were admitted */
+#ifdef _WIN32
+    bool acquired; /* keyed mutexes, by the call that submitted this */
+#endif
 };
 
 static void unref(struct semaphore *semaphore)
 {
     if (--semaphore->refs > 0) return;
+#ifdef _WIN32
+    soft_share_close(&semaphore->share);
+#endif
     soft_unmap(semaphore->map, semaphore->map_size);
     free(semaphore);
 }
@@ -40,6 +53,26 @@ static struct semaphore *semaphore_of(const struct semaphore_op *op, unsigned i)
 {
     return (struct semaphore *)(void *)op->handles[i];
 }
+
+#ifdef _WIN32
+static CUresult run_one(const struct semaphore_op *op, unsigned i)
+{
+    const struct semaphore *semaphore = semaphore_of(op, i);
+    const culv_soft_share *share = &semaphore->share;
+    const bool mutex = semaphore->kind == SOFT_PAGE_BINARY;
+    if (op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) {
+        const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = op->params;
+        const uint64_t value = mutex ? p[i].params.keyedMutex.key : p[i].params.fence.value;
+        return share->signal(share->object, value) == 0 ? CUDA_SUCCESS : CUDA_ERROR_UNKNOWN;
+    }
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = op->params;
+    if (mutex && op->acquired) return CUDA_SUCCESS;
+    return mutex ? soft_share_wait(share, p[i].params.keyedMutex.key,
+                                   p[i].params.keyedMutex.timeoutMs, semaphore->object.context)
+                 : soft_share_wait(share, p[i].params.fence.value, UINT32_MAX,
+                                   semaphore->object.context);
+}
+#endif
 
 static uint64_t value_of(const struct semaphore_op *op, unsigned i)
 {
@@ -63,11 +96,15 @@ static CUresult run(struct soft_op *op)
     const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
     CUresult result = CUDA_SUCCESS;
     for (unsigned i = 0; result == CUDA_SUCCESS && i < these->count; i++) {
+#ifdef _WIN32
+        result = run_one(these, i);
+#else
         const struct semaphore *semaphore = semaphore_of(these, i);
         result = op->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
                      ? soft_page_signal(semaphore->page, semaphore->kind, value_of(these, i))
                      : soft_page_wait(semaphore->page, semaphore->kind, value_of(these, i),
                                       semaphore->object.context);
+#endif
     }
     return result;
 }
@@ -112,10 +149,64 @@ static CUresult admit(struct soft_op *op, const struct soft_context *context)
     return CUDA_SUCCESS;
 }
 
+#ifdef _WIN32
+/* A timeline stands for a fence here, and a binary semaphore for a keyed mutex. */
+static CUresult import_share(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct semaphore **out)
+{
+    switch (d->type) {
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX:
+    case CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT: break;
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
+    if (semaphore == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result =
+        soft_share_open(CULV_SOFT_SHARE_SEMAPHORE + (uint32_t)d->type, d->handle.win32.handle,
+                        d->handle.win32.name, &semaphore->share);
+    if (result != CUDA_SUCCESS) {
+        free(semaphore);
+        return result;
+    }
+    const bool mutex = d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX ||
+                       d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT;
+    semaphore->kind = mutex ? SOFT_PAGE_BINARY : SOFT_PAGE_TIMELINE;
+    *out = semaphore;
+    return CUDA_SUCCESS;
+}
+#else
+static CUresult import_file(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct semaphore **out)
+{
+    if (d->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
+        d->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD && d->handle.fd < 0)
+        return CUDA_ERROR_INVALID_VALUE; /* of binary ones UNKNOWN (measured) */
+
+    struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
+    if (semaphore == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    semaphore->kind = d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ? SOFT_PAGE_BINARY
+                                                                             : SOFT_PAGE_TIMELINE;
+    /* An fd of the other kind is refused as one of no kind is. */
+    semaphore->page =
+        soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
+    if (semaphore->page == NULL) {
+        free(semaphore);
+        return CUDA_ERROR_UNKNOWN;
+    }
+    soft_close(d->handle.fd);
+    *out = semaphore;
+    return CUDA_SUCCESS;
+}
+#endif
+
 CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
                                            const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc)
 {
     struct soft_context *context;
+    struct semaphore *semaphore = NULL;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (extSem_out == NULL || semHandleDesc == NULL || semHandleDesc->flags != 0 ||
@@ -125,26 +216,12 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
     for (size_t i = 0; i < sizeof(semHandleDesc->reserved) / sizeof(semHandleDesc->reserved[0]);
          i++)
         if (semHandleDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
-        semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
-        return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    if (semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
-        semHandleDesc->handle.fd < 0)
-        return soft_end(CUDA_ERROR_INVALID_VALUE); /* of binary ones UNKNOWN (measured) */
-
-    struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
-    if (semaphore == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    semaphore->kind = semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
-                          ? SOFT_PAGE_BINARY
-                          : SOFT_PAGE_TIMELINE;
-    /* An fd of the other kind is refused as one of no kind is. */
-    semaphore->page = soft_page_map(semHandleDesc->handle.fd, semaphore->kind, &semaphore->map,
-                                    &semaphore->map_size);
-    if (semaphore->page == NULL) {
-        free(semaphore);
-        return soft_end(CUDA_ERROR_UNKNOWN);
-    }
-    soft_close(semHandleDesc->handle.fd);
+#ifdef _WIN32
+    result = import_share(semHandleDesc, &semaphore);
+#else
+    result = import_file(semHandleDesc, &semaphore);
+#endif
+    if (result != CUDA_SUCCESS) return soft_end(result);
     semaphore->refs = 1;
     soft_object_add(&semaphore->object, SOFT_EXTERNAL_SEMAPHORE, context);
     *extSem_out = (CUexternalSemaphore)(void *)semaphore;
@@ -265,6 +342,33 @@ void soft_wait_params(const struct soft_op *work, CUDA_EXT_SEM_WAIT_NODE_PARAMS 
         .extSemArray = op->handles, .paramsArray = op->params, .numExtSems = op->count};
 }
 
+#ifdef _WIN32
+/* Keyed mutexes are acquired within the call, which is the reading of cuda.h that lists
+ * CUDA_ERROR_TIMEOUT among its results. The lock is given up meanwhile. */
+static CUresult acquire_mutexes(struct soft_op *work)
+{
+    struct semaphore_op *op = (struct semaphore_op *)(void *)work;
+    CUresult result = CUDA_SUCCESS;
+    unsigned i = 0;
+    if (work->type != CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT) return CUDA_SUCCESS;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = op->params;
+    pthread_mutex_unlock(&soft.lock);
+    for (; i < op->count; i++) {
+        if (semaphore_of(op, i)->kind != SOFT_PAGE_BINARY) continue;
+        result = run_one(op, i);
+        if (result != CUDA_SUCCESS) break;
+    }
+    while (result != CUDA_SUCCESS && i-- > 0) {
+        const culv_soft_share *share = &semaphore_of(op, i)->share;
+        if (semaphore_of(op, i)->kind == SOFT_PAGE_BINARY)
+            (void)share->signal(share->object, p[i].params.keyedMutex.key);
+    }
+    pthread_mutex_lock(&soft.lock);
+    op->acquired = result == CUDA_SUCCESS;
+    return result;
+}
+#endif
+
 /* The whole call is checked before any of it is queued, and is one operation of the stream. */
 static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternalSemaphore *handles,
                         const void *params, unsigned count, CUstream stream)
@@ -277,6 +381,12 @@ static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternal
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
     if (result == CUDA_SUCCESS) result = make(type, handles, params, count, &op);
+#ifdef _WIN32
+    if (result == CUDA_SUCCESS) {
+        result = acquire_mutexes(op);
+        if (result != CUDA_SUCCESS) soft_op_drop(op);
+    }
+#endif
     return soft_end(result == CUDA_SUCCESS ? soft_submit(target, op) : result);
 }
 

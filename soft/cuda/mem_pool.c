@@ -104,7 +104,8 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     if (pool == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = check(poolProps);
+    result = soft_cig_refusal();
+    if (result == CUDA_SUCCESS) result = check(poolProps);
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_pool *made = soft_pool_new(poolProps);
     if (made == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);

@@ -152,6 +152,7 @@ static CUresult allocate_and_end(struct soft_pool *pool, CUdeviceptr *dptr, size
                                  struct soft_stream *stream)
 {
     struct soft_range *range;
+    if (soft_stream_context(stream)->cig) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (dptr == NULL || pool->imported) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (size == 0) { /* no error (measured), and what cuMemFreeAsync takes */
         *dptr = 0;

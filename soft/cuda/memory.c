@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK ((size_t)2 << 20)
+
 static struct soft_range **ranges; /* sorted by start, disjoint */
 static size_t num_ranges, capacity;
 
@@ -88,6 +90,7 @@ void soft_range_remove(struct soft_range *range)
         capacity = 0;
     }
     if (range->external != NULL) soft_external_memory_unmapped(range->external);
+    if (range->ipc != NULL) soft_ipc_free(range->ipc);
     if (range->map != NULL) soft_unmap(range->map, range->map_size);
     free(range);
 }
@@ -126,7 +129,10 @@ static CUresult allocate(struct soft_context *context, enum soft_range_kind kind
                          unsigned flags, uintptr_t *out)
 {
     struct soft_range range = {.size = size, .kind = kind, .context = context, .flags = flags};
-    void *memory = soft_map_guarded(size, &range.map, &range.map_size);
+    /* Blocks of 2 MiB begin at multiples of that, as those of NVIDIA's driver. */
+    void *memory = kind == SOFT_RANGE_DEVICE && size % BLOCK == 0
+                       ? soft_map_guarded_at(size, BLOCK, &range.map, &range.map_size)
+                       : soft_map_guarded(size, &range.map, &range.map_size);
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     range.start = (uintptr_t)memory;
     CUresult result = soft_range_add(&range);
@@ -336,24 +342,4 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     if (pbase != NULL) *pbase = range->start;
     if (psize != NULL) *psize = range->size;
     return soft_end(CUDA_SUCCESS);
-}
-
-/* A dma-buf is the kernel's object, and the twin has none to offer; what is wrong with the
- * arguments is told first. */
-CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
-                                               CUmemRangeHandleType handleType,
-                                               unsigned long long flags)
-{
-    const unsigned long long known =
-        1; /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, from cuda.h 12.8 on */
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_range *range = soft_range_holding((uintptr_t)dptr, size);
-    if (handle == NULL || handleType != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || (flags & ~known) ||
-        size == 0 || dptr % soft_page_size() != 0 || size % soft_page_size() != 0 ||
-        range == NULL ||
-        range->kind == SOFT_RANGE_MAPPED) /* refused so on NVIDIA's driver (measured) */
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 }

@@ -26,18 +26,6 @@ static const void *part(const struct file *file, uint64_t offset, uint64_t size)
     return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
 }
 
-/* Whether `name` is that of a variable in this kernel, of the form whose threads have stacks. */
-static bool is_of(const char *name, const char *kernel)
-{
-    if (strncmp(name, "_ZZ", 3) != 0) return false;
-    name += 3;
-    if (*name == 'L') name++;
-    char *end;
-    unsigned long length = strtoul(name, &end, 10);
-    return length == strlen(kernel) && strncmp(end, kernel, length) == 0 && end[length] == 'I' &&
-           strstr(end + length, "6stacks") != NULL;
-}
-
 static void add_symbols(const struct file *file, const ElfW(Shdr) * symbols,
                         const ElfW(Shdr) * strings, const culv_soft_module_table *table,
                         unsigned *bytes)
@@ -53,7 +41,7 @@ static void add_symbols(const struct file *file, const ElfW(Shdr) * symbols,
         memcpy(&symbol, first + i * sizeof(symbol), sizeof(symbol));
         if ((symbol.st_info & 15) != STT_TLS || symbol.st_name >= strings->sh_size) continue;
         for (uint32_t k = 0; k < table->num_kernels; k++)
-            if (is_of(names + symbol.st_name, table->kernels[k].name))
+            if (soft_shared_is_of(names + symbol.st_name, table->kernels[k].name))
                 bytes[k] += (unsigned)symbol.st_size;
     }
 }

@@ -21,6 +21,10 @@
     X(cuEventRecord, 7000, cuEventRecord, ptsz, (CUevent hEvent, CUstream hStream), (hEvent, hStream)) \
     X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags, ptsz, (CUevent hEvent, CUstream hStream, unsigned int flags), (hEvent, hStream, flags)) \
     X(cuStreamWaitEvent, 7000, cuStreamWaitEvent, ptsz, (CUstream hStream, CUevent hEvent, unsigned int Flags), (hStream, hEvent, Flags)) \
+    X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
+    X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
     X(cuMemMapArrayAsync, 11010, cuMemMapArrayAsync, ptsz, (CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream), (mapInfoList, count, hStream)) \
     X(cuMemAllocAsync, 11020, cuMemAllocAsync, ptsz, (CUdeviceptr *dptr, size_t bytesize, CUstream hStream), (dptr, bytesize, hStream)) \
     X(cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync, ptsz, (CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream), (dptr, bytesize, pool, hStream)) \

@@ -15,6 +15,7 @@ struct value {
         int number;
         unsigned word;
         unsigned char truth;
+        CUDA_POINTER_ATTRIBUTE_P2P_TOKENS tokens;
     } is;
 };
 
@@ -26,7 +27,7 @@ struct value {
 
 /* `range` is NULL for a pointer that the driver does not know: the answers of
  * cuPointerGetAttributes then. */
-static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_range *range,
+static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range *range,
                                CUdeviceptr ptr, struct value *out)
 {
     const struct soft_virtual *mapped = range == NULL ? NULL : range->virtual;
@@ -50,11 +51,16 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
         break;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: VALUE(word, range != NULL && range->sync_memops); break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: VALUE(id, range == NULL ? 0 : range->buffer_id); break;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: VALUE(word, 0); break;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS:
+        out->size = sizeof(out->is.tokens);
+        return soft_p2p_tokens(range, &out->is.tokens);
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: VALUE(word, range != NULL && range->managed); break;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         VALUE(number, range == NULL ? -2 : range->device);
         break;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: VALUE(word, 0); break;
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: /* cuMemAlloc's alone (measured) */
+        VALUE(word, range != NULL && range->kind == SOFT_RANGE_DEVICE);
+        break;
     /* cuda.h: the reserved range, not the mapped one. */
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         VALUE(address, range == NULL    ? 0
@@ -79,7 +85,11 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
         VALUE(id, mapped == NULL ? 0 : (unsigned)mapped->physical->prop.requestedHandleTypes);
         break;
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-        VALUE(word, mapped != NULL && mapped->physical->prop.allocFlags.gpuDirectRDMACapable);
+        VALUE(word, mapped != NULL
+                        ? mapped->physical->prop.allocFlags.gpuDirectRDMACapable
+                        : range != NULL && range->kind == SOFT_RANGE_DEVICE &&
+                              soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED,
+                                             range->device) != 0);
         break;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: /* the current context's device's */
         if (mapped != NULL && soft_context_current() == NULL) return CUDA_ERROR_INVALID_CONTEXT;
@@ -97,7 +107,7 @@ CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute
     struct soft_context *context;
     CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
     if (result != CUDA_SUCCESS) return result;
-    const struct soft_range *range = soft_range_find((uintptr_t)ptr);
+    struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
     /* Of reserved addresses where nothing is mapped neither (measured). */
     if (data == NULL || range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -114,7 +124,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
     if (result != CUDA_SUCCESS) return result;
     if (numAttributes == 0 || attributes == NULL || data == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_range *range = soft_range_find((uintptr_t)ptr);
+    struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
     for (unsigned i = 0; i < numAttributes; i++) {
         /* What does not apply to this pointer is answered with zero. */
@@ -138,8 +148,11 @@ CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute at
     struct soft_range *range = soft_range_find((uintptr_t)ptr);
     if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* UCX says that cuMemCreate's memory cannot carry it, and sets the context's flag. */
+    if (range->kind == SOFT_RANGE_VIRTUAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     unsigned on;
     memcpy(&on, value, sizeof(on));
     range->sync_memops = on != 0;
+    if (on != 0) soft_count_sync_memops(false);
     return soft_end(CUDA_SUCCESS);
 }

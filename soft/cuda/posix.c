@@ -84,6 +84,57 @@ void *soft_map_guarded(size_t size, void **map, size_t *map_size)
     return base + page + (room - aligned);
 }
 
+void *soft_map_guarded_at(size_t size, size_t alignment, void **map, size_t *map_size)
+{
+    const size_t page = soft_page_size();
+    if (size == 0 || size > soft_memory_total()) return NULL;
+    const size_t all = size + alignment + 2 * page;
+    uint8_t *base = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    const uintptr_t first = (uintptr_t)base + page;
+    uint8_t *start = base + page + (alignment - first % alignment) % alignment;
+    if (mprotect(start, size, PROT_READ | PROT_WRITE) != 0) {
+        munmap(base, all);
+        return NULL;
+    }
+    *map = base;
+    *map_size = all;
+    return start;
+}
+
+void *soft_map_file_guarded(int fd, size_t size, void **map, size_t *map_size)
+{
+    const size_t page = soft_page_size();
+    uint8_t *base =
+        mmap(NULL, size + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    if (!soft_map_over(base + page, size, fd)) {
+        munmap(base, size + 2 * page);
+        return NULL;
+    }
+    *map = base;
+    *map_size = size + 2 * page;
+    return base + page;
+}
+
+bool soft_map_over(void *start, size_t size, int fd)
+{
+    return mmap(start, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
+}
+
+int soft_open(const char *path)
+{
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+bool soft_file_inode(int fd, uint64_t *inode)
+{
+    struct stat s;
+    if (fstat(fd, &s) != 0) return false;
+    *inode = (uint64_t)s.st_ino;
+    return true;
+}
+
 void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size)
 {
     size_t page = soft_page_size();

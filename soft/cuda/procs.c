@@ -3,6 +3,11 @@
 #include "procs.h"
 #include "gl.h"
 #include "per_thread.h"
+#ifdef _WIN32
+#    include "win32_d3d.h"
+#else
+#    define SOFT_PROCS_D3D(X)
+#endif
 
 #include <string.h>
 
@@ -16,7 +21,7 @@ struct proc {
 
 #define ROW(base, version, symbol) {#base, version, (any_fn)symbol},
 static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_PROCS_13000(ROW)
-                                        SOFT_CONTROLS(ROW)};
+                                        SOFT_PROCS_D3D(ROW) SOFT_CONTROLS(ROW)};
 #define NUM_PROCS (sizeof(procs) / sizeof(procs[0]))
 #define PER_THREAD_ROW(base, version, call, suffix, parameters, arguments)                         \
     {#base, version, (any_fn)call##_##suffix},

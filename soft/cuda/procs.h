@@ -41,6 +41,9 @@
     X(cuCtxGetCurrent, 4000, cuCtxGetCurrent) \
     X(cuCtxGetDevice, 2000, cuCtxGetDevice) \
     X(cuCtxGetFlags, 7000, cuCtxGetFlags) \
+    X(cuCtxGetLimit, 3010, cuCtxGetLimit) \
+    X(cuCtxSetLimit, 3010, cuCtxSetLimit) \
+    X(cuCtxSetFlags, 12010, cuCtxSetFlags) \
     X(cuCtxGetId, 12000, cuCtxGetId) \
     X(cuCtxGetApiVersion, 3020, cuCtxGetApiVersion) \
     X(cuCtxGetStreamPriorityRange, 5050, cuCtxGetStreamPriorityRange) \
@@ -66,6 +69,15 @@
     X(cuEventElapsedTime, 2000, cuEventElapsedTime) \
     X(cuEventElapsedTime, 12080, cuEventElapsedTime_v2) \
     X(cuStreamWaitEvent, 3020, cuStreamWaitEvent) \
+    X(cuIpcGetMemHandle, 4010, cuIpcGetMemHandle) \
+    X(cuIpcOpenMemHandle, 11000, cuIpcOpenMemHandle_v2) \
+    X(cuIpcCloseMemHandle, 4010, cuIpcCloseMemHandle) \
+    X(cuIpcGetEventHandle, 4010, cuIpcGetEventHandle) \
+    X(cuIpcOpenEventHandle, 4010, cuIpcOpenEventHandle) \
+    X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2) \
+    X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2) \
+    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2) \
+    X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2) \
     X(cuMemAlloc, 3020, cuMemAlloc_v2) \
     X(cuMemAllocPitch, 3020, cuMemAllocPitch_v2) \
     X(cuMemFree, 3020, cuMemFree_v2) \
@@ -77,6 +89,7 @@
     X(cuMemHostGetDevicePointer, 3020, cuMemHostGetDevicePointer_v2) \
     X(cuMemHostGetFlags, 2030, cuMemHostGetFlags) \
     X(cuMemGetHandleForAddressRange, 11070, cuMemGetHandleForAddressRange) \
+    X(cuFlushGPUDirectRDMAWrites, 11030, cuFlushGPUDirectRDMAWrites) \
     X(cuMemGetInfo, 3020, cuMemGetInfo_v2) \
     X(cuMemAddressReserve, 10020, cuMemAddressReserve) \
     X(cuMemAddressFree, 10020, cuMemAddressFree) \
@@ -190,6 +203,8 @@
     X(cuFuncSetAttribute, 9000, cuFuncSetAttribute) \
     X(cuFuncGetModule, 11000, cuFuncGetModule) \
     X(cuFuncGetName, 12030, cuFuncGetName) \
+    X(cuFuncIsLoaded, 12040, cuFuncIsLoaded) \
+    X(cuFuncLoad, 12040, cuFuncLoad) \
     X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo) \
     X(cuLaunchKernel, 4000, cuLaunchKernel) \
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx) \
@@ -287,6 +302,11 @@
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
     X(culvSoftPlayName, 0, culvSoftPlayName) \
+    X(culvSoftPlayManaged, 0, culvSoftPlayManaged) \
+    X(culvSoftPlayDmaBufPcie, 0, culvSoftPlayDmaBufPcie) \
+    X(culvSoftPlayFabric, 0, culvSoftPlayFabric) \
+    X(culvSoftDmaBufRange, 0, culvSoftDmaBufRange) \
+    X(culvSoftRdmaCounts, 0, culvSoftRdmaCounts) \
     X(culvSoftPlayAttribute, 0, culvSoftPlayAttribute) \
     X(culvSoftPlayLuid, 0, culvSoftPlayLuid) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \

@@ -32,8 +32,13 @@ static void put_back(struct soft_slots *slots, struct soft_slot *slot)
 static bool grow(struct soft_slots *slots)
 {
     const size_t shared = up(slots->shared_size), whole = shared + up(slots->slot_size);
-    void *memory;
+    void *memory; /* never freed */
+#ifdef _WIN32
+    memory = _aligned_malloc(SLOTS_AT_ONCE * whole, ALIGNMENT);
+    if (memory == NULL) return false;
+#else
     if (posix_memalign(&memory, ALIGNMENT, SLOTS_AT_ONCE * whole) != 0) return false;
+#endif
     memset(memory, 0, SLOTS_AT_ONCE * whole);
     for (size_t i = 0; i < SLOTS_AT_ONCE; i++) {
         unsigned char *at = (unsigned char *)memory + i * whole;

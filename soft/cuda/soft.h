@@ -25,6 +25,10 @@
 
 #include "../shared/module_abi.h"
 
+#ifdef _WIN32 /* which has no setuid programs */
+#    define secure_getenv getenv
+#endif
+
 #define SOFT_DRIVER_VERSION 13000
 #define SOFT_MAX_DEVICES    16
 #define SOFT_MAX_PEERS      8u /* "eight peers" of the CUDA Programming Guide */
@@ -91,6 +95,9 @@ struct soft_context {
     bool active;
     unsigned retained; /* primary only */
     unsigned flags;
+    bool cig;         /* cuCtxCreate's cigParams */
+    bool no_fallback; /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED was set to 0 */
+    void *cig_object; /* the graphics API's: a reference */
     uint64_t id;
     _Atomic int error;           /* the sticky CUresult; 0 = none */
     _Atomic bool dying;          /* waits for other APIs are given up */
@@ -144,10 +151,12 @@ CUresult soft_end(CUresult result);
 CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
 void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
 
-/* --- device.c, vulkan_devices.c */
+/* --- device.c, vulkan_devices.c, win32_devices.c */
 struct soft_found_device {
     char name[256];
     uint8_t uuid[16];
+    uint8_t luid[8]; /* Windows', with has_luid */
+    bool has_luid;
 };
 int soft_vulkan_devices(struct soft_found_device *found, int capacity);
 void soft_vulkan_keep_drivers(void); /* while an instance is there */
@@ -250,9 +259,10 @@ enum soft_range_kind {
     SOFT_RANGE_HOST,
     SOFT_RANGE_REGISTERED,
     SOFT_RANGE_MAPPED,
-    SOFT_RANGE_VIRTUAL, /* one cuMemMap */
-    SOFT_RANGE_POOLED,  /* of a memory pool */
-    SOFT_RANGE_GRAPHICS /* of a mapped graphics resource */
+    SOFT_RANGE_VIRTUAL,  /* one cuMemMap */
+    SOFT_RANGE_POOLED,   /* of a memory pool */
+    SOFT_RANGE_GRAPHICS, /* of a mapped graphics resource */
+    SOFT_RANGE_OPENED    /* of another process's cuMemAlloc */
 };
 struct soft_external_memory;
 struct soft_range {
@@ -266,10 +276,12 @@ struct soft_range {
     unsigned flags;
     uint64_t buffer_id; /* no other range's, ever; never 0 */
     bool sync_memops;
+    bool managed; /* culvSoftPlayManaged */
     /* Counted there while it lives; NULL after its destruction */
     struct soft_external_memory *external;
     struct soft_virtual *virtual; /* SOFT_RANGE_VIRTUAL: vmm.h */
     struct soft_pooled *pooled;   /* SOFT_RANGE_POOLED: mem_pool.h */
+    struct soft_ipc *ipc;         /* ipc.c: it is shared with other processes; else NULL */
 };
 /* Takes nothing on failure. */
 CUresult soft_range_add(const struct soft_range *range);
@@ -285,6 +297,14 @@ void soft_ranges_forget_external(struct soft_external_memory *external);
 uint64_t soft_range_count(enum soft_range_kind kind);
 /* Bytes of the device's memory of cuMemAlloc and of pools. */
 uint64_t soft_range_bytes(int device);
+
+/* --- ipc.c */
+void soft_ipc_free(struct soft_ipc *ipc);
+
+/* --- rdma.c */
+/* Of the memory there, whose allocations act synchronously from then on, as by SYNC_MEMOPS. */
+CUresult soft_p2p_tokens(struct soft_range *range, CUDA_POINTER_ATTRIBUTE_P2P_TOKENS *out);
+void soft_count_sync_memops(bool of_context);
 
 /* --- external_memory.c, external_semaphore.c, module.c, array.c, surface.c */
 struct soft_mapping {
@@ -319,6 +339,9 @@ struct soft_image {
     unsigned *shared; /* bytes that each kernel declares */
 };
 CUresult soft_image_open(const char *name, struct soft_image *out);
+/* Where the file of a shared object in memory ends, of which a call is told nothing; 0: it is
+ * none. */
+size_t soft_image_size(const void *data);
 CUresult soft_image_open_memory(const void *data, size_t size, struct soft_image *out);
 void soft_image_close(struct soft_image *image);
 /* Of a parameter in a block of all of them; with num_params, the block's size. */
@@ -356,7 +379,7 @@ _Noreturn void soft_fault_end(CUresult result);
 void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns goes to the end */
 void soft_fault_thread_end(void *token);
 
-/* --- posix.c */
+/* --- posix.c, win32.c */
 bool soft_thread_start(void *(*entry)(void *),
                        void *arg); /* detached, application signals blocked */
 unsigned soft_processors(void);
@@ -367,6 +390,14 @@ uint64_t soft_memory_free(void);
 /* `size` bytes, aligned to 256 and ending at a guard page; *map and *map_size are what soft_unmap
  * takes. */
 void *soft_map_guarded(size_t size, void **map, size_t *map_size);
+/* The same at an address that is a multiple of `alignment`, which the size is, too. */
+void *soft_map_guarded_at(size_t size, size_t alignment, void **map, size_t *map_size);
+/* The pages of a whole file between guard pages. */
+void *soft_map_file_guarded(int fd, size_t size, void **map, size_t *map_size);
+/* Puts the pages of a file where others are. */
+bool soft_map_over(void *start, size_t size, int fd);
+int soft_open(const char *path); /* for reading and writing; -1 on failure */
+bool soft_file_inode(int fd, uint64_t *inode);
 /* `size` bytes of an open file from `offset`, any alignment, shared. */
 void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size);
 /* A new nameless file of zeros whose size stays; -1 and errno on failure. */
@@ -387,5 +418,12 @@ bool soft_capture_forbids(const char *call);
 
 /* --- errors.c */
 bool soft_error_by_name(const char *name, CUresult *error);
+
+/* --- cig.c */
+/* Checks what a CIG context is made of, and takes a reference where there is an object. */
+CUresult soft_cig_take(const CUctxCigParam *param, CUdevice device, unsigned flags, void **held);
+void soft_cig_drop(void *held);
+/* CUDA_ERROR_NOT_SUPPORTED in a CIG context: what it has none of. Under the lock. */
+CUresult soft_cig_refusal(void);
 
 #endif

@@ -14,7 +14,8 @@ CUresult soft_vmm_begin(const char *call)
     if (result != CUDA_SUCCESS) return result;
     if (!soft_attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0))
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    return CUDA_SUCCESS;
+    result = soft_cig_refusal();
+    return result == CUDA_SUCCESS ? CUDA_SUCCESS : soft_end(result);
 }
 
 CUresult soft_vmm_error(void)
@@ -47,23 +48,18 @@ static CUresult check_location(const CUmemLocation *location)
 
 CUresult soft_fabric_refusal(void)
 {
-    return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0)
-               ? CUDA_ERROR_NOT_PERMITTED
-               : CUDA_ERROR_NOT_SUPPORTED;
+    return !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0)
+               ? CUDA_ERROR_NOT_SUPPORTED
+           : soft_fabric_channel() ? CUDA_SUCCESS
+                                   : CUDA_ERROR_NOT_PERMITTED;
 }
 
 static CUresult check_handle_types(const CUmemAllocationProp *prop)
 {
-    const unsigned wanted = (unsigned)prop->requestedHandleTypes;
-    const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    if (wanted & ~(fd | SOFT_HANDLE_TYPE_FABRIC)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
-    if (wanted != 0 && prop->location.type == CU_MEM_LOCATION_TYPE_HOST)
+    if (prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE &&
+        prop->location.type == CU_MEM_LOCATION_TYPE_HOST)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((wanted & fd) &&
-        !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-                        prop->location.id))
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return wanted & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
+    return soft_share_check(prop);
 }
 
 CUresult soft_prop_check(const CUmemAllocationProp *prop)
@@ -71,7 +67,8 @@ CUresult soft_prop_check(const CUmemAllocationProp *prop)
     const unsigned known_usage =
         CU_MEM_CREATE_USAGE_TILE_POOL | 2u; /* HW_DECOMPRESS, from cuda.h 12.8 on */
     if (prop == NULL || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-        prop->win32HandleMetaData != NULL ||
+        (prop->win32HandleMetaData != NULL &&
+         !((unsigned)prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_WIN32)) ||
         prop->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC ||
         prop->allocFlags.gpuDirectRDMACapable > 1 || (prop->allocFlags.usage & ~known_usage))
         return CUDA_ERROR_INVALID_VALUE;
@@ -136,7 +133,8 @@ static void destroy(struct soft_physical *physical)
     }
     if (physical->team != NULL) soft_team_free(physical);
     if (physical->window != NULL) soft_unmap(physical->window, physical->size);
-    if (physical->pages != NULL) soft_unmap(physical->pages, physical->size);
+    if (physical->pages != NULL) soft_pages_free(physical->pages, physical->size);
+    soft_share_forget(physical);
     if (physical->fd >= 0) soft_close(physical->fd);
     free(physical);
 }
@@ -205,14 +203,15 @@ uint64_t soft_physical_fds(void)
 static CUresult make_pages(struct soft_physical *physical)
 {
     const CUmemAllocationProp *prop = &physical->prop;
-    const uint64_t page = soft_page_size();
-    if (!((unsigned)prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
+    const uint64_t page = soft_share_alignment();
+    if (prop->requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE) {
         physical->pages = soft_pages_make(physical->size);
         return physical->pages != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     }
     const bool foreign = !soft_on_host(&prop->location) && soft.devices[prop->location.id].invented;
     const uint64_t one = physical->size + page;
-    physical->fd = soft_make_file("culvert vmm", (size_t)(page + one + (foreign ? one : 0)));
+    physical->fd = soft_share_make(prop, (size_t)(page + one + (foreign ? one : 0)));
+    physical->prop.win32HandleMetaData = NULL; /* the caller's, read during the call */
     physical->payload = page;
     return physical->fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

@@ -32,6 +32,8 @@ struct soft_physical {
     bool labelled;          /* the file says what it is: vmm_share.c */
     void *pages;            /* not shared: the pages themselves, never accessible at this address */
     void *window;           /* soft_physical_open's */
+    uint32_t kmt;           /* Windows: its number, once it was exported so */
+    int kmt_record;         /* what that leads to; 0: nothing */
     struct soft_team *team; /* a multicast object: it has no pages of its own */
 };
 
@@ -56,6 +58,14 @@ CUresult soft_vmm_error(void);
 /* What a device that has fabric handles says without an IMEX channel (measured on an H200), and
  * what the others do. */
 CUresult soft_fabric_refusal(void);
+/* --- vmm_fabric.c */
+/* Whether this user has an IMEX channel. */
+bool soft_fabric_channel(void);
+/* The 64 bytes that stand for memory in a file. */
+bool soft_fabric_write(const struct soft_physical *physical, void *out);
+/* The file behind such bytes; -1: there is none. */
+int soft_fabric_open(const void *handle);
+/* --- vmm.c */
 bool soft_on_host(const CUmemLocation *location);
 /* Whether an allocation can be made so, and why not. */
 CUresult soft_prop_check(const CUmemAllocationProp *prop);
@@ -112,14 +122,15 @@ bool soft_team_wait(struct soft_physical *physical);
 /* Maps what it stands for, inaccessible; reserved addresses where nothing is bound. */
 CUresult soft_team_place(const struct soft_physical *physical, void *at);
 
-/* --- vmm_posix.c */
+/* --- vmm_posix.c, vmm_win32.c; files: posix.c, win32_section.c */
 /* Addresses without memory. hint 0: anywhere; it is tried, not promised. */
 void *soft_reserve(size_t size, size_t alignment, uintptr_t hint);
 void *soft_reserve_at(uintptr_t start, size_t size); /* there, or NULL */
 /* A file's pages at once with that access, in place of what is there. */
 bool soft_pages_show(void *at, size_t size, int fd, uint64_t offset, CUmemAccess_flags access);
 bool soft_blank(void *at, size_t size); /* back to that */
-void *soft_pages_make(size_t size);     /* shared ones, inaccessible; soft_unmap takes them */
+void *soft_pages_make(size_t size);     /* shared ones, inaccessible: an address, or a section */
+void soft_pages_free(void *pages, size_t size);
 /* Those, or a file's, at a reserved address: inaccessible still. */
 bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offset);
 bool soft_protect(void *at, size_t size, CUmemAccess_flags access);
@@ -129,5 +140,13 @@ int soft_duplicate(int fd);
 void *soft_reserve_anywhere(size_t size);                /* as soft_reserve, page-aligned */
 void soft_punch(int fd, uint64_t offset, uint64_t size); /* zeros, without pages */
 uint64_t soft_random(void);
+/* What handles this system has: whether memory can be made for those that are asked for. */
+CUresult soft_share_check(const CUmemAllocationProp *prop);
+size_t soft_share_alignment(void); /* of the memory in its file */
+int soft_share_make(const CUmemAllocationProp *prop, size_t size);
+/* Writes a new handle, as large as its type is. */
+CUresult soft_share_export(struct soft_physical *physical, unsigned type, void *out);
+CUresult soft_share_import(void *handle, unsigned type, int *fd, struct soft_shared_memory *memory);
+void soft_share_forget(struct soft_physical *physical); /* what exports keep */
 
 #endif

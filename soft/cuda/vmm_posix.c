@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -77,6 +79,11 @@ void *soft_pages_make(size_t size)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+void soft_pages_free(void *pages, size_t size)
+{
+    soft_unmap(pages, size);
+}
+
 bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offset)
 {
     /* With an old size of 0 the same shared pages appear once more (mremap(2)). */
@@ -141,4 +148,55 @@ uint64_t soft_random(void)
     uint64_t value;
     if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value)) value = soft_now_ns();
     return value;
+}
+
+/* Handles -------------------------------------------------------------------------------------- */
+
+size_t soft_share_alignment(void)
+{
+    return soft_page_size();
+}
+
+CUresult soft_share_check(const CUmemAllocationProp *prop)
+{
+    const unsigned wanted = (unsigned)prop->requestedHandleTypes;
+    const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (wanted & ~(fd | SOFT_HANDLE_TYPE_FABRIC)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
+    if ((wanted & fd) &&
+        !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                        prop->location.id))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return wanted & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
+}
+
+int soft_share_make(const CUmemAllocationProp *prop, size_t size)
+{
+    (void)prop;
+    return soft_make_file("culvert vmm", size);
+}
+
+CUresult soft_share_export(struct soft_physical *physical, unsigned type, void *out)
+{
+    (void)type;
+    const int fd = soft_reopen(physical->fd);
+    if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(out, &fd, sizeof(fd));
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_share_import(void *handle, unsigned type, int *out, struct soft_shared_memory *memory)
+{
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
+    /* The number itself, not a pointer to it. */
+    const uintptr_t number = (uintptr_t)handle;
+    if (number > INT_MAX || !soft_shared_memory_read((int)number, memory))
+        return CUDA_ERROR_UNKNOWN; /* an H200's */
+    if (memory->device == SOFT_NOT_HERE) return CUDA_ERROR_NOT_SUPPORTED;
+    *out = soft_duplicate((int)number); /* the fd stays the caller's */
+    return *out >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void soft_share_forget(struct soft_physical *physical)
+{
+    (void)physical;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The twin's CUDA driver: allocations as file descriptors.
+/* The twin's CUDA driver: allocations as file descriptors, and on Windows as NT and KMT handles.
  *
  * The file is one that lavapipe takes for its own: a header (Mesa's llvmpipe_memory_fd_alloc), then
  * the memory. The header needs the uuid of Mesa's build, which is learned from Vulkan when the
@@ -8,7 +8,6 @@
 #include "../shared/vmm_label.h"
 #include "vmm.h"
 
-#include <limits.h>
 #include <string.h>
 
 struct mesa_header {
@@ -90,16 +89,31 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     struct soft_physical *physical = soft_physical_find(handle);
+    const unsigned type = (unsigned)handleType;
     if (shareableHandle == NULL || physical == NULL || flags != 0 ||
-        handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-        !((unsigned)physical->prop.requestedHandleTypes & (unsigned)handleType))
+        type == CU_MEM_HANDLE_TYPE_NONE || (type & (type - 1)) != 0 ||
+        !((unsigned)physical->prop.requestedHandleTypes & type))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (physical->fd < 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* a multicast object */
     if (!write_label(physical)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    const int fd = soft_reopen(physical->fd);
-    if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    memcpy(shareableHandle, &fd, sizeof(fd));
-    return soft_end(CUDA_SUCCESS);
+    if (type == SOFT_HANDLE_TYPE_FABRIC)
+        return soft_end(soft_fabric_write(physical, shareableHandle) ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_OUT_OF_MEMORY);
+    return soft_end(soft_share_export(physical, type, shareableHandle));
+}
+
+static CUresult import_fabric(const void *handle, int *fd, struct soft_shared_memory *memory)
+{
+    CUresult result = soft_fabric_refusal();
+    if (result != CUDA_SUCCESS) return result;
+    *fd = soft_fabric_open(handle);
+    if (*fd < 0) return CUDA_ERROR_UNKNOWN; /* an H200's, of a wrong file descriptor */
+    if (!soft_shared_memory_read(*fd, memory))
+        result = CUDA_ERROR_UNKNOWN;
+    else if (memory->device == SOFT_NOT_HERE)
+        result = CUDA_ERROR_NOT_SUPPORTED;
+    if (result != CUDA_SUCCESS) soft_close(*fd);
+    return result;
 }
 
 CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
@@ -109,15 +123,12 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
     struct soft_shared_memory memory;
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    /* The number itself, not a pointer to it. */
-    const uintptr_t number = (uintptr_t)osHandle;
-    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (number > INT_MAX || !soft_shared_memory_read((int)number, &memory))
-        return soft_end(CUDA_ERROR_UNKNOWN); /* an H200's */
-    if (memory.device == SOFT_NOT_HERE) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    const int fd = soft_duplicate((int)number); /* the fd stays the caller's */
-    if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    const bool fabric = (unsigned)shHandleType == SOFT_HANDLE_TYPE_FABRIC;
+    int fd = -1;
+    if (handle == NULL || (fabric && osHandle == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = fabric ? import_fabric(osHandle, &fd, &memory)
+                    : soft_share_import(osHandle, (unsigned)shHandleType, &fd, &memory);
+    if (result != CUDA_SUCCESS) return soft_end(result);
     memory.prop.requestedHandleTypes =
         CU_MEM_HANDLE_TYPE_NONE; /* an import is not exported (measured) */
     struct soft_physical *physical = soft_physical_new(&memory.prop, (size_t)memory.size);

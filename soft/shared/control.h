@@ -42,7 +42,7 @@ typedef struct culv_soft_counts {
     uint64_t memory_pools;       /* created or imported; a device's default pool is not counted */
     uint64_t pool_allocations;   /* of cuMemAllocAsync and its like, and imported ones */
     uint64_t dedicated_memories; /* of external_memories, those imported as dedicated */
-    uint64_t graphics_resources; /* registered buffers and images of OpenGL */
+    uint64_t graphics_resources; /* registered buffers and images of graphics APIs */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
@@ -63,6 +63,10 @@ void culvSoftPlayVersion(int version);
  * HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the host's memory.
  * 16 attributes at most; attribute 0: all its own again. */
 void culvSoftPlayAttribute(int attribute, int value);
+/* Nonzero: this user has an IMEX channel. Where HANDLE_TYPE_FABRIC_SUPPORTED is played as 1, fabric
+ * handles then work between the processes of this machine. 0: the attribute lies, as measured on an
+ * H200: CUDA_ERROR_NOT_PERMITTED. */
+void culvSoftPlayFabric(int has_channel);
 /* Gives every device this name (255 bytes at most); NULL: its own again. */
 void culvSoftPlayName(const char *name);
 /* Gives a device a LUID and a node mask, as drivers for Windows do; luid NULL: none again. Several
@@ -75,6 +79,29 @@ void culvSoftBarPeers(int bar);
  * arrive wrong, as behind an IOMMU that is in the way. 1: all of them; 2: those to a device of a
  * higher number, 3: those to one of a lower number; 0: none. */
 void culvSoftSpoilPeers(int spoil);
+/* GPUDirect RDMA, played. With GPU_DIRECT_RDMA_SUPPORTED played as 1 the twin answers P2P tokens
+ * and cuFlushGPUDirectRDMAWrites. With DMA_BUF_SUPPORTED played as 1 it makes a dma-buf of a range:
+ * a file that says which memory it stands for, which culvSoftDmaBufRange() reads. A test then plays
+ * the card with the memory itself. */
+typedef struct culv_soft_dma_buf {
+    uint64_t address, size, flags;
+    uint64_t buffer_id; /* of the memory at `address` when it was made */
+} culv_soft_dma_buf;
+/* Returns 0, or EINVAL: not such an fd. Not a driver call. */
+int culvSoftDmaBufRange(int fd, culv_soft_dma_buf *out);
+/* What a dma-buf over PCI Express is answered with (a CUresult); 0: it is made. At first
+ * CUDA_ERROR_NOT_SUPPORTED, as measured on an H200. */
+void culvSoftPlayDmaBufPcie(int answer);
+/* Makes the allocation at this address managed memory, as far as attributes tell. Returns 0, or
+ * EINVAL: no memory is there. */
+int culvSoftPlayManaged(uint64_t address);
+/* Calls that succeeded. */
+typedef struct culv_soft_rdma_counts {
+    uint64_t sync_memops;         /* that set the attribute of an allocation */
+    uint64_t context_sync_memops; /* that set CU_CTX_SYNC_MEMOPS of a context */
+    uint64_t tokens, dma_bufs, flushes;
+} culv_soft_rdma_counts;
+void culvSoftRdmaCounts(culv_soft_rdma_counts *out);
 /* The twin has it under every name of its library, and the posing build does not. */
 extern const int culvSoftTwin;
 
@@ -124,6 +151,14 @@ void culvSoftVkCounts(culv_soft_vk_counts *out);
  * CULVERT_SOFT_FAIL_AT=vulkan:[CALL:]N[:ERROR]. */
 void culvSoftVkFailAt(uint64_t n, int error);
 const char *culvSoftVkFailedCall(void);
+
+/* DRM modifiers of the dma-bufs that the layer plays with CULVERT_SOFT_DMA_BUF=1. All are listed
+ * for formats of colors of one plane: */
+#define CULV_SOFT_MODIFIER_LINEAR UINT64_C(0)
+/* Imported only, and needs a second plane, which means nothing */
+#define CULV_SOFT_MODIFIER_TWO_PLANES (UINT64_C(0x7f) << 56 | 1)
+#define CULV_SOFT_MODIFIER_REFUSED    (UINT64_C(0x7f) << 56 | 2) /* there are no such images */
+#define CULV_SOFT_MODIFIER_SAMPLED    (UINT64_C(0x7f) << 56 | 3) /* they cannot be copied */
 
 #ifdef __cplusplus
 }

@@ -22,6 +22,7 @@
     OWN(CreateSampler, CreateSampler, (VkDevice handle, const VkSamplerCreateInfo *info, const VkAllocationCallbacks *callbacks, VkSampler *out), (handle, info, callbacks, out)) \
     OWN(CreateCuModuleNVX, CreateCuModuleNVX, (VkDevice handle, const VkCuModuleCreateInfoNVX *info, const VkAllocationCallbacks *callbacks, VkCuModuleNVX *out), (handle, info, callbacks, out)) \
     OWN(CreateCuFunctionNVX, CreateCuFunctionNVX, (VkDevice handle, const VkCuFunctionCreateInfoNVX *info, const VkAllocationCallbacks *callbacks, VkCuFunctionNVX *out), (handle, info, callbacks, out)) \
+    OWN(CreateExternalComputeQueueNV, CreateExternalComputeQueueNV, (VkDevice handle, const VkExternalComputeQueueCreateInfoNV *info, const VkAllocationCallbacks *callbacks, VkExternalComputeQueueNV *out), (handle, info, callbacks, out)) \
     OWN(GetImageViewAddressNVX, GetImageViewAddressNVX, (VkDevice handle, VkImageView view, VkImageViewAddressPropertiesNVX *out), (handle, view, out)) \
     PASS(CreateShaderModule, (VkDevice handle, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *callbacks, VkShaderModule *out), (handle, info, callbacks, out)) \
     PASS(CreateDescriptorSetLayout, (VkDevice handle, const VkDescriptorSetLayoutCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorSetLayout *out), (handle, info, callbacks, out)) \
@@ -32,8 +33,9 @@
     PASS(CreateFramebuffer, (VkDevice handle, const VkFramebufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkFramebuffer *out), (handle, info, callbacks, out)) \
     PASS(CreateGraphicsPipelines, (VkDevice handle, VkPipelineCache cache, uint32_t count, const VkGraphicsPipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks, VkPipeline *out), (handle, cache, count, infos, callbacks, out)) \
     PASS(CreateComputePipelines, (VkDevice handle, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks, VkPipeline *out), (handle, cache, count, infos, callbacks, out)) \
-    PASS(GetMemoryFdKHR, (VkDevice handle, const VkMemoryGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
-    PASS(GetMemoryFdPropertiesKHR, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, int fd, VkMemoryFdPropertiesKHR *out), (handle, type, fd, out)) \
+    OWN(GetImageDrmFormatModifierPropertiesEXT, GetImageDrmFormatModifierPropertiesEXT, (VkDevice handle, VkImage image, VkImageDrmFormatModifierPropertiesEXT *out), (handle, image, out)) \
+    OWN(GetMemoryFdKHR, GetMemoryFdKHR, (VkDevice handle, const VkMemoryGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
+    OWN(GetMemoryFdPropertiesKHR, GetMemoryFdPropertiesKHR, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, int fd, VkMemoryFdPropertiesKHR *out), (handle, type, fd, out)) \
     PASS(GetMemoryHostPointerPropertiesEXT, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, const void *pointer, VkMemoryHostPointerPropertiesEXT *out), (handle, type, pointer, out)) \
     OWN(CreateSemaphore, CreateSemaphore, (VkDevice handle, const VkSemaphoreCreateInfo *info, const VkAllocationCallbacks *callbacks, VkSemaphore *out), (handle, info, callbacks, out)) \
     OWN(GetSemaphoreFdKHR, GetSemaphoreFdKHR, (VkDevice handle, const VkSemaphoreGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
@@ -73,20 +75,22 @@
 #define SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)                                                                      \
     OWN(CreateDevice, CreateDevice, (VkPhysicalDevice handle, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDevice *out), (handle, info, callbacks, out)) \
     PASS(GetPhysicalDeviceImageFormatProperties, (VkPhysicalDevice handle, VkFormat format, VkImageType type, VkImageTiling tiling, VkImageUsageFlags usage, VkImageCreateFlags flags, VkImageFormatProperties *out), (handle, format, type, tiling, usage, flags, out)) \
-    PASS(GetPhysicalDeviceImageFormatProperties2, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out)) \
-    PASS(GetPhysicalDeviceImageFormatProperties2KHR, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
+    OWN(GetPhysicalDeviceImageFormatProperties2, GetPhysicalDeviceImageFormatProperties2, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out)) \
+    OWN(GetPhysicalDeviceImageFormatProperties2KHR, GetPhysicalDeviceImageFormatProperties2, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
 
 /* Intercepted by functions of their own, or only called. */
 #define SOFT_VK_DEVICE_OTHERS(X) \
     X(DestroyBuffer) X(DestroyDevice) X(DestroyFence) X(DestroyImage) X(DestroySemaphore) X(FreeMemory) X(GetBufferMemoryRequirements) X(GetBufferMemoryRequirements2) X(GetBufferMemoryRequirements2KHR) X(GetBufferOpaqueCaptureAddress) X(GetBufferOpaqueCaptureAddressKHR) \
     X(GetDeviceBufferMemoryRequirements) X(GetDeviceBufferMemoryRequirementsKHR) \
     X(DestroyImageView) X(DestroySampler) \
-    X(DestroyCuModuleNVX) X(DestroyCuFunctionNVX) X(CmdCuLaunchKernelNVX) X(GetImageViewHandleNVX) X(CmdExecuteCommands) \
+    X(DestroyExternalComputeQueueNV) X(DestroyCuModuleNVX) X(DestroyCuFunctionNVX) X(CmdCuLaunchKernelNVX) X(GetImageViewHandleNVX) X(CmdExecuteCommands) \
     X(FreeCommandBuffers) X(DestroyCommandPool) X(CreateEvent) X(DestroyEvent) X(SetEvent) X(ResetEvent) X(GetEventStatus) \
-    X(CmdSetEvent) X(CmdResetEvent) X(CmdWaitEvents)
+    X(CmdSetEvent) X(CmdResetEvent) X(CmdWaitEvents) \
+    X(GetImageMemoryRequirements) X(GetImageMemoryRequirements2) X(GetImageMemoryRequirements2KHR) X(GetImageSubresourceLayout) \
+    X(CmdCopyBuffer) X(CmdCopyImage) X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
     X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR) \
-    X(GetPhysicalDeviceFeatures) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFeatures2KHR) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR) \
+    X(GetPhysicalDeviceFormatProperties2) X(GetPhysicalDeviceFormatProperties2KHR) X(GetPhysicalDeviceFeatures) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceFeatures2KHR) X(GetPhysicalDeviceProperties) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR) \
     X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceQueueFamilyProperties2) X(GetPhysicalDeviceQueueFamilyProperties2KHR)
 /* clang-format on */
 

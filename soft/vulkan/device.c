@@ -43,6 +43,8 @@ static void resolve(soft_vk_device *device)
     if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
     if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
     if (!next->BindImageMemory2) next->BindImageMemory2 = next->BindImageMemory2KHR;
+    if (!next->GetImageMemoryRequirements2)
+        next->GetImageMemoryRequirements2 = next->GetImageMemoryRequirements2KHR;
     if (!next->GetBufferMemoryRequirements2)
         next->GetBufferMemoryRequirements2 = next->GetBufferMemoryRequirements2KHR;
     if (!next->GetDeviceBufferMemoryRequirements)
@@ -116,6 +118,8 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
         result = VK_ERROR_OUT_OF_HOST_MEMORY;
         names = strip(info, native, &copy);
         if (!names) goto free_device;
+        device->dma_bufs = soft_vk_dma_bufs_on() && device->enabled[SOFT_VK_LENT_MODIFIERS] &&
+                           !native[SOFT_VK_LENT_MODIFIERS];
     }
     device->get_proc = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
@@ -195,6 +199,7 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
     soft_vk_sparse_drop(device);
     soft_vk_kernels_end(device);
     soft_vk_views_end(device);
+    soft_vk_dma_bufs_end(device);
     pthread_rwlock_wrlock(&lock);
     soft_vk_device **link = &devices;
     while (*link != device)
@@ -208,18 +213,6 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 }
 
 /* Count what the application makes and destroys. */
-#define CREATE(name, info_type, handle_type, count, kind, made)                                    \
-    VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
-                            const VkAllocationCallbacks *callbacks, handle_type *out)              \
-    {                                                                                              \
-        VkResult result = device->next.name(handle, info, callbacks, out);                         \
-        if (result == VK_SUCCESS) {                                                                \
-            atomic_fetch_add(&(count), 1);                                                         \
-            atomic_fetch_add(&device->live[kind], 1);                                              \
-            made(device, info, *out);                                                              \
-        }                                                                                          \
-        return result;                                                                             \
-    }
 #define DESTROY(function, name, handle_type, count, kind, gone)                                    \
     void VKAPI_CALL function(VkDevice handle, handle_type object,                                  \
                              const VkAllocationCallbacks *callbacks)                               \
@@ -257,7 +250,9 @@ VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
 {
     if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     const int fd = soft_vk_sparse_fd(device, info);
-    VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
+    VkResult result = soft_vk_dma_buf_is_memory(device, info)
+                          ? soft_vk_dma_buf_allocate(device, info, out)
+                          : device->next.AllocateMemory(handle, info, callbacks, out);
     if (result != VK_SUCCESS && fd >= 0) close(fd);
     if (result == VK_SUCCESS) {
         if (fd >= 0) soft_vk_sparse_memory_made(device, fd, info, *out);
@@ -274,6 +269,7 @@ static void memory_gone(soft_vk_device *device, VkDeviceMemory memory)
     soft_vk_memory_gone(device, memory);
     soft_vk_dedicated_gone(device, memory);
     soft_vk_sparse_memory_gone(device, memory);
+    soft_vk_dma_buf_memory_gone(device, memory);
 }
 
 DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories, SOFT_VK_MEMORIES,
@@ -311,6 +307,19 @@ void VKAPI_CALL soft_vk_destroy_buffer(VkDevice handle, VkBuffer buffer,
     }
 }
 
-CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images, SOFT_VK_IMAGES, soft_vk_image_made)
+VkResult soft_vk_CreateImage(soft_vk_device *device, VkDevice handle, const VkImageCreateInfo *info,
+                             const VkAllocationCallbacks *callbacks, VkImage *out)
+{
+    const bool played = soft_vk_dma_buf_plays(device, info);
+    VkResult result = played ? soft_vk_dma_buf_create(device, info, out)
+                             : device->next.CreateImage(handle, info, callbacks, out);
+    if (result == VK_SUCCESS) {
+        if (!played) soft_vk_image_made(device, info, *out);
+        atomic_fetch_add(&soft_vk_images, 1);
+        atomic_fetch_add(&device->live[SOFT_VK_IMAGES], 1);
+    }
+    return result;
+}
+
 DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images, SOFT_VK_IMAGES,
         soft_vk_image_gone)

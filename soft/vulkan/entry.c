@@ -63,6 +63,15 @@ static VkResult other_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice 
     return soft_vk_create_device(instance, false, handle, info, callbacks, out);
 }
 
+static VkResult other_GetPhysicalDeviceImageFormatProperties2(
+    const soft_vk_instance *instance, VkPhysicalDevice handle,
+    const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out)
+{
+    return instance->next.GetPhysicalDeviceImageFormatProperties2(handle, info, out);
+}
+#define other_GetPhysicalDeviceImageFormatProperties2KHR                                           \
+    other_GetPhysicalDeviceImageFormatProperties2
+
 SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)
 #undef PASS
 #undef OWN
@@ -86,6 +95,8 @@ static const entry instance_entries[] = {
      (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
     {"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR",
      (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
+    {"vkGetPhysicalDeviceFormatProperties2", (PFN_vkVoidFunction)soft_vk_format_properties2},
+    {"vkGetPhysicalDeviceFormatProperties2KHR", (PFN_vkVoidFunction)soft_vk_format_properties2},
     {"vkGetPhysicalDeviceFeatures", (PFN_vkVoidFunction)soft_vk_features},
     {"vkGetPhysicalDeviceFeatures2", (PFN_vkVoidFunction)soft_vk_features2},
     {"vkGetPhysicalDeviceFeatures2KHR", (PFN_vkVoidFunction)soft_vk_features2},
@@ -106,6 +117,13 @@ static const entry device_entries[] = {
     {"vkGetBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_buffer_needs},
     {"vkGetBufferMemoryRequirements2", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
     {"vkGetBufferMemoryRequirements2KHR", (PFN_vkVoidFunction)soft_vk_buffer_needs2},
+    {"vkGetImageMemoryRequirements", (PFN_vkVoidFunction)soft_vk_image_needs},
+    {"vkGetImageMemoryRequirements2", (PFN_vkVoidFunction)soft_vk_image_needs2},
+    {"vkGetImageMemoryRequirements2KHR", (PFN_vkVoidFunction)soft_vk_image_needs2},
+    {"vkGetImageSubresourceLayout", (PFN_vkVoidFunction)soft_vk_subresource_layout},
+    {"vkCmdCopyImage", (PFN_vkVoidFunction)soft_vk_cmd_copy_image},
+    {"vkCmdCopyImageToBuffer", (PFN_vkVoidFunction)soft_vk_cmd_copy_image_to_buffer},
+    {"vkCmdCopyBufferToImage", (PFN_vkVoidFunction)soft_vk_cmd_copy_buffer_to_image},
     {"vkGetDeviceBufferMemoryRequirements", (PFN_vkVoidFunction)soft_vk_planned_requirements},
     {"vkGetDeviceBufferMemoryRequirementsKHR", (PFN_vkVoidFunction)soft_vk_planned_requirements},
     {"vkGetBufferOpaqueCaptureAddress", (PFN_vkVoidFunction)soft_vk_capture_address},
@@ -114,6 +132,8 @@ static const entry device_entries[] = {
     {"vkDestroySampler", (PFN_vkVoidFunction)soft_vk_destroy_sampler},
     {"vkGetImageViewHandleNVX", (PFN_vkVoidFunction)soft_vk_image_view_handle},
     {"vkGetImageViewHandle64NVX", (PFN_vkVoidFunction)soft_vk_image_view_handle_64},
+    {"vkDestroyExternalComputeQueueNV", (PFN_vkVoidFunction)soft_vk_destroy_external_queue},
+    {"vkGetExternalComputeQueueDataNV", (PFN_vkVoidFunction)soft_vk_external_queue_data},
     {"vkDestroyCuModuleNVX", (PFN_vkVoidFunction)soft_vk_destroy_cu_module},
     {"vkDestroyCuFunctionNVX", (PFN_vkVoidFunction)soft_vk_destroy_cu_function},
     {"vkCmdCuLaunchKernelNVX", (PFN_vkVoidFunction)soft_vk_cmd_launch},
@@ -149,6 +169,10 @@ static soft_vk_lent lent_by(const char *name)
         {"vkGetImageViewHandleNVX", SOFT_VK_LENT_HANDLES},
         {"vkGetImageViewHandle64NVX", SOFT_VK_LENT_HANDLES},
         {"vkGetImageViewAddressNVX", SOFT_VK_LENT_HANDLES},
+        {"vkGetImageDrmFormatModifierPropertiesEXT", SOFT_VK_LENT_MODIFIERS},
+        {"vkCreateExternalComputeQueueNV", SOFT_VK_LENT_QUEUES},
+        {"vkDestroyExternalComputeQueueNV", SOFT_VK_LENT_QUEUES},
+        {"vkGetExternalComputeQueueDataNV", SOFT_VK_LENT_QUEUES},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (strcmp(name, functions[i].name) == 0) return functions[i].lent;

@@ -89,6 +89,7 @@ void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *i
 void soft_vk_image_gone(const soft_vk_device *device, VkImage image)
 {
     drop(device->handle, (uint64_t)(uintptr_t)image, false);
+    soft_vk_dma_buf_image_gone(device, image);
     soft_vk_view_image_gone(device, image);
 }
 
@@ -147,6 +148,7 @@ static void bound(const soft_vk_device *device, VkImage image, VkDeviceMemory me
 VkResult soft_vk_BindImageMemory(soft_vk_device *device, VkDevice handle, VkImage image,
                                  VkDeviceMemory memory, VkDeviceSize offset)
 {
+    if (soft_vk_dma_buf_bind(device, image, memory)) return VK_SUCCESS;
     VkResult result = device->next.BindImageMemory(handle, image, memory, offset);
     if (result == VK_SUCCESS) bound(device, image, memory, offset);
     return result;

@@ -36,6 +36,11 @@ static void resolve(soft_vk_instance *instance, VkInstance handle)
     soft_vk_instance_table *next = &instance->next;
     if (!next->GetPhysicalDeviceProperties2)
         next->GetPhysicalDeviceProperties2 = next->GetPhysicalDeviceProperties2KHR;
+    if (!next->GetPhysicalDeviceFormatProperties2)
+        next->GetPhysicalDeviceFormatProperties2 = next->GetPhysicalDeviceFormatProperties2KHR;
+    if (!next->GetPhysicalDeviceImageFormatProperties2)
+        next->GetPhysicalDeviceImageFormatProperties2 =
+            next->GetPhysicalDeviceImageFormatProperties2KHR;
     if (!next->GetPhysicalDeviceFeatures2)
         next->GetPhysicalDeviceFeatures2 = next->GetPhysicalDeviceFeatures2KHR;
     if (!next->GetPhysicalDeviceQueueFamilyProperties2)
@@ -117,6 +122,11 @@ const VkExtensionProperties soft_vk_lent_extensions[SOFT_VK_LENT_COUNT] = {
     {VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_SPEC_VERSION},
     {VK_NVX_BINARY_IMPORT_EXTENSION_NAME, VK_NVX_BINARY_IMPORT_SPEC_VERSION},
     {VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME, 3}, /* which brought the 64-bit handles */
+    {VK_NV_EXTERNAL_COMPUTE_QUEUE_EXTENSION_NAME, 1},
+    {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_SPEC_VERSION},
+    {VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME,
+     VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_SPEC_VERSION},
+    {VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME, VK_EXT_QUEUE_FAMILY_FOREIGN_SPEC_VERSION},
 };
 
 /* The driver's own list, with room for what is lent. */
@@ -157,7 +167,9 @@ VkResult soft_vk_has_lent(const soft_vk_instance *instance, VkPhysicalDevice han
     VkResult result = list_extensions(instance, handle, &count, &list);
     if (result != VK_SUCCESS) return result;
     for (int i = 0; i < SOFT_VK_LENT_COUNT; i++)
-        out[i] = has_extension(list, count, soft_vk_lent_extensions[i].extensionName);
+        /* Dma-bufs that are played are the layer's alone: Mesa 25 imports them, but makes none. */
+        out[i] = (i < SOFT_VK_LENT_DMA_BUF || !soft_vk_dma_bufs_on()) &&
+                 has_extension(list, count, soft_vk_lent_extensions[i].extensionName);
     free(list);
     return VK_SUCCESS;
 }
@@ -184,7 +196,8 @@ VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const 
     uint32_t total;
     result = list_extensions(instance, handle, &total, &list);
     if (result != VK_SUCCESS) return result;
-    for (int i = 0; i < SOFT_VK_LENT_COUNT; i++)
+    const int count_lent = soft_vk_dma_bufs_on() ? SOFT_VK_LENT_COUNT : SOFT_VK_LENT_DMA_BUF;
+    for (int i = 0; i < count_lent; i++)
         if (!has_extension(list, total, soft_vk_lent_extensions[i].extensionName))
             list[total++] = soft_vk_lent_extensions[i];
     if (!out) {

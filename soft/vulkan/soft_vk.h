@@ -12,6 +12,7 @@
 
 #include "calls.h"
 #include "control.h"
+#include "external_queue.h"
 #include "queue_kernel.h"
 #include "timeline_page.h"
 
@@ -25,6 +26,11 @@ typedef enum soft_vk_lent {
     SOFT_VK_LENT_FD,      /* VK_KHR_external_semaphore_fd */
     SOFT_VK_LENT_KERNELS, /* VK_NVX_binary_import */
     SOFT_VK_LENT_HANDLES, /* VK_NVX_image_view_handle */
+    SOFT_VK_LENT_QUEUES,  /* VK_NV_external_compute_queue */
+    /* With CULVERT_SOFT_DMA_BUF=1: */
+    SOFT_VK_LENT_DMA_BUF,   /* VK_EXT_external_memory_dma_buf */
+    SOFT_VK_LENT_MODIFIERS, /* VK_EXT_image_drm_format_modifier */
+    SOFT_VK_LENT_FOREIGN,   /* VK_EXT_queue_family_foreign */
     SOFT_VK_LENT_COUNT
 } soft_vk_lent;
 
@@ -66,6 +72,7 @@ typedef struct soft_vk_device {
     bool soft;                        /* a lavapipe device; all others are passed through */
     bool enabled[SOFT_VK_LENT_COUNT]; /* by the application */
     soft_vk_sparse *sparse;   /* it enabled sparse buffers, which the layer plays; else NULL */
+    bool dma_bufs;            /* the layer plays them */
     bool native_sparse;       /* the driver has sparse buffers of its own */
     soft_vk_kernels *kernels; /* NULL: SOFT_VK_LENT_KERNELS is not enabled */
     _Atomic bool lost;        /* a kernel faulted in a command buffer */
@@ -145,6 +152,44 @@ void soft_vk_prefer_dedicated(const soft_vk_device *device, VkBuffer buffer,
 void VKAPI_CALL soft_vk_planned_requirements(VkDevice handle,
                                              const VkDeviceBufferMemoryRequirements *info,
                                              VkMemoryRequirements2 *out);
+
+/* dma_buf.c: dma-bufs, and images in them. */
+bool soft_vk_dma_bufs_on(void);
+void VKAPI_CALL soft_vk_format_properties2(VkPhysicalDevice handle, VkFormat format,
+                                           VkFormatProperties2 *out);
+VkResult
+soft_vk_GetPhysicalDeviceImageFormatProperties2(soft_vk_instance *instance, VkPhysicalDevice handle,
+                                                const VkPhysicalDeviceImageFormatInfo2 *info,
+                                                VkImageFormatProperties2 *out);
+/* Whether the layer plays such an image. */
+bool soft_vk_dma_buf_plays(const soft_vk_device *device, const VkImageCreateInfo *info);
+VkResult soft_vk_dma_buf_create(soft_vk_device *device, const VkImageCreateInfo *info,
+                                VkImage *out);
+void soft_vk_dma_buf_image_gone(const soft_vk_device *device, VkImage handle);
+/* False: the layer plays no such image. */
+bool soft_vk_dma_buf_bind(const soft_vk_device *device, VkImage which, VkDeviceMemory handle);
+bool soft_vk_dma_buf_is_memory(const soft_vk_device *device, const VkMemoryAllocateInfo *info);
+VkResult soft_vk_dma_buf_allocate(soft_vk_device *device, const VkMemoryAllocateInfo *info,
+                                  VkDeviceMemory *out);
+/* Before the driver's is freed. */
+void soft_vk_dma_buf_memory_gone(const soft_vk_device *device, VkDeviceMemory handle);
+void soft_vk_dma_bufs_end(const soft_vk_device *device);
+void VKAPI_CALL soft_vk_image_needs(VkDevice handle, VkImage which, VkMemoryRequirements *out);
+void VKAPI_CALL soft_vk_image_needs2(VkDevice handle, const VkImageMemoryRequirementsInfo2 *info,
+                                     VkMemoryRequirements2 *out);
+void VKAPI_CALL soft_vk_subresource_layout(VkDevice handle, VkImage which,
+                                           const VkImageSubresource *subresource,
+                                           VkSubresourceLayout *out);
+void VKAPI_CALL soft_vk_cmd_copy_image(VkCommandBuffer commands, VkImage from,
+                                       VkImageLayout from_layout, VkImage to,
+                                       VkImageLayout to_layout, uint32_t count,
+                                       const VkImageCopy *regions);
+void VKAPI_CALL soft_vk_cmd_copy_image_to_buffer(VkCommandBuffer commands, VkImage from,
+                                                 VkImageLayout layout, VkBuffer to, uint32_t count,
+                                                 const VkBufferImageCopy *regions);
+void VKAPI_CALL soft_vk_cmd_copy_buffer_to_image(VkCommandBuffer commands, VkBuffer from,
+                                                 VkImage to, VkImageLayout layout, uint32_t count,
+                                                 const VkBufferImageCopy *regions);
 
 /* image.c: what CUDA is to know of images and of the memory that they are bound to. */
 void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *info, VkImage image);
@@ -279,5 +324,13 @@ SOFT_VK_DEVICE_CALLS(SOFT_VK_IGNORE_PASS, SOFT_VK_DECLARE)
 VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
                               const VkDeviceCreateInfo *info,
                               const VkAllocationCallbacks *callbacks, VkDevice *out);
+
+/* --- external_queue.c */
+/* Of a lavapipe device. */
+void soft_vk_external_queue_limits(VkPhysicalDeviceProperties2 *out);
+void VKAPI_CALL soft_vk_destroy_external_queue(VkDevice handle, VkExternalComputeQueueNV queue,
+                                               const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_external_queue_data(VkExternalComputeQueueNV queue,
+                                            VkExternalComputeQueueDataParamsNV *params, void *data);
 
 #endif

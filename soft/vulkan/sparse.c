@@ -4,8 +4,9 @@
  * any range of them as memory: the twin's CUDA driver reserves addresses (shared/shown.h), the
  * driver gets a plain buffer on all of them, and a bind maps the memory's file there.
  *
- * Of memory it takes what was imported from cuMemExportToShareableHandle(). Where the driver has
- * sparse buffers of its own (Mesa from 25 on), those without capture and replay stay with it. */
+ * Of memory it takes what was imported from cuMemExportToShareableHandle(). It plays where the
+ * driver has sparse buffers of its own, too (Mesa from 25 on): in those, a chunk that CUDA had
+ * written before it was bound read as zeros. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,7 @@ void VKAPI_CALL soft_vk_properties2(VkPhysicalDevice handle, VkPhysicalDevicePro
     const soft_vk_instance *instance = soft_vk_instance_find(handle);
     instance->next.GetPhysicalDeviceProperties2(handle, out);
     if (plays(instance, handle)) add_limits(&out->properties);
+    if (soft_vk_is_lavapipe(instance, handle, NULL)) soft_vk_external_queue_limits(out);
 }
 
 void VKAPI_CALL soft_vk_queue_families(VkPhysicalDevice handle, uint32_t *count,
@@ -330,8 +332,7 @@ static played_buffer *find_buffer(const soft_vk_sparse *sparse, VkBuffer handle)
 
 bool soft_vk_sparse_plays(const soft_vk_device *device, const VkBufferCreateInfo *info)
 {
-    return device->sparse && (info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT) &&
-           ((info->flags & REPLAY_FLAG) || !device->native_sparse);
+    return device->sparse && (info->flags & VK_BUFFER_CREATE_SPARSE_BINDING_BIT);
 }
 
 /* The driver's buffer on all of the addresses. */
