@@ -197,13 +197,8 @@ bool vulkan_once_begin_on(const vulkan_setup *v, uint32_t family, VkQueue queue,
 
 bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine)
 {
-    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                          .commandBuffer = once->commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &commands};
     bool done = fine && vk_ok(vkEndCommandBuffer(once->commands), "vkEndCommandBuffer") &&
-                vk_ok(vkQueueSubmit2(once->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2") &&
+                vulkan_submit(once->queue, once->commands, NULL, NULL, VK_NULL_HANDLE) &&
                 vk_ok(vkQueueWaitIdle(once->queue), "vkQueueWaitIdle");
     vkDestroyCommandPool(v->device, once->pool, NULL);
     return done;
@@ -235,6 +230,21 @@ VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
                                    .semaphore = semaphore,
                                    .value = value,
                                    .stageMask = stage};
+}
+
+bool vulkan_submit(VkQueue queue, VkCommandBuffer commands, const VkSemaphoreSubmitInfo *wait,
+                   const VkSemaphoreSubmitInfo *signal, VkFence fence)
+{
+    VkCommandBufferSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                      .commandBuffer = commands};
+    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                            .waitSemaphoreInfoCount = wait ? 1 : 0,
+                            .pWaitSemaphoreInfos = wait,
+                            .commandBufferInfoCount = 1,
+                            .pCommandBufferInfos = &info,
+                            .signalSemaphoreInfoCount = signal ? 1 : 0,
+                            .pSignalSemaphoreInfos = signal};
+    return vk_ok(vkQueueSubmit2(queue, 1, &submit, fence), "vkQueueSubmit2");
 }
 
 double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t first)

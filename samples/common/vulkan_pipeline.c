@@ -101,3 +101,21 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
     vkDestroyShaderModule(v->device, fragment, NULL);
     return created;
 }
+
+bool pipeline_create_compute(const vulkan_setup *v, const char *shader, VkPipelineLayout layout,
+                             VkPipeline *out)
+{
+    VkShaderModule module = VK_NULL_HANDLE;
+    if (!load_shader(v, shader, &module)) return false;
+    VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main"},
+        .layout = layout};
+    bool created = vk_ok(vkCreateComputePipelines(v->device, VK_NULL_HANDLE, 1, &info, NULL, out),
+                         "vkCreateComputePipelines");
+    vkDestroyShaderModule(v->device, module, NULL);
+    return created;
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples: graphics pipelines for dynamic rendering, from SPIR-V files in share/culvert. */
+/* Samples: pipelines from SPIR-V files in share/culvert; those of graphics are for dynamic
+ * rendering. */
 #ifndef CULVERT_SAMPLES_VULKAN_PIPELINE_H_
 #define CULVERT_SAMPLES_VULKAN_PIPELINE_H_
 
@@ -25,5 +26,7 @@ typedef struct pipeline_desc {
 
 /* False, with a message, on failure. */
 bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out);
+bool pipeline_create_compute(const vulkan_setup *v, const char *shader, VkPipelineLayout layout,
+                             VkPipeline *out);
 
 #endif

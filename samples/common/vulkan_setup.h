@@ -125,5 +125,8 @@ void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t v
 /* A wait or signal of a submission; the value is ignored for a binary semaphore. */
 VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
                                           VkPipelineStageFlags2 stage);
+/* One command buffer. `wait` and `signal` may be NULL. */
+bool vulkan_submit(VkQueue queue, VkCommandBuffer commands, const VkSemaphoreSubmitInfo *wait,
+                   const VkSemaphoreSubmitInfo *signal, VkFence fence);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/files.h"
+#include "../common/vulkan_pipeline.h"
 
 /* shaders/forest/look.comp */
 typedef struct look_constants {
@@ -18,34 +18,13 @@ enum { TILE = 8 };
 static bool create_pipeline(renderer *r)
 {
     const vulkan_setup *v = r->vulkan;
-    char path[FILES_PATH_MAX];
-    void *code = NULL;
-    size_t size = 0;
     VkPushConstantRange constants = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(look_constants)};
     VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &constants};
-    if (!vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &r->layout),
-               "vkCreatePipelineLayout") ||
-        !files_share_path(path, "forest_look.comp.spv") || !files_read(path, &code, &size))
-        return false;
-    VkShaderModule module = VK_NULL_HANDLE;
-    VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = size, .pCode = code};
-    bool fine = vk_ok(vkCreateShaderModule(v->device, &info, NULL, &module), path);
-    free(code);
-    if (!fine) return false;
-    VkComputePipelineCreateInfo pipeline = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main"},
-        .layout = r->layout};
-    fine = vk_ok(vkCreateComputePipelines(v->device, VK_NULL_HANDLE, 1, &pipeline, NULL, &r->look),
-                 "vkCreateComputePipelines");
-    vkDestroyShaderModule(v->device, module, NULL);
-    return fine;
+    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &r->layout),
+                 "vkCreatePipelineLayout") &&
+           pipeline_create_compute(v, "forest_look.comp.spv", r->layout, &r->look);
 }
 
 static bool create_slots(renderer *r)
@@ -138,16 +117,7 @@ bool renderer_frame(renderer *r, const memory_mode *mode, memory *m, uint64_t fr
                                                      VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkSemaphoreSubmitInfo signal = vulkan_submit_point(
         culv_vk_semaphore_handle(m->drawn), frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                          .commandBuffer = slot->commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = 1,
-                            .pWaitSemaphoreInfos = &wait,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &commands,
-                            .signalSemaphoreInfoCount = 1,
-                            .pSignalSemaphoreInfos = &signal};
-    if (!vk_ok(vkQueueSubmit2(v->queue, 1, &submit, slot->done), "vkQueueSubmit2")) return false;
+    if (!vulkan_submit(v->queue, slot->commands, &wait, &signal, slot->done)) return false;
     slot->used = true;
     slot->frame = frame;
     return true;

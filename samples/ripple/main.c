@@ -167,8 +167,8 @@ int main(int argc, char **argv)
         free(p);
         return status;
     }
-    if (p->options.api == OPTIONS_GL) {
-        bool drawn = gl_run(p);
+    if (p->options.api != OPTIONS_VULKAN) {
+        bool drawn = p->options.api == OPTIONS_GL ? gl_run(p) : d3d_run(p);
         free(p);
         return drawn ? EXIT_SUCCESS : EXIT_FAILURE;
     }

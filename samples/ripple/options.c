@@ -14,14 +14,16 @@
 
 static const char help[] =
     "Usage: ripple [options]\n"
-    "Simulates waves in a basin with CUDA and draws them with Vulkan, or OpenGL, from the same memory, without copies.\n"
+    "Simulates waves in a basin with CUDA and draws them with Vulkan, OpenGL or Direct3D, from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
     "  --api API           vulkan (default) or gl: OpenGL 4.5, by the path shared unless "
-    "--path says another one, and without the overlay\n"
+    "--path says another one, and without the overlay;\n"
+    "                      d3d12 or d3d11: Direct3D, on Windows, by the path shared or, in d3d12, "
+    "ring, and without a window\n"
     "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
     "(default);\n"
     "                      shared: the same by hand, with buffers and two timelines;\n"
@@ -54,6 +56,11 @@ static const char help[] =
     "  --screenshot FILE   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
+static const char *const apis[] = {[OPTIONS_VULKAN] = "vulkan",
+                                   [OPTIONS_GL] = "gl",
+                                   [OPTIONS_D3D12] = "d3d12",
+                                   [OPTIONS_D3D11] = "d3d11"};
+
 static bool parse_value(options *o, const char *name, const char *value)
 {
     uint64_t number = 0;
@@ -79,9 +86,12 @@ static bool parse_value(options *o, const char *name, const char *value)
         return false;
     }
     if (strcmp(name, "--api") == 0) {
-        o->api = strcmp(value, "gl") == 0 ? OPTIONS_GL : OPTIONS_VULKAN;
-        if (o->api == OPTIONS_GL || strcmp(value, "vulkan") == 0) return true;
-        report("--api %s: expected vulkan or gl", value);
+        for (int i = OPTIONS_VULKAN; i <= OPTIONS_D3D11; i++) {
+            if (strcmp(value, apis[i]) != 0) continue;
+            o->api = (options_api)i;
+            return true;
+        }
+        report("--api %s: expected vulkan, gl, d3d12 or d3d11", value);
         return false;
     }
     if (strcmp(name, "--steps") == 0) {
@@ -149,21 +159,35 @@ static bool check_window(const options *o)
     return !o->screenshot || argument_png("--screenshot", o->screenshot);
 }
 
+/* What OpenGL and Direct3D have not. */
 static bool check_api(options *o)
 {
     if (o->api == OPTIONS_VULKAN) return true;
-    const bool queues =
-        o->path == OPTIONS_IN_QUEUE || o->path == OPTIONS_ASYNC || o->path == OPTIONS_REPLAY;
-    const char *wrong = queues ? "--path: with --api=gl it is ring, shared or staged"
-                        : o->list
-                            ? "--device list: not with --api=gl, which takes auto, nvidia or soft"
-                        : strcmp(o->device, "auto") != 0 && strcmp(o->device, "nvidia") != 0 &&
-                                strcmp(o->device, "soft") != 0
-                            ? "--device: with --api=gl it is auto, nvidia or soft"
-                            : NULL;
+    const bool d3d = o->api != OPTIONS_GL;
     if (!o->path_chosen) o->path = OPTIONS_SHARED;
-    if (wrong) report("%s", wrong);
-    return !wrong;
+    const bool ring = o->path == OPTIONS_RING && o->api != OPTIONS_D3D11;
+    const bool path = ring || o->path == OPTIONS_SHARED || (o->path == OPTIONS_STAGED && !d3d);
+    const bool device = strcmp(o->device, "auto") == 0 || strcmp(o->device, "nvidia") == 0 ||
+                        (strcmp(o->device, "soft") == 0 && !d3d);
+    const char *api = apis[o->api];
+    if (!path)
+        report("--path: with --api=%s it is %s", api,
+               o->api == OPTIONS_GL      ? "ring, shared or staged"
+               : o->api == OPTIONS_D3D12 ? "ring or shared"
+                                         : "shared");
+    else if (o->list)
+        report("--device list: not with --api=%s, which takes %s", api,
+               d3d ? "auto or nvidia" : "auto, nvidia or soft");
+    else if (!device)
+        report("--device: with --api=%s it is %s", api,
+               d3d ? "auto or nvidia" : "auto, nvidia or soft");
+    else if (d3d && o->window)
+        report("--window: not with --api=%s, which writes pictures alone", api);
+    else if (d3d && o->validation)
+        report("--validation: not with --api=%s", api);
+    else
+        return true;
+    return false;
 }
 
 /* What the path has, and what is left to it. */

@@ -16,7 +16,7 @@ typedef enum options_path {
     OPTIONS_REPLAY
 } options_path;
 
-typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL } options_api;
+typedef enum options_api { OPTIONS_VULKAN, OPTIONS_GL, OPTIONS_D3D12, OPTIONS_D3D11 } options_api;
 
 typedef struct options {
     options_api api;

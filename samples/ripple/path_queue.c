@@ -260,16 +260,7 @@ static bool solve(exchange *e, uint64_t frame)
         e->drawn, waits ? frame - e->num_buffers + 1 : 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(e->ready, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    VkCommandBufferSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                      .commandBuffer = commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = waits ? 1 : 0,
-                            .pWaitSemaphoreInfos = &wait,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &info,
-                            .signalSemaphoreInfoCount = 1,
-                            .pSignalSemaphoreInfos = &signal};
-    return vk_ok(vkQueueSubmit2(e->solver_queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2");
+    return vulkan_submit(e->solver_queue, commands, waits ? &wait : NULL, &signal, VK_NULL_HANDLE);
 }
 
 static void unblock_async(exchange *e, uint64_t end)

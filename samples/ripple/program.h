@@ -49,6 +49,8 @@ void program_count(program *p, const finished_frame *finished);
 bool offscreen_run(program *p);
 /* The whole of --api=gl, from the context to the closing line. */
 bool gl_run(program *p);
+/* The same of --api=d3d12 and --api=d3d11. */
+bool d3d_run(program *p);
 /* Shows frames in the window until it is closed or options.frames are done. */
 bool viewer_run(program *p);
 

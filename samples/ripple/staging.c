@@ -8,6 +8,13 @@
 
 #include "../common/report.h"
 
+#ifdef _WIN32
+#    define aligned_alloc(alignment, size) _aligned_malloc(size, alignment)
+#    define aligned_free                   _aligned_free
+#else
+#    define aligned_free free
+#endif
+
 /* Pages of the program's own, which Vulkan takes as they are (VK_EXT_external_memory_host). */
 static bool import_pages(const vulkan_setup *v, VkDeviceSize size, staging *s)
 {
@@ -29,7 +36,7 @@ static bool import_pages(const vulkan_setup *v, VkDeviceSize size, staging *s)
     size_t bytes = ((size_t)needs.size + alignment - 1) / alignment * alignment;
     s->pages = aligned_alloc(alignment, bytes);
     if (!s->pages) {
-        report("out of memory for staging %zu bytes", bytes);
+        report("out of memory for staging %llu bytes", (unsigned long long)bytes);
         return false;
     }
     memset(s->pages, 0, bytes); /* pages that are not there yet cannot be pinned */
@@ -92,6 +99,6 @@ void staging_destroy(const vulkan_setup *v, const culv_cuda_api *cu, staging *s)
     if (s->pinned) (void)cu->cuMemHostUnregister(s->host);
     vkDestroyBuffer(v->device, s->buffer, NULL);
     vkFreeMemory(v->device, s->memory, NULL);
-    free(s->pages);
+    aligned_free(s->pages);
     memset(s, 0, sizeof *s);
 }

@@ -171,16 +171,7 @@ bool queue_frame(queue *q, uint64_t frame)
         vulkan_submit_point(culv_vk_semaphore_handle(q->particles->drawn), frame, ANY_STAGE);
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(culv_vk_semaphore_handle(q->particles->ready), frame + 1, ANY_STAGE);
-    VkCommandBufferSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                      .commandBuffer = commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = frame > 0 ? 1 : 0,
-                            .pWaitSemaphoreInfos = &wait,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &info,
-                            .signalSemaphoreInfoCount = 1,
-                            .pSignalSemaphoreInfos = &signal};
-    return vk_ok(vkQueueSubmit2(q->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2");
+    return vulkan_submit(q->queue, commands, frame > 0 ? &wait : NULL, &signal, VK_NULL_HANDLE);
 }
 
 /* The drawing's side --------------------------------------------------------------------------- */

@@ -340,16 +340,9 @@ bool renderer_frame(renderer *r, uint64_t frame, float time, bool picture)
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(culv_vk_semaphore_handle(r->particles->drawn), frame + 1,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                          .commandBuffer = slot->commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = in_order ? 0 : 1,
-                            .pWaitSemaphoreInfos = &wait,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &commands,
-                            .signalSemaphoreInfoCount = in_order ? 0 : 1,
-                            .pSignalSemaphoreInfos = &signal};
-    if (!vk_ok(vkQueueSubmit2(v->queue, 1, &submit, slot->done), "vkQueueSubmit2")) return false;
+    if (!vulkan_submit(v->queue, slot->commands, in_order ? NULL : &wait, in_order ? NULL : &signal,
+                       slot->done))
+        return false;
     slot->used = true;
     slot->frame = frame;
     return true;
