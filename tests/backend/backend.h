@@ -22,7 +22,9 @@ typedef enum backend_lie {
 typedef struct backend {
     const char *name;
     const char *memory_word; /* what messages call its memory */
-    bool imports_anew;       /* memory_import() shares no import */
+    bool imports_anew;       /* memory_import() shares no import, or is told no size */
+    bool copies_nothing;     /* buffers and images have no fallback */
+    bool relays_nothing;     /* semaphores have none */
     /* The driver under test, with Culvert allowed to use the same one; the native device. */
     const raw_cuda *(*open)(void);
     void (*close)(void); /* fails the case when a native object is left */

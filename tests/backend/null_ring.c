@@ -69,8 +69,11 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
 
 static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .attachment = "null_device",
+                                              .destroy_call = "null_ring_destroy",
+                                              .acquire_call = "null_ring_acquire",
                                               .submit_call = "null_ring_submit",
                                               .flush_call = "null_ring_flush",
+                                              .cuda_flush_call = "culv_ring_flush_on",
                                               .make_object = make_object,
                                               .submit = submit};
 

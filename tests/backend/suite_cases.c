@@ -118,6 +118,7 @@ static void identity_stranger(void)
 static void identity_foreign(void)
 {
     scene s;
+    if (backend_under_test.copies_nothing) SKIP("nothing is copied");
     void *buffer = NULL, *native;
     culv_memory *memory = NULL;
     suite_open(&s, BACKEND_STRANGER, CULV_FALLBACK_HOST);
@@ -309,6 +310,7 @@ static void made_in_every_order(void)
 static void fallback_host(void)
 {
     scene s;
+    if (backend_under_test.copies_nothing) SKIP("nothing is copied");
     void *buffer = NULL, *image = NULL;
     culv_memory *memory = NULL;
     suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
@@ -352,6 +354,7 @@ static void fallback_semaphore(void)
 {
     scene s;
     void *semaphore = NULL;
+    if (backend_under_test.relays_nothing) SKIP("nothing is relayed");
     suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_HOST);
     OK(s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_HOST, &semaphore));
     REQUIRE_EQ(culv_semaphore_sharing(s.b->semaphore_cuda(semaphore)), CULV_SHARING_HOST);

@@ -124,6 +124,17 @@ driver_failures)
         done
     done
     ;;
+gl)
+    # Each word that CUDA writes through a mapping is read in OpenGL, before the times are taken and after.
+    run 0 "$BENCH" --quick --driver=soft "--only=gl register" "--json=$work/calls.json"
+    [ ! -s "$err" ] || fail "something on standard error"
+    check_json "$work/calls.json" "measurements=gl register"
+    run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/gl-report" "$work/calls.json" --output "$work/page.md"
+    for row in "1 buffers | map + unmap" "8 buffers | map + unmap" "64 buffers | map + unmap" "64 buffers, unchecked | map"; do
+        grep -qF "| $row " "$work/page.md" || { cat "$work/page.md"; fail "the page does not say: $row"; }
+    done
+    grep -qF "at most 1.03" "$work/page.md" || fail "the page does not have the goal"
+    ;;
 watchdog)
     # The alarm that a hang would meet, sent by hand.
     "$BENCH" --driver=soft --only=timeline --seconds=60 >"$out" 2>"$err" &

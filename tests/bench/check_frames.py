@@ -1,7 +1,7 @@
 """Checks the JSON of culvert-bench: its keys, their types, and that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|chosen|search"""
+usage: check_frames.py FILE all|chosen|many|search"""
 import json
 import sys
 
@@ -11,7 +11,7 @@ TOP = {"schema": (int,), "program": (str,), "culvert_version": (str,), "date": (
        "validation": (bool,), "seed": (int,), "seconds": NUMBER, "unit": (str,), "device": (dict,), "system": (dict,),
        "clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
-FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "solver_wanted": NUMBER,
+FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
           "max_latency_ns": (int,), "frames": (int,), "left_out": TEXT, "us": (dict, type(None)),
           "of_ideal": (dict, type(None)), "cpu": NUMBER, "interval_p99": NUMBER, "hand_over": NUMBER,
@@ -38,10 +38,15 @@ def check_row(place, r):
 
 
 def check_all(run):
-    assert {r["section"] for r in run["frames"]} == {"frames", "latency", "graphs", "sizes", "loads"}
+    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
     assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
+    assert {r["work"] for r in run["frames"] if r["section"] != "overlap"} == {"arithmetic"}
+    for work in ("blocks", "small", "memory"):
+        rows = [r for r in run["frames"] if r["section"] == "overlap" and r["work"] == work]
+        assert {r["scheme"] for r in rows} == {"solver alone", "renderer alone", "raw ring", "raw in-queue", "in-queue", "raw async", "async"}, rows
+        assert all(r["left_out"] is None and r["checked"] > 0 for r in rows if not r["scheme"].endswith(" alone")), rows
     for r in run["frames"]:
         if r["scheme"] in ("in-queue", "async"):
             assert r["left_out"] is None and r["over_raw"] is not None, r
@@ -69,6 +74,12 @@ def check_chosen(run):
         assert r["bytes"] == 131072 and r["frames"] == 50 and r["us"]["n"] == 2 and r["solver_wanted"] == 10, r
 
 
+def check_many(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    assert [(r["scheme"], r["depth"], r["work"]) for r in rows] == [("in-queue", 1, "memory"), ("async", 2, "memory")], rows
+    assert all(r["frames"] == 2500 and r["checked"] >= 2500 for r in rows), rows
+
+
 def check_search(run):
     variants = {r["variant"] for r in run["frames"] if r["scheme"] == "raw ring"}
     for name in (None, "greatest stream priority", "a submit call a frame", "a signal a frame", "both late",
@@ -86,7 +97,7 @@ def main():
     assert run["schema"] == 1 and run["program"] == "culvert-bench" and run["unit"] == "us" and run["complete"]
     for i, r in enumerate(run["frames"]):
         check_row(f"frames[{i}] ({r['section']}, {r['scheme']}, {r['depth']}/{r['burst']})", r)
-    {"all": check_all, "chosen": check_chosen, "search": check_search}[sys.argv[2]](run)
+    {"all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search}[sys.argv[2]](run)
 
 
 if __name__ == "__main__":

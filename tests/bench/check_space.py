@@ -24,7 +24,7 @@ def check_starts(run, starts):
     assert {variant for variant, _ in facts} == STARTS, facts
     for variant in STARTS:
         of = {name: value for (v, name), value in facts.items() if v == variant}
-        assert of["processes"] >= 1, of
+        assert of["processes"] >= 1 and of["seconds for all"] > 0, of
         assert starts == 0 or variant != "a fresh process" or of["processes"] == starts, of
         # Where the host's system has libraries that cannot be loaded, such a process may not come so far.
         assert variant == "with many libraries" or of["did not come so far"] == 0, of

@@ -12,14 +12,14 @@ case $case in
 options)
     run 2 "$BENCH" --bogus
     complains "unknown option '--bogus'"
-    for wrong in --driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 \
+    for wrong in --driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none \
         --depth= --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --seed=-1 --json=; do
         run 2 "$BENCH" "$wrong"
         complains "$wrong"
         complains "--help"
     done
     run 0 "$BENCH" --help
-    for option in --driver --device --only --list --search --scheme --size --loads --depth --burst --frames --rounds \
+    for option in --driver --device --only --list --search --scheme --size --loads --work --depth --burst --frames --rounds \
         --seed --quick --validation --json --version; do
         says "$option"
     done
@@ -48,6 +48,13 @@ chosen)
         --frames=50 --rounds=2 --seed=5 --json
     [ ! -s "$err" ] || fail "something on standard error"
     check_json "$out" chosen
+    ;;
+many)
+    # More frames than have command buffers: all are checked.
+    run 0 "$BENCH" --quick --driver=soft --only=frames --scheme=in-queue --scheme=async --work=memory --loads=1/1 --depth=2 \
+        --burst=1 --frames=2500 --json
+    [ ! -s "$err" ] || fail "something on standard error"
+    check_json "$out" many
     ;;
 search)
     run 0 "$BENCH" --quick --driver=soft --search "--json=$work/search.json"

@@ -20,5 +20,6 @@ fi
 ./run ripple --device soft --size 96x64 --resolution 160x90 --frames 3 --validation --output "$work/picture.png"
 [ -s "$work/picture.png" ]
 ./run exec culvert-info --version | grep -q '^culvert-info '
+./run python-tests --driver=soft driver numpy
 ./run test --driver=soft --long --jobs="$(nproc)"
 if ./run test no_such_suite; then exit 1; fi

@@ -51,6 +51,9 @@ gcc -std=c11 /usr/share/doc/culvert-doc/examples/samples/hello/hello_vulkan.c -o
 [ -s "$work/swarm.soft.so" ] || fail "no kernels"
 culvert-soft-run python3 -c 'import ctypes; print(ctypes.CDLL("libcuda.so.1").cuInit(0))' | grep -qx 0 || fail "culvert-soft-run"
 
+say "Python"
+CULVERT_SOFT=1 /usr/bin/python3 -c 'import culvert; print(culvert.Device().name)' | grep -q twin || fail "python3-culvert"
+
 say "without the twin, and without the static library"
 apt-get remove -q -y libculvert-soft
 if CULVERT_SOFT=1 "$work/shared" 2>"$work/err"; then fail "it ran without the twin"; fi
@@ -60,6 +63,6 @@ rm -rf "$work/found"
 cmake -S tests/consumers/parts -B "$work/found" -DKIND=shared -DTARGETS=shared -DSOFT=OFF
 
 say "purged"
-apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-tools culvert-doc
+apt-get purge -q -y libculvert0 libculvert-dev libculvert-soft culvert-tools culvert-doc python3-culvert
 left=$(find /usr /etc /var/lib -xdev \( -name '*culvert*' -o -name '*VkLayer_culvert*' \) ! -path '/var/lib/apt/*')
 [ -z "$left" ] || fail "left behind: $left"

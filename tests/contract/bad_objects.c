@@ -4,7 +4,10 @@
 #include "bad_arguments.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static CUDA_ARRAY3D_DESCRIPTOR good_desc(unsigned flags)
@@ -358,6 +361,50 @@ static void semaphore_imports(const bad *b)
     bad_row("cuDestroyExternalSemaphore: NULL", b->cu->DestroyExternalSemaphore(NULL));
 }
 
+/* Files that are no semaphores, as a peer may send them: what a driver says, and what becomes of
+ * the number. One that takes such a file must give it up again. */
+static void rubbish_semaphores(void)
+{
+    enum { KINDS = 5 };
+    static const struct {
+        const char *name;
+        CUexternalSemaphoreHandleType type;
+    } types[] = {{"timeline", CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD},
+                 {"binary", CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD}};
+    static const char *const names[KINDS] = {"dev_null", "pipe", "eventfd", "memfd", "program"};
+    int ends[2];
+    bad b;
+    bad_open(&b);
+    REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const int files[KINDS] = {open("/dev/null", O_RDWR | O_CLOEXEC), ends[0],
+                              eventfd(0, EFD_CLOEXEC), memfd_create("rubbish", MFD_CLOEXEC),
+                              open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
+    REQUIRE(files[3] >= 0 && ftruncate(files[3], 100) == 0);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        for (size_t k = 0; k < KINDS; k++) {
+            CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
+            CUexternalSemaphore semaphore = NULL;
+            REQUIRE(files[k] >= 0);
+            const int given = fcntl(files[k], F_DUPFD_CLOEXEC, 0);
+            printf("%s as a %s\n", names[k], types[i].name);
+            fflush(stdout); /* in case of a crash */
+            memset(&desc, 0, sizeof desc);
+            desc.type = types[i].type;
+            desc.handle.fd = given;
+            const CUresult result = b.cu->ImportExternalSemaphore(&semaphore, &desc);
+            const bool open_still = fd_open(given) && same_file(given, files[k]);
+            bad_row_with(
+                answer_key("cuImportExternalSemaphore: %s as a %s", names[k], types[i].name),
+                result, "fd %s", open_still ? "open" : "closed");
+            if (result == CUDA_SUCCESS) CU_OK(b.cu->DestroyExternalSemaphore(semaphore));
+            if (result != CUDA_SUCCESS && open_still) close(given);
+        }
+    for (size_t k = 0; k < KINDS; k++)
+        close(files[k]);
+    close(ends[1]);
+    bad_close(&b);
+}
+
 static void imports(void)
 {
     bad b;
@@ -408,9 +455,11 @@ static void modules(void)
     bad_close(&b);
 }
 
-const test_case bad_object_cases[] = {{.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
-                                      {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
-                                      {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
-                                      {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
-                                      {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
-                                      {.name = NULL}};
+const test_case bad_object_cases[] = {
+    {.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
+    {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
+    {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
+    {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
+    {.name = "bad.rubbish_semaphores", .run = rubbish_semaphores, .mark = TEST_BOTH},
+    {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
+    {.name = NULL}};

@@ -127,6 +127,27 @@ static void timeline_attribute(void)
     REQUIRE_EQ(value, 1);
 }
 
+/* What Culvert asks of a context to know whether it is a CUDA-in-graphics one. */
+static void cig_limits(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    if (cu->CtxGetLimit == NULL || cu->CtxSetLimit == NULL) SKIP("the driver has no limits");
+    ANSWER("D3D12_CIG_SUPPORTED", "%d", attribute(cu, CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED, 0));
+    ANSWER("VULKAN_CIG_SUPPORTED", "%d",
+           attribute(cu, CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED, 0));
+    (void)raw_cuda_context(cu, 0);
+    size_t value = 99;
+    CUresult result = cu->CtxGetLimit(&value, CU_LIMIT_CIG_ENABLED);
+    ANSWER("cuCtxGetLimit CIG_ENABLED in the primary context", "%s, %zu",
+           raw_cuda_result_name(result), value);
+    REQUIRE(result != CUDA_SUCCESS || value == 0);
+    ANSWER("cuCtxSetLimit CIG_ENABLED", "%s",
+           raw_cuda_result_name(cu->CtxSetLimit(CU_LIMIT_CIG_ENABLED, 1)));
+    ANSWER("cuCtxSetLimit CIG_SHMEM_FALLBACK_ENABLED in the primary context", "%s",
+           raw_cuda_result_name(cu->CtxSetLimit(CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED, 0)));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+}
+
 static void memory_attributes(void)
 {
     static const struct {
@@ -257,6 +278,7 @@ const test_case devices_cases[] = {
      .mark = TEST_NVIDIA_ONLY,
      .reason = "lavapipe has one family that does everything"},
     {.name = "devices.timeline_attribute", .run = timeline_attribute, .mark = TEST_BOTH},
+    {.name = "devices.cig_limits", .run = cig_limits, .mark = TEST_BOTH},
     {.name = "devices.memory_attributes",
      .run = memory_attributes,
      .mark = TEST_NVIDIA_ONLY,

@@ -192,6 +192,26 @@ static void compatibility_formats(void)
     formats(true);
 }
 
+/* How many layers or faces one copy reaches, and what is in them. */
+static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level, CUarray array,
+                         uint8_t *found, const uint8_t *texels)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    int width, height, depth;
+    raw_gl_level_size(image->kind, level, &width, &height, &depth);
+    CU_OK(p->cu->Array3DGetDescriptor(&d, array));
+    const size_t row = (size_t)width * image->format->bytes;
+    int reached = depth;
+    while (reached > 0 && raw_cuda_read_box(p->cu, array, found, row, (size_t)height,
+                                            (size_t)reached) != CUDA_SUCCESS)
+        reached--;
+    CU_OK(p->cu->CtxSynchronize());
+    const size_t bytes = row * (size_t)height * (size_t)reached;
+    ANSWER(image->kind->name,
+           "%zu x %zu x %zu, flags 0x%x; a copy reaches %d of %d, %zu bytes wrong", d.Width,
+           d.Height, d.Depth, d.Flags, reached, depth, differences(found, texels, bytes));
+}
+
 /* One array of all layers or faces. */
 static void mipmapped_arrays(void)
 {
@@ -215,12 +235,7 @@ static void mipmapped_arrays(void)
         if (result == CUDA_SUCCESS)
             result = p.cu->MipmappedArrayGetLevel(&array, arrays, (unsigned)level);
         if (result == CUDA_SUCCESS) {
-            int width, height, depth;
-            raw_gl_level_size(kind, level, &width, &height, &depth);
-            CU_OK(raw_cuda_read_box(p.cu, array, found, (size_t)width * 4, (size_t)height,
-                                    (size_t)depth));
-            CU_OK(p.cu->CtxSynchronize());
-            answer_wrong(kind->name, differences(found, texels, bytes), bytes);
+            answer_reach(&p, &image, level, array, found, texels);
         } else {
             answer_is(kind->name, result, CUDA_SUCCESS);
         }

@@ -2,6 +2,8 @@
 /* Contract rows: host memory that CUDA knows, and dma-bufs that it does not import. */
 #include "images.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -164,10 +166,62 @@ static void import_dma_buf(void)
     if (software) REQUIRE_EQ(status, 0);
 }
 
+static unsigned char *map_shared(int fd)
+{
+    void *pages = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    REQUIRE(pages != MAP_FAILED);
+    return pages;
+}
+
+/* Counters in a sealed file that two processes map: a stream waits for a word, another stream or
+ * the host writes it, by whichever mapping. Rings between processes rest on it. */
+static void shared_words(void)
+{
+    enum { AT = 128 };
+    pair p;
+    CUstream waits, writes;
+    CUdeviceptr here, there;
+    pair_open(&p);
+    const int fd = memfd_create("words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page_size()) == 0);
+    REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
+    unsigned char *one = map_shared(fd), *two = map_shared(fd);
+    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+    CU_OK(p.cu->MemHostRegister(one, page_size(), flags));
+    CU_OK(p.cu->MemHostRegister(two, page_size(), flags));
+    CU_OK(p.cu->MemHostGetDevicePointer(&here, one, 0));
+    CU_OK(p.cu->MemHostGetDevicePointer(&there, two, 0));
+    CU_OK(p.cu->StreamCreate(&waits, CU_STREAM_NON_BLOCKING));
+    CU_OK(p.cu->StreamCreate(&writes, CU_STREAM_NON_BLOCKING));
+    CU_OK(p.cu->StreamWaitValue64(waits, here + AT, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    CU_OK(p.cu->StreamWriteValue64(waits, here, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+    REQUIRE_EQ(p.cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    /* By the other mapping, as the other process has it; a greater value does as well. */
+    CU_OK(p.cu->StreamWriteValue64(writes, there + AT, 5, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CU_OK(p.cu->StreamSynchronize(waits));
+    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)two), 77);
+    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)(one + AT)), 5);
+    /* The host, in place of a process that has ended. */
+    CU_OK(p.cu->StreamWaitValue64(waits, here + AT, 9, CU_STREAM_WAIT_VALUE_GEQ));
+    REQUIRE_EQ(p.cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    atomic_store((_Atomic uint64_t *)(void *)(two + AT), 9);
+    CU_OK(p.cu->StreamSynchronize(waits));
+    ANSWER("a word that is not at a multiple of 8", "%s",
+           raw_cuda_result_name(p.cu->StreamWriteValue64(writes, here + 4, 1, 0)));
+    CU_OK(p.cu->StreamDestroy(waits));
+    CU_OK(p.cu->StreamDestroy(writes));
+    CU_OK(p.cu->MemHostUnregister(one));
+    CU_OK(p.cu->MemHostUnregister(two));
+    REQUIRE(munmap(one, page_size()) == 0 && munmap(two, page_size()) == 0);
+    close(fd);
+    pair_close(&p);
+}
+
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 const test_case host_memory_cases[] = {
     {.name = "host.registered", .run = registered, .mark = TEST_BOTH},
+    {.name = "host.shared_words", .run = shared_words, .mark = TEST_BOTH},
     {.name = "host.wrong_registrations",
      .run = wrong_registrations,
      .mark = TEST_TWIN_STRICTER,

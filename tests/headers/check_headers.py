@@ -26,6 +26,8 @@ FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
 OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart|cuda_api)(_\w+)?\.h")
 # The library fills these and hands out pointers to them, so that nobody begins with an empty one.
 HANDED_OUT = ["culv_cuda_api"]
+# Other programs look these up by name.
+FOUND_BY_NAME = ["culvert_malloc", "culvert_free"]
 
 
 def blank_comments(text):
@@ -114,7 +116,7 @@ def check_structs(header):
 def check_names(header):
     bad = []
     for name, offset in {**header.functions, **header.inlines}.items():
-        if not name.startswith("culv_"):
+        if not name.startswith("culv_") and name not in FOUND_BY_NAME:
             bad.append(f"{header.where(offset)}: {name} does not begin with culv_")
     for m in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", header.text, re.M):
         if not m.group(1).startswith("CULV_"):
@@ -172,7 +174,7 @@ def check_exports(root, exported):
     """exported: the names that the library has, or None to compare headers and map alone."""
     declared = {name for header in headers(root) for name in header.functions}
     text = blank_comments((root / "cmake" / "culvert.map").read_text())
-    listed = re.findall(r"^\s*(culv_\w+)\s*;", text, re.M)
+    listed = re.findall(r"^\s*(culv(?:ert)?_\w+)\s*;", text, re.M)
     bad = [f"culvert.map: '{m}' is no plain name" for m in re.findall(r"^\s*(\S*[*?\[]\S*);", text, re.M) if m != "*"]
     if listed != sorted(set(listed)):
         bad.append("culvert.map: the names must be sorted, each once")

@@ -78,6 +78,7 @@ const raw_cuda *lib_driver(void)
 }
 
 bool lib_with_kernels;
+bool lib_with_external_queues;
 
 culv_vk_device_desc lib_vk_desc(const lib_world *w)
 {
@@ -102,6 +103,7 @@ static void open_vulkan(lib_world *w, bool one_address)
                                           .software = w->cu->software,
                                           .host_memory = !one_address,
                                           .one_address = one_address,
+                                          .external_queues = lib_with_external_queues,
                                           .kernels = lib_with_kernels});
     w->fds = test_open_fds();
 }
@@ -218,6 +220,16 @@ void lib_settle(const lib_world *w)
             FAIL("%" PRIu64 " releases are still deferred after a minute", lib_counts(w).deferred);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
+}
+
+void lib_start_queue_threads(lib_world *w)
+{
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, false);
+    raw_vk_submit(&w->vk, raw_vk_begin(&w->vk, 0),
+                  &(raw_vk_job){.wait = timeline, .wait_value = 1, .pending = true});
+    raw_vk_timeline_signal(&w->vk, timeline, 1);
+    raw_vk_idle(&w->vk);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 void lib_require_no_objects(const lib_world *w)

@@ -53,6 +53,8 @@ typedef struct lib_world {
 
 /* Set before a world is opened: CUDA kernels in command buffers, where the device has them. */
 extern bool lib_with_kernels;
+/* Likewise: queues for CUDA in graphics. */
+extern bool lib_with_external_queues;
 
 /* Opens Vulkan, then the device that is the same GPU, and attaches. No CUDA context is current. */
 void lib_open(lib_world *w);
@@ -141,6 +143,10 @@ typedef struct lib_level {
     long rss; /* KiB */
 } lib_level;
 lib_level lib_level_now(void);
+/* Mesa's queues get their threads at the first submission that waits for a value that nobody has
+ * signaled yet. Called before threads are counted, since it is a matter of time whether what is
+ * counted makes such a submission. */
+void lib_start_queue_threads(lib_world *w);
 
 /* The layer's controls; false when it is not loaded. */
 typedef struct lib_layer {

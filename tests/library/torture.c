@@ -225,6 +225,7 @@ static void begin(const torture_path *path, bool hold)
     torture.hold = hold;
     for (int i = 0; hold && i < cu->device_count; i++)
         CU_OK(cu->DevicePrimaryCtxRetain(&context, i));
+    lib_start_queue_threads(&torture.w);
     if (path->begin != NULL) path->begin();
     path->run(); /* what both drivers keep from their first use on */
 }

@@ -78,7 +78,8 @@ static picture changed_picture(const screen_window *window, const run_process *p
 
 static void end_ripple(run_process *process, const screen_window *window, run_result *r)
 {
-    screen_do((const char *[]){"key", "--window", window->id, "Escape", NULL});
+    /* Not "key": the window may be gone before the release is sent. */
+    screen_do((const char *[]){"keydown", "--window", window->id, "Escape", NULL});
     run_finish(process, r);
     if (r->status != 0) FAIL("ripple: status %d:\n%s", r->status, r->text);
 }

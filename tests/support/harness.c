@@ -49,18 +49,6 @@
 #    endif
 #endif
 
-#ifdef SANITIZED
-#    include <dlfcn.h>
-/* Leak reports name frames of modules that are gone by then (lavapipe leaves 128 bytes in one), so
- * in sanitized programs nothing is ever unloaded. The programs export this symbol; it comes before
- * libc's. */
-__attribute__((visibility("default"))) int dlclose(void *handle)
-{
-    (void)handle;
-    return 0;
-}
-#endif
-
 static int option_count;
 static char **option_list; /* argv entries that begin with -- */
 static const test_case *current;
@@ -663,9 +651,18 @@ static unsigned grace(void)
     return (unsigned)atoi(test_option("grace", "15"));
 }
 
+/* With --begins, for who reads along: should this process be ended, it is known what it was at. */
+static void say_begin(size_t i)
+{
+    if (test_option("begins", NULL) == NULL) return;
+    printf("BEGIN %s\n", run.cases[i]->name);
+    fflush(stdout);
+}
+
 static void run_alone(size_t i)
 {
     int status = 0;
+    say_begin(i);
     double begun = test_now_us();
     pid_t child = start(&i, 1, -1);
     bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + grace()),
@@ -717,6 +714,7 @@ static bool run_together(const size_t *chosen, size_t count)
         event e;
         if (read(ends[0], &e, sizeof e) != (ssize_t)sizeof e) break;
         running = e.kind == 'b';
+        if (running) say_begin(chosen[done]);
         if (running) continue;
         if (e.kind == 'o') {
             run.alone[chosen[done]] = true;

@@ -113,7 +113,9 @@ double test_now_us(void);
  * A thread that is ready to run does not sleep, even if the machine is too busy to run it. */
 bool test_asleep(int process, int thread, unsigned ms);
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__) && !defined(__clang__)
+#    define TEST_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#elif defined(__GNUC__)
 #    define TEST_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #    define TEST_PRINTF(f, a)

@@ -89,6 +89,11 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftPlayName", &cu->SoftPlayName);
     (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
     (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
+    (void)symbol(library, "culvSoftPlayManaged", &cu->SoftPlayManaged);
+    (void)symbol(library, "culvSoftPlayDmaBufPcie", &cu->SoftPlayDmaBufPcie);
+    (void)symbol(library, "culvSoftPlayFabric", &cu->SoftPlayFabric);
+    (void)symbol(library, "culvSoftDmaBufRange", &cu->SoftDmaBufRange);
+    (void)symbol(library, "culvSoftRdmaCounts", &cu->SoftRdmaCounts);
     (void)symbol(library, "culvSoftPlayLuid", &cu->SoftPlayLuid);
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
@@ -137,6 +142,7 @@ static bool clean(void)
     if (driver.SoftFailAt != NULL) driver.SoftFailAt(0, 0);
     if (driver.SoftPlayVersion != NULL) driver.SoftPlayVersion(0);
     if (driver.SoftPlayAttribute != NULL) driver.SoftPlayAttribute(0, 0);
+    if (driver.SoftPlayFabric != NULL) driver.SoftPlayFabric(0);
     if (driver.SoftBarPeers != NULL) driver.SoftBarPeers(0);
     if (driver.SoftSpoilPeers != NULL) driver.SoftSpoilPeers(0);
     do {
@@ -251,6 +257,8 @@ CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *ke
 {
     CUfunction function = NULL;
     CU_OK(cu->ModuleGetFunction(&function, module, kernel));
+    /* Its first launch might be behind a wait that is not over, and hold up all other streams. */
+    if (cu->FuncLoad != NULL) CU_OK(cu->FuncLoad(function));
     return function;
 }
 

@@ -54,6 +54,8 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(StreamSynchronize, 2000)                                                                     \
     X(StreamQuery, 2000)                                                                           \
     X(StreamWaitEvent, 3020)                                                                       \
+    X(StreamWaitValue64, 11070)                                                                    \
+    X(StreamWriteValue64, 11070)                                                                   \
     X(EventCreate, 2000)                                                                           \
     X(EventRecord, 2000)                                                                           \
     X(EventQuery, 2000)                                                                            \
@@ -120,6 +122,8 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(DevicePrimaryCtxReset, 11000)                                                                \
     X(DevicePrimaryCtxGetState, 7000)                                                              \
     X(CtxDestroy, 4000)                                                                            \
+    X(CtxGetLimit, 3010)                                                                           \
+    X(CtxSetLimit, 3010)                                                                           \
     X(CtxRecordEvent, 12050)                                                                       \
     X(PointerGetAttribute, 4000)                                                                   \
     X(PointerSetAttribute, 6000)                                                                   \
@@ -168,6 +172,7 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphMemcpyNodeGetParams, 10000)                                                             \
     X(GraphMemsetNodeGetParams, 10000)                                                             \
     X(FuncGetName, 12030)                                                                          \
+    X(FuncLoad, 12040)                                                                             \
     X(PointerGetAttributes, 7000)                                                                  \
     X(GraphExecMemcpyNodeSetParams, 10020)                                                         \
     X(GraphExternalSemaphoresSignalNodeGetParams, 11020)                                           \
@@ -194,6 +199,8 @@ typedef CUresult(CUDAAPI *PFN_cuGLGetDevices_v6050)(unsigned *count, CUdevice *d
     X(GraphicsSubResourceGetMappedArray, 3000)
 
 struct culv_soft_counts;
+struct culv_soft_dma_buf;
+struct culv_soft_rdma_counts;
 
 typedef struct raw_cuda {
     void *library;
@@ -217,6 +224,11 @@ typedef struct raw_cuda {
     void (*SoftBarPeers)(int bar);
     void (*SoftSpoilPeers)(int spoil);
     void (*SoftPlayAttribute)(int attribute, int value);
+    int (*SoftPlayManaged)(uint64_t address);
+    void (*SoftPlayDmaBufPcie)(int answer);
+    void (*SoftPlayFabric)(int has_channel);
+    int (*SoftDmaBufRange)(int fd, struct culv_soft_dma_buf *out);
+    void (*SoftRdmaCounts)(struct culv_soft_rdma_counts *out);
     void (*SoftPlayLuid)(int device, const uint8_t luid[8], unsigned node_mask);
     int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
     int (*SoftBinarySignal)(int fd);

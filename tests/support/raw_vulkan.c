@@ -215,7 +215,7 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
     vkGetPhysicalDeviceMemoryProperties(vk->physical, &vk->memory);
     REQUIRE(vk->properties.apiVersion >= VK_API_VERSION_1_3);
 
-    const char *extensions[6];
+    const char *extensions[9];
     uint32_t extension_count = 0;
     if (!options->without_memory_fd)
         extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
@@ -228,6 +228,15 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
         !options->without_memory_fd &&
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     if (vk->dma_buf) extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
+    vk->modifiers =
+        vk->dma_buf &&
+        raw_vk_has_device_extension(vk->physical,
+                                    VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME) &&
+        raw_vk_has_device_extension(vk->physical, VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME);
+    if (vk->modifiers) {
+        extensions[extension_count++] = VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME;
+        extensions[extension_count++] = VK_EXT_QUEUE_FAMILY_FOREIGN_EXTENSION_NAME;
+    }
     if (options->host_memory &&
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
@@ -239,6 +248,10 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
         extensions[extension_count++] = VK_NVX_BINARY_IMPORT_EXTENSION_NAME;
         extensions[extension_count++] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
     }
+
+    if (options->external_queues &&
+        raw_vk_has_device_extension(vk->physical, "VK_NV_external_compute_queue"))
+        extensions[extension_count++] = "VK_NV_external_compute_queue";
 
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];

@@ -37,9 +37,10 @@ typedef struct raw_vk_options {
     bool host_memory;          /* enable VK_EXT_external_memory_host where the device has it */
     /* Enable what compressed and Y'CbCr formats need, where it is there */
     bool with_formats;
-    bool sparse_buffers; /* enable what sparse buffers need, where it is there */
-    bool one_address;    /* likewise, and what buffers at a chosen address need */
-    bool kernels;        /* enable VK_NVX_binary_import and VK_NVX_image_view_handle, if there */
+    bool sparse_buffers;  /* enable what sparse buffers need, where it is there */
+    bool one_address;     /* likewise, and what buffers at a chosen address need */
+    bool external_queues; /* enable VK_NV_external_compute_queue, where it is there */
+    bool kernels;         /* enable VK_NVX_binary_import and VK_NVX_image_view_handle, if there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {
@@ -59,6 +60,8 @@ typedef struct raw_vk {
     raw_vk_queue queues[RAW_VK_MAX_QUEUES];
     VkDebugUtilsMessengerEXT messenger;
     bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
+    /* What bridges to dma-bufs need (culv_vk_dmabuf_extensions()), where it is there, is enabled */
+    bool modifiers;
     bool kernels; /* both extensions of raw_vk_options::kernels are enabled */
     bool validation;
     uint32_t validation_version;

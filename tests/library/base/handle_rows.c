@@ -45,8 +45,8 @@ static const struct row {
      #name,                                                                                        \
      system,                                                                                       \
      state,                                                                                        \
-     {(memory) != 0, (binary) + (mutex) != 0, (timeline) + (mutex) != 0, (vmm) != 0,               \
-      (multicast) != 0, (vk_memory) != 0, (vk_semaphore) != 0}},
+     {(memory) != 0, (binary) != 0, (timeline) != 0, (vmm) != 0, (multicast) != 0,                 \
+      (vk_memory) != 0, (vk_semaphore) != 0}},
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };

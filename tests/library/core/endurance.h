@@ -16,6 +16,6 @@ typedef struct endurance_pair {
 
 /* As many turns of each as --turns says, by tenths, so that what changes with time changes for
  * both; then requires that file descriptors, threads, mappings and resident memory are level. */
-void endurance_run(const lib_world *w, const endurance_pair *pair);
+void endurance_run(lib_world *w, const endurance_pair *pair);
 
 #endif

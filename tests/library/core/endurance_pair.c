@@ -19,11 +19,12 @@ static void add(growth *sum, const lib_level *from, const lib_level *to)
     sum->rss += to->rss - from->rss;
 }
 
-void endurance_run(const lib_world *w, const endurance_pair *pair)
+void endurance_run(lib_world *w, const endurance_pair *pair)
 {
     long count = strtol(test_option("turns", "500"), NULL, 10);
     REQUIRE(count >= 100);
     growth raw = {0}, culvert = {0};
+    lib_start_queue_threads(w);
     long turns = 0;
     for (int chunk = -2; chunk < CHUNKS; chunk++) { /* caches fill in the first two */
         lib_level start = lib_level_now();

@@ -150,7 +150,8 @@ static void wrong_launches(void)
         LIB_SAYS("'block_leave' takes 2 arguments, and 1 were passed");
         LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), CULV_ERROR_INVALID,
                   CULV_REASON_KERNEL);
-        LIB_SAYS("argument 2 of the kernel 'block_leave' has 4 bytes, and 8 were passed");
+        LIB_SAYS(
+            "argument 1 (0 is the first) of the kernel 'block_leave' has 4 bytes, and 8 were passed");
     }
     d.struct_size = 1;
     LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_INVALID,

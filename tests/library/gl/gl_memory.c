@@ -231,6 +231,8 @@ static const raw_gl_kind kinds[] = {
     {"GL_TEXTURE_2D_ARRAY", GL_TEXTURE_2D_ARRAY, 21, 10, 5, 2, true},
     {"GL_TEXTURE_CUBE_MAP", GL_TEXTURE_CUBE_MAP, 20, 20, 6, 3, true},
     {"GL_TEXTURE_CUBE_MAP_ARRAY", GL_TEXTURE_CUBE_MAP_ARRAY, 12, 12, 12, 2, true},
+    {"GL_TEXTURE_1D", GL_TEXTURE_1D, 37, 1, 1, 3, false},
+    {"GL_TEXTURE_1D_ARRAY", GL_TEXTURE_1D_ARRAY, 21, 1, 5, 2, true},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -240,6 +242,28 @@ static const char *const format_names[] = {
 enum { FORMATS = sizeof format_names / sizeof format_names[0] };
 
 static uint8_t texels[65536], found[65536];
+
+/* Textures of one row have calls of their own. */
+static void write_level(gl_stage *s, const raw_gl_image *raw, int level, const void *from)
+{
+    const GLenum target = raw->kind->target, pixels = raw->format->pixels, type = raw->format->type;
+    int width, height, depth;
+    raw_gl_level_size(raw->kind, level, &width, &height, &depth);
+    if (target != GL_TEXTURE_1D && target != GL_TEXTURE_1D_ARRAY) {
+        raw_gl_image_write(&s->gl, raw, level, from);
+        return;
+    }
+    s->gl.PixelStorei(GL_UNPACK_ALIGNMENT, 1);
+    if (target == GL_TEXTURE_1D) {
+        PFNGLTEXTURESUBIMAGE1DPROC call = NULL;
+        void *address = raw_gl_get_proc("glTextureSubImage1D");
+        REQUIRE(address != NULL);
+        memcpy(&call, &address, sizeof call);
+        call(raw->name, level, 0, width, pixels, type, from);
+    } else {
+        s->gl.TextureSubImage2D(raw->name, level, 0, 0, width, depth, pixels, type, from);
+    }
+}
 
 /* One level, each way. */
 static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_gl_image *image, uint32_t level,
@@ -267,7 +291,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_gl_image *imag
         FAIL("%s of %s, level %u: OpenGL reads other texels", raw->kind->name, raw->format->name,
              (unsigned)level);
     raw_gl_fill(raw->format, texels, size, seed + 1);
-    raw_gl_image_write(&s->gl, raw, (int)level, texels);
+    write_level(s, raw, (int)level, texels);
     LIB_OK(culv_gl_image_download(image));
     s->gl.Finish();
     LIB_OK(culv_image_download(cuda, s->stream));
@@ -314,6 +338,68 @@ static void images(void)
         for (int f = 0; f < FORMATS; f++)
             image_turn(&s, &kinds[k], raw_gl_format_named(format_names[f]), 0);
     printf("%d kinds in %d formats, each level both ways\n", (int)KINDS, (int)FORMATS);
+    gl_stage_close(&s);
+}
+
+/* Blocks of 4 x 4 texels, which CUDA writes and OpenGL reads, and the other way round. */
+static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
+{
+    enum { SIDE = 64, ROWS = SIDE / 4 };
+    PFNGLCOMPRESSEDTEXTURESUBIMAGE2DPROC write = NULL;
+    PFNGLGETCOMPRESSEDTEXTUREIMAGEPROC read = NULL;
+    void *address = raw_gl_get_proc("glCompressedTextureSubImage2D");
+    memcpy(&write, &address, sizeof write);
+    address = raw_gl_get_proc("glGetCompressedTextureImage");
+    memcpy(&read, &address, sizeof read);
+    REQUIRE(write != NULL && read != NULL);
+    culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
+    culv_gl_image *image = NULL;
+    CUarray array = NULL;
+    CUcontext before;
+    const size_t row = ROWS * block_bytes, size = ROWS * row;
+    d.target = GL_TEXTURE_2D;
+    d.internal_format = format;
+    d.width = d.height = SIDE;
+    LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
+    culv_image *cuda = culv_gl_image_cuda(image);
+    LIB_OK(culv_image_get_array(cuda, 0, &array));
+    for (size_t i = 0; i < size; i++)
+        texels[i] = (uint8_t)(i * 7 + i / 251 + format);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(raw_cuda_write_box(s->cu, array, texels, row, ROWS, 1));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    LIB_OK(culv_image_upload(cuda, s->stream));
+    gl_stage_finish(s);
+    LIB_OK(culv_gl_image_upload(image));
+    memset(found, 0, size);
+    read(culv_gl_image_name(image), 0, (GLsizei)size, found);
+    REQUIRE_EQ(s->gl.GetError(), 0);
+    if (memcmp(texels, found, size) != 0)
+        FAIL("format %#x: OpenGL reads other blocks", (unsigned)format);
+    for (size_t i = 0; i < size; i++)
+        texels[i] = (uint8_t)(i * 13 + i / 241 + format);
+    write(culv_gl_image_name(image), 0, 0, 0, SIDE, SIDE, format, (GLsizei)size, texels);
+    REQUIRE_EQ(s->gl.GetError(), 0);
+    LIB_OK(culv_gl_image_download(image));
+    s->gl.Finish();
+    LIB_OK(culv_image_download(cuda, s->stream));
+    gl_stage_finish(s);
+    memset(found, 0, size);
+    CU_OK(s->cu->CtxPushCurrent(s->context));
+    CU_OK(raw_cuda_read_box(s->cu, array, found, row, ROWS, 1));
+    CU_OK(s->cu->CtxPopCurrent(&before));
+    if (memcmp(texels, found, size) != 0)
+        FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
+    LIB_OK(culv_gl_image_destroy(&image));
+}
+
+static void images_of_blocks(void)
+{
+    gl_stage s;
+    gl_stage_open(&s, 0);
+    blocks_turn(&s, GL_COMPRESSED_RED_RGTC1, 8);
+    blocks_turn(&s, GL_COMPRESSED_RG_RGTC2, 16);
+    blocks_turn(&s, GL_COMPRESSED_RGBA_BPTC_UNORM, 16);
     gl_stage_close(&s);
 }
 
@@ -492,6 +578,7 @@ static const test_case cases[] = {
     {.name = "gl.memory.refused", .run = memory_refused},
     {.name = "gl.vectors", .run = vectors},
     {.name = "gl.images", .run = images, .smoke = true},
+    {.name = "gl.images.blocks", .run = images_of_blocks},
     {.name = "gl.images.staged", .run = images_staged},
     {.name = "gl.bound_textures", .run = bound_textures},
     {.name = "gl.images.refused", .run = images_refused},

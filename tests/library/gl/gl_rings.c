@@ -471,6 +471,15 @@ static void two_threads(void)
 /* Calls ---------------------------------------------------------------------------------------- */
 
 /* Objects of the caller's own, in each way that they have. */
+/* Two frames in one object. */
+static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
+{
+    LIB_ERROR(culv_gl_ring_create(t->s.attachment, d, &t->ring), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS(says);
+    REQUIRE(t->ring == NULL);
+}
+
 static void own_objects(void)
 {
     enum { DEPTH = 2 };
@@ -499,6 +508,10 @@ static void own_objects(void)
     d.resources = resources;
     d.num_resources = 2;
     t.cuda = CULV_RING_PRODUCER;
+    culv_gl_image *image = images[1];
+    images[1] = images[0];
+    refuse_twice(&t, &d, "resources[1] has for slot 1 what resources[1] has for slot 0");
+    images[1] = image;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
     REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), culv_gl_buffer_name(buffers[1]));
@@ -520,6 +533,10 @@ static void own_objects(void)
     LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
               CULV_REASON_MAPPED);
     LIB_OK(culv_gl_unmap(&registrations[0][1], 1, t.s.stream));
+    culv_gl_registration *registration = registrations[0][1];
+    registrations[0][1] = registrations[0][0];
+    refuse_twice(&t, &d, "resources[0] has for slot 1 what resources[0] has for slot 0");
+    registrations[0][1] = registration;
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
     REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_REGISTER);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 1, 0), names[1]);
@@ -583,7 +600,9 @@ static void mailbox(void)
         for (uint32_t round = 0; round < 6; round++) {
             for (uint32_t i = 0; i < 5; i++)
                 turn_cuda(&t);
+            /* Of registered objects OpenGL's fences tell what CUDA has handed over. */
             gl_stage_finish(&t.s);
+            t.s.gl.Finish();
             for (int again = 0; again < 2; again++) {
                 LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
                 if (again == 1) REQUIRE(f.repeated);
@@ -705,6 +724,35 @@ static void wrong_calls(void)
     gl_stage_close(&t.s);
 }
 
+/* The core is the ring's, and OpenGL's side has the ring's calls alone. */
+static void core_calls(void)
+{
+    for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
+        turns t = {.ring = NULL};
+        culv_ring_frame f;
+        uint64_t value = 0;
+        gl_stage_open(&t.s, 0);
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
+        begin_turns(&t);
+        culv_ring *core = t.core;
+        culv_ring_destroy(&core);
+        REQUIRE(core == t.core);
+        LIB_SAYS("culv_gl_ring_destroy() destroys both");
+        turn_cuda(&t);
+        LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, t.s.stream, 0, &f),
+                  CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+        LIB_SAYS("culv_gl_ring_acquire(), culv_gl_ring_release() and culv_gl_ring_flush()");
+        LIB_ERROR(culv_ring_flush(core, CULV_RING_CONSUMER, &value), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_SIDE);
+        LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
+        LIB_ERROR(culv_ring_release(core, CULV_RING_CONSUMER, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_SIDE);
+        LIB_OK(culv_gl_ring_release(t.ring, &f));
+        end_turns(&t);
+        gl_stage_close(&t.s);
+    }
+}
+
 /* Destroyed with a burst mapped, and after its contexts were lost. */
 static void destroyed(void)
 {
@@ -756,6 +804,7 @@ static const test_case cases[] = {
     {.name = "gl.rings.mailbox", .run = mailbox},
     {.name = "gl.rings.late", .run = late},
     {.name = "gl.rings.wrong_calls", .run = wrong_calls},
+    {.name = "gl.rings.core_calls", .run = core_calls},
     {.name = "gl.rings.destroyed", .run = destroyed, .own = true},
     {.name = NULL},
 };

@@ -67,6 +67,13 @@ void stage_require_words(const stage *s, GLuint buffer, size_t size, uint32_t se
     free(words);
 }
 
+static void move_box(const raw_cuda *cu, CUarray array, void *texels, size_t row, size_t height,
+                     size_t slices, bool write)
+{
+    CU_OK(write ? raw_cuda_write_box(cu, array, texels, row, height, slices)
+                : raw_cuda_read_box(cu, array, texels, row, height, slices));
+}
+
 void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_image *image, int level,
                       uint8_t *texels, bool write, bool layers)
 {
@@ -82,13 +89,22 @@ void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_imag
     CU_OK(cu->StreamSynchronize(s->stream));
     for (int i = 0; i < parts; i++) {
         CUarray array = NULL;
+        CUDA_ARRAY3D_DESCRIPTOR all;
         uint8_t *part = texels + row * (size_t)height * slices * (size_t)i;
-        if (layers)
+        size_t reached = slices;
+        if (layers) {
             LIB_OK(culv_gl_registration_get_array(r, (uint32_t)i, (uint32_t)level, &array));
-        else
+        } else {
             LIB_OK(culv_image_get_array(culv_gl_registration_image(r), (uint32_t)level, &array));
-        CU_OK(write ? raw_cuda_write_box(cu, array, part, row, (size_t)height, slices)
-                    : raw_cuda_read_box(cu, array, part, row, (size_t)height, slices));
+            CU_OK(cu->Array3DGetDescriptor(&all, array));
+            if (all.Depth == 0) reached = 1;
+        }
+        move_box(cu, array, part, row, (size_t)height, reached, write);
+        /* Copies do not reach the other faces of a cube in the array of all of them. */
+        for (size_t j = reached; j < slices; j++) {
+            LIB_OK(culv_gl_registration_get_array(r, (uint32_t)j, (uint32_t)level, &array));
+            move_box(cu, array, part + row * (size_t)height * j, row, (size_t)height, 1, write);
+        }
     }
     CU_OK(cu->CtxSynchronize());
     lib_leave(&s->w, before);

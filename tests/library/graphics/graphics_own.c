@@ -347,8 +347,11 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
 
 static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .attachment = "null_attachment",
+                                              .destroy_call = "null_destroy",
+                                              .acquire_call = "null_acquire",
                                               .submit_call = "null_submit",
                                               .flush_call = "null_flush",
+                                              .cuda_flush_call = "culv_ring_flush_on",
                                               .make_object = make_object,
                                               .submit = submit};
 
@@ -377,7 +380,7 @@ static culv_result make_ring(null_ring *ring, culvi_graphics *graphics, culv_rin
 typedef struct ring_world {
     vector_stage s;
     culvi_graphics graphics;
-    culvi_pair image, buffer;
+    culvi_pair image[CULV_RING_MAX_DEPTH], buffer[CULV_RING_MAX_DEPTH];
     culvi_pair *images[CULV_RING_MAX_DEPTH], *buffers[CULV_RING_MAX_DEPTH];
     null_ring ring;
 } ring_world;
@@ -387,10 +390,10 @@ static void world_open(ring_world *w)
     memset(w, 0, sizeof *w);
     vector_stage_open(&w->s);
     attach(&w->graphics, w->s.w.device);
-    w->image.graphics = w->buffer.graphics = &w->graphics;
     for (int i = 0; i < CULV_RING_MAX_DEPTH; i++) {
-        w->images[i] = &w->image;
-        w->buffers[i] = &w->buffer;
+        w->image[i].graphics = w->buffer[i].graphics = &w->graphics;
+        w->images[i] = &w->image[i];
+        w->buffers[i] = &w->buffer[i];
     }
 }
 
@@ -453,11 +456,18 @@ static void ring_is_made(void)
     w.buffers[1] = &others;
     REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
     LIB_SAYS("is of another null_attachment than the ring");
-    w.buffers[1] = &w.buffer;
+    /* Two frames in one object. */
+    w.buffers[1] = &w.buffer[0];
+    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    LIB_SAYS("null_ring_desc.resources[1] has for slot 1 what resources[1] has for slot 0");
+    w.buffers[1] = &w.image[2];
+    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    LIB_SAYS("null_ring_desc.resources[1] has for slot 1 what resources[0] has for slot 2");
+    w.buffers[1] = &w.buffer[1];
     LIB_OK(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1));
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 1, false) == &w.buffer);
+    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 1, false) == &w.buffer[2]);
     REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 1, true) == NULL);
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 0, true) == &w.image);
+    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 0, true) == &w.image[2]);
     REQUIRE(culvi_graphics_ring_object(&w.ring.base, DEPTH, 0, true) == NULL);
     REQUIRE(culvi_graphics_ring_object(&w.ring.base, 0, 2, true) == NULL);
     LIB_ERROR(culvi_graphics_ring_check(&rings, &w.graphics, NULL, 0, CULV_RING_CONSUMER, 0),
@@ -528,6 +538,8 @@ static void ring_failures(void)
     world_open(&w);
     LIB_OK(world_make(&w, CULV_RING_PRODUCER, 4, 2));
     null_ring *ring = &w.ring;
+    culv_ring *core = ring->base.core, *kept = core;
+    uint64_t value = 0;
     culvi_graphics_work work = work_of(&w, 7, 0);
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
@@ -536,6 +548,9 @@ static void ring_failures(void)
               CULV_REASON_RING_ORDER);
     LIB_SAYS("null_release: 1 command buffers that null_submit() kept");
     LIB_SAYS("null_flush()");
+    LIB_ERROR(culv_ring_release(core, CULV_RING_PRODUCER, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_SAYS("culv_ring_release: 1 command buffers that null_submit() kept");
     work = work_of(&w, 8, 0);
     none.countdown = 1;
     LIB_ERROR(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"), CULV_ERROR_DRIVER,
@@ -551,10 +566,30 @@ static void ring_failures(void)
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     REQUIRE_EQ(ring->base.num_pending, 1);
-    LIB_OK(culv_ring_drain(ring->base.core, 0, 1));
+    LIB_ERROR(culv_ring_flush(core, CULV_RING_PRODUCER, &value), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_SAYS("culv_ring_flush: 1 command buffers that null_submit() kept");
+    LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_SAYS("call null_flush() first");
+    LIB_OK(culv_ring_drain(core, 0, 1));
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_release(&ring->base, &f, "release"));
     REQUIRE_EQ(ring->base.num_pending, 0);
+    /* A program that submits by itself may end its burst by the core. */
+    LIB_OK(culv_ring_flush(core, CULV_RING_PRODUCER, &value));
+    REQUIRE_EQ(value, 2);
+    none.counter[1 + CULV_RING_PRODUCER] = value;
+    /* The core belongs to the ring. */
+    culv_ring_destroy(&kept);
+    REQUIRE(kept == core);
+    LIB_SAYS("culv_ring_destroy: it is the core of another ring; null_destroy() destroys both");
+    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, NULL, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
+    LIB_SAYS("null_acquire(), null_submit() and null_flush()");
+    LIB_ERROR(culv_ring_release_on(core, CULV_RING_PRODUCER, NULL, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_flush_on(core, CULV_RING_PRODUCER, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
     world_close(&w);
 }
 

@@ -237,7 +237,8 @@ static void forced(void)
         culv_last_error_message(),
         "the consumer is late: 'ready' has not reached 5 within 20 ms; "
         "it is at 4 of 5, since the producer's work waits for 'done' to reach 1, which is at 0 of 4; "
-        "the last to signal was the producer: 'ready' with 5");
+        "the last to signal was the producer: 'ready' with 5; "
+        "the consumer released with 4, but that signal has not run yet; was it submitted?");
     LIB_OK(culv_ring_drain(r.ring, 5000 * (uint64_t)MS, 1));
     lib_finish(&r.w, r.stream[P]);
     REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[C])), REAL_SLOTS);

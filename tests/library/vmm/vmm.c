@@ -363,5 +363,10 @@ static const test_case cases[] = {
     {.name = "vmm.many", .run = many},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases,           vmm_refused_cases,  vmm_access_cases,
-                                              vmm_share_cases, vmm_deferred_cases, NULL};
+const test_case *const test_suite_tables[] = {cases,
+                                              vmm_refused_cases,
+                                              vmm_access_cases,
+                                              vmm_share_cases,
+                                              vmm_deferred_cases,
+                                              vmm_fabric_cases,
+                                              NULL};

@@ -51,6 +51,6 @@ void vmm_gate_open(const vmm_stage *s, vmm_gate *gate); /* waits for the stream 
 void vmm_gate_end(const vmm_stage *s, vmm_gate *gate);
 
 extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[],
-    vmm_deferred_cases[];
+    vmm_fabric_cases[], vmm_deferred_cases[];
 
 #endif

@@ -155,6 +155,7 @@ static void endurance(void)
     space_stage t;
     lib_level level = {0};
     space_open(&t);
+    lib_start_queue_threads(&t.s.w);
     culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
     for (long i = 0; i < turns; i++) {
         if (i == turns / 4) {

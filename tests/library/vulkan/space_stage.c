@@ -70,6 +70,13 @@ void space_begin(space_stage *t)
     VK_OK(vkCreatePipelineLayout(w->vk.device, &layout, NULL, &t->layout));
     t->link = make_pipeline(t, "space_link");
     t->chase = make_pipeline(t, "space_chase");
+    /* Before anything is held: a driver that loads lazily would hold up the rest, too. */
+    static const char *const kernels[] = {"library_write", "library_add", "library_link",
+                                          "library_chase"};
+    CUcontext before = lib_enter(w);
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+        (void)raw_cuda_function(w->cu, t->s.module, kernels[i]);
+    lib_leave(w, before);
 }
 
 void space_end(space_stage *t)

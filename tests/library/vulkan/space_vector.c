@@ -51,6 +51,7 @@ static void grows(void)
     space_require_list(&t, SPACE_CUDA, at + 15 * SPACE_CHUNK, at + VMM_MIB, 2000, 2);
     /* The addresses are used up. */
     LIB_ERROR(culv_vector_grow(a, 64 * VMM_MIB + 1), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    LIB_SAYS("reserve more at first");
     LIB_ERROR(culv_vk_space_commit(space, at - base, SPACE_CHUNK, NULL), CULV_ERROR_BUSY,
               CULV_REASON_MAPPED);
     LIB_SAYS("a vector has");
@@ -61,6 +62,27 @@ static void grows(void)
     space_require_same(&t, space, bt - base, SPACE_CHUNK, 6);
     culv_vector_destroy(&a);
     space_gate_end(&t, &gate);
+    culv_vk_space_destroy(&space);
+    space_close(&t);
+}
+
+/* By default a vector leaves room for others, and has room to grow. */
+static void reserves(void)
+{
+    space_stage t;
+    space_open(&t);
+    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
+    const culv_vector_desc d = vector_desc(space, 4097, 0);
+    culv_vector *vectors[4] = {NULL};
+    for (uint32_t i = 0; i < 4; i++) {
+        culv_vector_stats stats = culv_vector_stats_init();
+        LIB_OK(culv_vector_create(t.s.w.device, &d, &vectors[i]));
+        LIB_OK(culv_vector_get_stats(vectors[i], &stats));
+        REQUIRE_EQ(stats.reserved, 16 * VMM_MIB);
+        LIB_OK(culv_vector_grow(vectors[i], 3 * VMM_MIB + 1));
+    }
+    for (uint32_t i = 0; i < 4; i++)
+        culv_vector_destroy(&vectors[i]);
     culv_vk_space_destroy(&space);
     space_close(&t);
 }
@@ -173,6 +195,7 @@ static void orders(void)
 }
 
 const test_case space_vector_cases[] = {{.name = "space_vector.grows", .run = grows},
+                                        {.name = "space_vector.reserves", .run = reserves},
                                         {.name = "space_vector.shrinks", .run = shrinks},
                                         {.name = "space_vector.ahead", .run = ahead},
                                         {.name = "space_vector.orders", .run = orders},

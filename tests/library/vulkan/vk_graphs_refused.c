@@ -140,7 +140,8 @@ static void kernels(void)
     lib_leave(&g->s.w, before);
     begin(g);
     vk_graph_add_node(g, NULL, 0, elsewhere + 64, 100, 1);
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, "argument 1 of node 1 of the graph");
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "argument 0 (0 is the first) of node 1 of the graph");
     before = lib_enter(&g->s.w);
     CU_OK(cu->MemFree(elsewhere));
     lib_leave(&g->s.w, before);
@@ -182,10 +183,11 @@ static void kernels(void)
     refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "queue_poke, which the graph does not launch");
     param.kernel = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params[i].kernel");
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+            "params[0] has no node and no kernel");
     param.kernel = "queue_add";
     param.value = NULL;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->params[i].value");
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "params[0] has no value");
     vk_graph_close(g);
 }
 
@@ -215,7 +217,7 @@ static void descriptors(void)
     g->desc.kernels = NULL;
     refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->kernels");
     g->desc.kernels = &none;
-    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->kernels[i]");
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "kernels[0] is NULL");
     g->desc = kept;
     g->desc.memory = NULL;
     refused(g, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "desc->memory");

@@ -149,6 +149,38 @@ static void from_memory(void)
     vk_kernels_close(&s);
 }
 
+/* What a VkDevice has of kernels keeps them: the program may unload them first, and record on. */
+static void unloaded_first(void)
+{
+    vk_kernels_stage s;
+    vk_kernels_open(&s);
+    culv_vk_buffer *field = vk_kernels_buffer(&s, sizeof words);
+    const unsigned count = WORDS, addend = 7;
+    const CUdeviceptr pointer = culv_vk_buffer_pointer(field);
+    const VkDeviceAddress address = culv_vk_buffer_address(field);
+    const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(count),
+                                         CULV_CALL_ARG(addend)};
+    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
+    call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
+    call.block[0] = BLOCK;
+    call.args = args;
+    call.num_args = 3;
+    fill_words(words);
+    vk_kernels_write(&s, field, words, sizeof words);
+    culv_kernels_unload(&s.kernels);
+    REQUIRE(s.kernels == NULL);
+    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
+    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
+    vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
+    raw_vk_submit(&s.w.vk, commands, NULL);
+    vk_kernels_read(&s, field, others, sizeof others);
+    for (uint32_t i = 0; i < WORDS; i++)
+        REQUIRE_EQ(others[i], words[i] + addend);
+    culv_vk_buffer_destroy(&field);
+    vk_kernels_close(&s);
+}
+
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
  * Vulkan after the barrier of that use. */
 static void images(void)
@@ -470,6 +502,7 @@ static void barriers(void)
 static const test_case cases[] = {
     {.name = "vk_kernels.two_ways", .run = two_ways, .smoke = true},
     {.name = "vk_kernels.from_memory", .run = from_memory},
+    {.name = "vk_kernels.unloaded_first", .run = unloaded_first},
     {.name = "vk_kernels.images", .run = images},
     {.name = "vk_kernels.addresses", .run = addresses},
     {.name = "vk_kernels.vectors", .run = vectors},

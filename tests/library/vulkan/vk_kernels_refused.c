@@ -147,7 +147,8 @@ static void launches(void)
         LIB_SAYS("'queue_add' takes 3 arguments, and 2 were passed");
         call.args = wrong_size;
         REFUSED(CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-        LIB_SAYS("argument 3 of the kernel 'queue_add' has 4 bytes, and 8 were passed");
+        LIB_SAYS(
+            "argument 2 (0 is the first) of the kernel 'queue_add' has 4 bytes, and 8 were passed");
         call.args = NULL;
         call.num_args = 0;
         call.params = &address;

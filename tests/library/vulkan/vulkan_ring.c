@@ -299,12 +299,47 @@ static void picked_families(void)
     lib_close(&w);
 }
 
+/* CUDA's stream stands still behind a timeline that the host has not signaled, and a frame behind
+ * that: it is no turn of Vulkan's until CUDA has reached its signal. */
+static void signal_first(void)
+{
+    ring_stage s;
+    culv_vk_semaphore *gate = NULL;
+    culv_vk_ring_frame frame;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0)); /* loads the kernel: a driver may wait for all streams then */
+    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(gate), s.stream, 1));
+    LIB_OK(ring_cuda_turn(&s, 0));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT,
+                  CULV_REASON_RING_LATE);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
+    LIB_OK(culv_vk_ring_acquire(s.ring, RING_LIMIT, &frame));
+    REQUIRE_EQ(frame.frame.number, 1);
+    REQUIRE_EQ(frame.frame.wait_value, 2);
+    REQUIRE(raw_vk_timeline_value(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER)) >=
+            2);
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    culv_vk_semaphore_destroy(&gate);
+    ring_world_close(&s);
+}
+
 const test_case ring_make_cases[] = {
     {.name = "made", .run = made},
     {.name = "no_resources", .run = no_resources},
     {.name = "outlives_its_parents", .run = outlives_its_parents},
     {.name = "fallback", .run = fallback, .own = true},
     {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
+    {.name = "signal_first", .run = signal_first},
     {.name = "queue_families", .run = queue_families},
     {.name = "picked_families", .run = picked_families},
     {.name = NULL},

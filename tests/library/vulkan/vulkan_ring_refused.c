@@ -38,6 +38,7 @@ WRONG(too_deep, d->ring.max_depth = CULV_RING_MAX_DEPTH + 1)
 WRONG(no_side, d->ring.side = (culv_ring_side)2)
 WRONG(too_many, d->ring.num_resources = CULV_VK_RING_MAX_RESOURCES + 1)
 WRONG(no_resources, d->ring.resources = NULL)
+WRONG(waits, d->ring.waits = (culv_ring_waits)3)
 WRONG(family, d->ring.queue_family = 4096)
 WRONG(forgotten, d->ring.queue_family = culv_vk_ring_desc_init().queue_family)
 WRONG(external, d->ring.queue_family = VK_QUEUE_FAMILY_EXTERNAL)
@@ -70,6 +71,7 @@ static void descriptors(void)
         {"no_side", no_side, CULV_REASON_VALUE, "side is 2"},
         {"too_many", too_many, CULV_REASON_VALUE, "num_resources is 17"},
         {"no_resources", no_resources, CULV_REASON_NULL_ARGUMENT, "resources"},
+        {"waits", waits, CULV_REASON_VALUE, "waits is 3"},
         {"family", family, CULV_REASON_VALUE, "queue_family is 4096"},
         {"forgotten", forgotten, CULV_REASON_VALUE, "queue_family is not set"},
         {"external", external, CULV_REASON_VALUE, "queue_family"},
@@ -141,6 +143,13 @@ static void strangers(void)
     LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("resources[1]");
+    /* One buffer for two slots. */
+    culv_vk_buffer *third = s.buffers[2];
+    s.buffers[2] = s.buffers[0];
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
+    s.buffers[2] = third;
     for (int i = 0; i < 3; i++) {
         culv_vk_buffer_destroy(&s.buffers[i]);
         culv_vk_image_destroy(&s.images[i]);
@@ -200,24 +209,79 @@ static void calls(void)
     LIB_SAYS("culv_vk_ring_submit()");
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
     ring_released(&s.vulkan, &frame.frame);
-    /* The same where the burst was ended behind the ring's back; a flush submits it then. */
+    /* A burst that has kept command buffers ends by the ring's own calls: what the core's would
+     * promise, nobody would submit. */
     LIB_OK(ring_vulkan_turn(&s, 0));
     uint64_t value = 0;
-    LIB_OK(culv_ring_flush(s.core, CULV_RING_CONSUMER, &value));
-    REQUIRE_EQ(value, 2);
+    LIB_ERROR(culv_ring_flush(s.core, CULV_RING_CONSUMER, &value), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_SAYS("culv_ring_flush: 1 command buffers that culv_vk_ring_submit() kept");
+    LIB_SAYS("culv_vk_ring_flush()");
+    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_SAYS("call culv_vk_ring_flush() first");
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
-    commands = ring_vulkan_commands(&s, &frame);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
-              CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_release(s.core, CULV_RING_CONSUMER, &frame.frame), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
     LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
-    s.vulkan.next--;
     LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
-    raw_vk_idle(&s.w.vk);
-    raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), value);
-    ring_flushed(&s.vulkan, value);
+    ring_flushed(&s.vulkan, 2);
     LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    ring_flushed(&s.vulkan, 3);
     ring_close(&s);
     REQUIRE_EQ(s.vulkan.verified, 4);
+    ring_world_close(&s);
+}
+
+static culv_reason last_reason(void)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    return e.reason;
+}
+
+/* What the ring owns goes with it: giving up a part is refused, and nothing happens. */
+static void parts(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    o.image = true;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    culv_ring *core = s.core;
+    culv_vk_buffer *buffer = culv_vk_ring_buffer(s.ring, 0, 0), *const was = buffer;
+    culv_vk_image *image = culv_vk_ring_image(s.ring, 0, 1), *const kept = image;
+    REQUIRE(buffer != NULL && image != NULL);
+    const uint64_t created = lib_counts(&s.w).created;
+    for (int after = 0; after < 2; after++) {
+        lib_forget_error();
+        culv_ring_destroy(&core);
+        REQUIRE(core == s.core && last_reason() == CULV_REASON_OWNED);
+        LIB_SAYS("culv_vk_ring_destroy() destroys both");
+        lib_forget_error();
+        if (after)
+            culv_vk_buffer_destroy_after(&buffer, s.stream);
+        else
+            culv_vk_buffer_destroy(&buffer);
+        REQUIRE(buffer == was && last_reason() == CULV_REASON_OWNED);
+        LIB_SAYS("culv_vk_buffer_destroy: it belongs to a ring; culv_vk_ring_destroy()");
+        lib_forget_error();
+        if (after)
+            culv_vk_image_destroy_after(&image, s.stream);
+        else
+            culv_vk_image_destroy(&image);
+        REQUIRE(image == kept && last_reason() == CULV_REASON_OWNED);
+        LIB_SAYS("culv_vk_image_destroy: it belongs to a ring; culv_vk_ring_destroy()");
+    }
+    REQUIRE_EQ(lib_counts(&s.w).created, created);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, s.stream, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
+    LIB_SAYS("culv_vk_ring_acquire(), culv_vk_ring_submit() and culv_vk_ring_flush()");
+    LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
+    ring_run(&s, 6);
+    ring_close(&s);
     ring_world_close(&s);
 }
 
@@ -436,6 +500,7 @@ const test_case ring_refusal_cases[] = {
     {.name = "descriptors", .run = descriptors},
     {.name = "strangers", .run = strangers},
     {.name = "calls", .run = calls},
+    {.name = "parts", .run = parts},
     {.name = "copies", .run = copies},
     {.name = "told", .run = told},
     {.name = "missing", .run = missing},

@@ -115,6 +115,7 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
     d.resources = resources;
     d.num_resources = o->image ? 2 : 1;
     d.side = o->side;
+    d.waits = o->waits;
     d.queue_family = o->family;
     d.label = "tested";
     return d;

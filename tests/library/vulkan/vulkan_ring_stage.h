@@ -25,6 +25,7 @@ typedef struct ring_options {
     uint32_t fallback;           /* of both, where lib_lying has nothing shared */
     ring_way way;
     uint32_t family;
+    culv_ring_waits waits;
     uint32_t spin; /* launches of the same kernel for each frame of CUDA's: 0 is 1 */
 } ring_options;
 

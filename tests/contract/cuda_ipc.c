@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: memory of cuMemAlloc and events in another process (cuIpc...). */
+#include "images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BLOCK ((size_t)2 << 20)
+
+typedef struct ipc_procs {
+    PFN_cuIpcGetMemHandle_v4010 get_memory;
+    PFN_cuIpcOpenMemHandle_v11000 open_memory;
+    PFN_cuIpcCloseMemHandle_v4010 close_memory;
+    PFN_cuIpcGetEventHandle_v4010 get_event;
+    PFN_cuIpcOpenEventHandle_v4010 open_event;
+} ipc_procs;
+
+typedef struct both { /* what goes to the other process */
+    CUipcMemHandle memory;
+    CUipcEventHandle event;
+} both;
+
+static void proc(const raw_cuda *cu, const char *name, int version, void *function)
+{
+    void *address = NULL;
+    CUresult result =
+        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
+    if (result != CUDA_SUCCESS || address == NULL) SKIP("no %s", name);
+    memcpy(function, &address, sizeof address);
+}
+
+static ipc_procs open_pair(pair *p)
+{
+    ipc_procs f;
+    pair_open(p);
+    proc(p->cu, "cuIpcGetMemHandle", 4010, &f.get_memory);
+    proc(p->cu, "cuIpcOpenMemHandle", 11000, &f.open_memory);
+    proc(p->cu, "cuIpcCloseMemHandle", 4010, &f.close_memory);
+    proc(p->cu, "cuIpcGetEventHandle", 4010, &f.get_event);
+    proc(p->cu, "cuIpcOpenEventHandle", 4010, &f.open_event);
+    return f;
+}
+
+static void child(void)
+{
+    const char *text = getenv("CONTRACT_IPC");
+    if (text == NULL) SKIP("only as a child");
+    pair p;
+    const ipc_procs f = open_pair(&p);
+    both got;
+    CUdeviceptr memory = 0, again = 0;
+    CUevent event = NULL;
+    uint32_t word = 0;
+    REQUIRE(read(atoi(text), &got, sizeof got) == (ssize_t)sizeof got);
+    CUresult result = f.open_memory(&memory, got.memory, 0);
+    ANSWER("cuIpcOpenMemHandle with flags 0", "%s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) CU_OK(f.close_memory(memory));
+    CU_OK(f.open_memory(&memory, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    result = f.open_memory(&again, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    ANSWER("cuIpcOpenMemHandle once more", "%s, %s", raw_cuda_result_name(result),
+           again == memory ? "the same address" : "another address");
+    if (result == CUDA_SUCCESS) CU_OK(f.close_memory(again));
+    CU_OK(p.cu->MemcpyDtoH(&word, memory + 2 * BLOCK - 4, 4));
+    ANSWER("the exporter's last word", "0x%x", word);
+    REQUIRE_EQ(word, 0x27182818u);
+    result = p.cu->MemFree(memory);
+    ANSWER("cuMemFree of opened memory", "%s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(f.open_event(&event, got.event));
+    CU_OK(p.cu->StreamWaitEvent(p.stream, event, 0));
+    CU_OK(p.cu->MemsetD32Async(memory, 0x28182845u, BLOCK / 2, p.stream));
+    CU_OK(p.cu->EventRecord(event, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    ANSWER("cuEventQuery of an opened event", "%s", raw_cuda_result_name(p.cu->EventQuery(event)));
+    CU_OK(p.cu->EventDestroy(event));
+    result = f.close_memory(memory + 4096);
+    ANSWER("cuIpcCloseMemHandle in the middle", "%s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(f.close_memory(memory));
+    pair_close(&p);
+}
+
+static void other_process(void)
+{
+    pair p;
+    const ipc_procs f = open_pair(&p);
+    both give;
+    CUipcMemHandle small_handle;
+    CUdeviceptr memory = 0, small = 0, own = 0;
+    CUevent event = NULL, plain = NULL;
+    uint32_t word = 0;
+    char text[16];
+    int ends[2];
+    CU_OK(p.cu->MemAlloc(&small, 4096));
+    CU_OK(p.cu->MemAlloc(&memory, 2 * BLOCK));
+    ANSWER("cuMemAlloc of 4 MiB", "at %s of 2 MiB",
+           memory % BLOCK == 0 ? "a multiple" : "no multiple");
+    ANSWER("cuIpcGetMemHandle of 4096 bytes", "%s",
+           raw_cuda_result_name(f.get_memory(&small_handle, small)));
+    ANSWER("cuIpcGetMemHandle in the middle", "%s",
+           raw_cuda_result_name(f.get_memory(&give.memory, memory + BLOCK)));
+    CU_OK(f.get_memory(&give.memory, memory));
+    CUresult result = f.open_memory(&own, give.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    ANSWER("cuIpcOpenMemHandle in the exporting process", "%s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(p.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+    CU_OK(p.cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    result = f.get_event(&give.event, plain);
+    ANSWER("cuIpcGetEventHandle of an event for one process", "%s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(f.get_event(&give.event, event));
+    CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 2, p.stream));
+    CU_OK(p.cu->EventRecord(event, p.stream));
+    REQUIRE(pipe(ends) == 0 && write(ends[1], &give, sizeof give) == (ssize_t)sizeof give);
+    snprintf(text, sizeof text, "%d", ends[0]);
+    REQUIRE(setenv("CONTRACT_IPC", text, 1) == 0);
+    REQUIRE_EQ(test_run_child("cuda_ipc.other_process_child"), 0);
+    CU_OK(p.cu->StreamWaitEvent(p.stream, event, 0));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p.cu->MemcpyDtoH(&word, memory, 4));
+    ANSWER("the importer's first word", "0x%x", word);
+    REQUIRE_EQ(word, 0x28182845u);
+    close(ends[0]);
+    close(ends[1]);
+    CU_OK(p.cu->EventDestroy(event));
+    CU_OK(p.cu->EventDestroy(plain));
+    CU_OK(p.cu->MemFree(memory));
+    CU_OK(p.cu->MemFree(small));
+    pair_close(&p);
+}
+
+const test_case cuda_ipc_cases[] = {
+    {.name = "cuda_ipc.other_process", .run = other_process, .mark = TEST_BOTH, .own = true},
+    {.name = "cuda_ipc.other_process_child", .run = child},
+    {.name = NULL},
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the suite of tensors share. */
+#ifndef CULVERT_TESTS_DLPACK_STAGE_H_
+#define CULVERT_TESTS_DLPACK_STAGE_H_
+
+#include "library.h"
+
+#include <culvert/dlpack.h>
+
+extern const test_case dlpack_vector_cases[];
+
+#endif

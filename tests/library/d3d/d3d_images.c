@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* How CUDA maps a texture of Direct3D, told from plain numbers, which every system builds; and the
+ * calls that only Windows has. */
+#include "d3d/d3d_image.h"
+
+#include "library.h"
+
+#include <culvert/d3d11.h>
+#include <culvert/d3d12.h>
+#include <stdio.h>
+#include <string.h>
+
+/* By dxgiformat.h's numbers. */
+enum {
+    RGBA32_TYPELESS = 1,
+    RGBA32_FLOAT = 2,
+    RGBA32_SINT = 4,
+    RGB32_TYPELESS = 5,
+    RGB32_FLOAT = 6,
+    RGBA16_FLOAT = 10,
+    RGBA8_TYPELESS = 27,
+    RGBA8_UNORM = 28,
+    R32_TYPELESS = 39,
+    R32_FLOAT = 41,
+    R8_UNORM = 61,
+    BGRA8_TYPELESS = 90,
+    BGRA8_UNORM = 87
+};
+
+static culvi_d3d_texture texture_of(uint32_t sides, uint64_t width, uint32_t height, uint32_t depth,
+                                    uint32_t levels, uint32_t format)
+{
+    return (culvi_d3d_texture){.sides = sides,
+                               .width = width,
+                               .height = height,
+                               .depth_or_layers = depth,
+                               .levels = levels,
+                               .samples = 1,
+                               .format = format};
+}
+
+static void kinds(void)
+{
+    static const struct kind {
+        uint32_t sides, width, height, depth, levels;
+        bool cube;
+        culv_image_type type;
+        uint32_t out_depth, layers, out_levels;
+    } rows[] = {
+        {1, 96, 1, 1, 1, false, CULV_IMAGE_1D, 1, 1, 1},
+        {1, 96, 1, 5, 1, false, CULV_IMAGE_1D, 1, 5, 1},
+        {2, 50, 30, 1, 1, false, CULV_IMAGE_2D, 1, 1, 1},
+        {2, 64, 48, 3, 2, false, CULV_IMAGE_2D, 1, 3, 2},
+        {2, 64, 48, 1, 0, false, CULV_IMAGE_2D, 1, 1, 7}, /* 0: a whole chain */
+        {2, 24, 24, 6, 1, true, CULV_IMAGE_CUBE, 1, 6, 1},
+        {2, 24, 24, 12, 1, true, CULV_IMAGE_CUBE, 1, 12, 1},
+        {3, 20, 12, 5, 1, false, CULV_IMAGE_3D, 5, 1, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct kind *k = &rows[i];
+        culvi_d3d_texture texture =
+            texture_of(k->sides, k->width, k->height, k->depth, k->levels, RGBA8_UNORM);
+        const culvi_d3d_view view = {.desc = "desc", .offset = 4096, .cube = k->cube};
+        culv_image_desc d = culv_image_desc_init();
+        texture.render_target = i % 2 == 0;
+        LIB_OK(culvi_d3d_describe_image(NULL, &texture, &view, &d));
+        REQUIRE_EQ(d.type, k->type);
+        REQUIRE_EQ(d.width, k->width);
+        REQUIRE_EQ(d.height, k->height);
+        REQUIRE_EQ(d.depth, k->out_depth);
+        REQUIRE_EQ(d.array_layers, k->layers);
+        REQUIRE_EQ(d.mip_levels, k->out_levels);
+        REQUIRE_EQ(d.offset, 4096);
+        REQUIRE_EQ(d.format, culv_format_from_dxgi(RGBA8_UNORM));
+        REQUIRE_EQ(d.color_attachment != 0, texture.render_target);
+    }
+}
+
+static void refuses(const culvi_d3d_texture *texture, bool cube, uint32_t format,
+                    culv_result result, culv_reason reason, const char *says)
+{
+    const culvi_d3d_view view = {.desc = "desc", .cube = cube, .format = format};
+    culv_image_desc d = culv_image_desc_init();
+    culv_error e = culv_error_init();
+    d.width = 77;
+    REQUIRE_EQ(culvi_d3d_describe_image(NULL, texture, &view, &d), result);
+    culv_last_error(&e);
+    REQUIRE_EQ(e.reason, reason);
+    if (strstr(culv_last_error_message(), says) == NULL)
+        FAIL("'%s' does not say '%s'", culv_last_error_message(), says);
+    REQUIRE_EQ(d.width, 77);
+}
+
+static void refused(void)
+{
+    culvi_d3d_texture t = texture_of(2, 64, 64, 1, 1, RGBA8_UNORM);
+    t.samples = 4;
+    refuses(&t, false, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, "ResolveSubresource");
+    t.samples = 1;
+    t.row_major = true;
+    refuses(&t, false, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, "ROW_MAJOR");
+    t.row_major = false;
+    t.sides = 0;
+    refuses(&t, false, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, "culv_buffer_map()");
+    t = texture_of(2, 64, 64, 5, 1, RGBA8_UNORM);
+    refuses(&t, true, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "5 layers");
+    t = texture_of(2, 64, 32, 6, 1, RGBA8_UNORM);
+    refuses(&t, true, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "64 x 32");
+    t = texture_of(3, 64, 64, 6, 1, RGBA8_UNORM);
+    refuses(&t, true, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "3 dimensions");
+    t = texture_of(1, UINT64_C(1) << 32, 1, 1, 1, RGBA8_UNORM);
+    refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "4294967296");
+    t = texture_of(2, 64, 64, 1, 1, 0);
+    refuses(&t, false, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT, "DXGI_FORMAT 0");
+    /* A typed texture is seen as itself alone. */
+    t = texture_of(2, 64, 64, 1, 1, RGBA8_UNORM);
+    refuses(&t, false, BGRA8_UNORM, CULV_ERROR_INVALID, CULV_REASON_FORMAT, "TYPELESS");
+}
+
+/* The caller names the format of a TYPELESS texture, and the message lists those that are legal. */
+static void typeless(void)
+{
+    static const struct family {
+        uint32_t typeless, legal, other;
+        const char *name, *says;
+    } rows[] = {
+        {RGBA32_TYPELESS, RGBA32_FLOAT, RGBA16_FLOAT, "R32G32B32A32_TYPELESS",
+         "DXGI_FORMAT 2 (R32G32B32A32_FLOAT)"},
+        {RGBA32_TYPELESS, RGBA32_SINT, R8_UNORM, "R32G32B32A32_TYPELESS",
+         "DXGI_FORMAT 4 (R32G32B32A32_SINT)"},
+        {RGBA8_TYPELESS, RGBA8_UNORM, BGRA8_UNORM, "R8G8B8A8_TYPELESS",
+         "DXGI_FORMAT 28 (R8G8B8A8_UNORM), DXGI_FORMAT 29 (R8G8B8A8_UNORM_SRGB)"},
+        {BGRA8_TYPELESS, BGRA8_UNORM, RGBA8_UNORM, "B8G8R8A8_TYPELESS", "DXGI_FORMAT 87"},
+        {R32_TYPELESS, R32_FLOAT, R8_UNORM, "R32_TYPELESS", "DXGI_FORMAT 41 (R32_FLOAT)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct family *f = &rows[i];
+        culvi_d3d_texture t = texture_of(2, 16, 16, 1, 1, f->typeless);
+        culvi_d3d_view view = {.desc = "desc", .format = f->legal};
+        culv_image_desc d = culv_image_desc_init();
+        LIB_OK(culvi_d3d_describe_image(NULL, &t, &view, &d));
+        REQUIRE_EQ(d.format, culv_format_from_dxgi(f->legal));
+        refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->name);
+        refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->says);
+        refuses(&t, false, f->other, CULV_ERROR_INVALID, CULV_REASON_FORMAT, f->says);
+    }
+    culvi_d3d_texture t = texture_of(2, 16, 16, 1, 1, RGB32_TYPELESS);
+    refuses(&t, false, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT, "none that CUDA has");
+}
+
+/* Each of the calls, on a system without Direct3D. */
+static void elsewhere(void)
+{
+    culv_device *device = NULL;
+    culv_d3d11_device *d3d11 = NULL;
+    culv_d3d12_device *d3d12 = NULL;
+    culv_keyed_mutex *mutex = NULL;
+    LIB_ERROR(culv_device_open_for_d3d11(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_d3d12(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_device_open_for_dxgi(NULL, NULL, &device), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_d3d11_attach(NULL, NULL, &d3d11), CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_d3d12_attach(NULL, NULL, &d3d12), CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT);
+    LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_BUILT);
+    REQUIRE(culv_d3d12_buffer_pointer(NULL) == 0 && culv_d3d11_buffer_pointer(NULL) == 0);
+    REQUIRE(culv_d3d12_image_resource(NULL) == NULL && culv_d3d11_image_resource(NULL) == NULL);
+    culv_d3d11_detach(&d3d11);
+    culv_d3d12_detach(&d3d12);
+    culv_keyed_mutex_destroy(&mutex);
+    REQUIRE(!culv_keyed_mutex_is_held(NULL));
+    LIB_ERROR(culv_keyed_mutex_acquire(NULL, NULL, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_keyed_mutex_release(NULL, NULL, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+}
+
+static const test_case cases[] = {
+    {.name = "d3d.kinds", .run = kinds},
+    {.name = "d3d.refused", .run = refused},
+    {.name = "d3d.typeless", .run = typeless},
+    {.name = "d3d.elsewhere", .run = elsewhere},
+    {.name = NULL},
+};
+extern const test_case d3d_candidate_cases[];
+const test_case *const test_suite_tables[] = {cases, d3d_candidate_cases, NULL};

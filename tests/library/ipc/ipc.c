@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory and timelines between two processes, with the data read back in both. */
+#include "ipc_stage.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
+/* Odd sizes: a word, a page and a word, most of a block, and blocks with a tail. */
+static const size_t sizes[] = {1, 1025, 500003, 1234567};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static uint64_t blocks_of(size_t words)
+{
+    return (words * 4 + VMM_BLOCK - 1) / VMM_BLOCK;
+}
+
+/* VMM memory and a timeline: the viewer waits for the solver's work on the GPU, reads all of it,
+ * writes it anew, and the solver waits for that. */
+static void view_fields(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    (void)parent;
+    vmm_stage_open(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "steps");
+    culv_semaphore *steps = NULL;
+    CUstream stream = lib_stream(&s.w);
+    LIB_OK(culv_ipc_import_semaphore(object, &steps));
+    culv_ipc_object_destroy(&object);
+    for (size_t i = 0; i < SIZES; i++) {
+        char field[] = {'f', (char)('0' + i), 0};
+        culv_vmm_allocation *memory = NULL;
+        object = ipc_receive(client, field);
+        const culv_ipc_info info = ipc_info_of(object);
+        REQUIRE_EQ(info.kind, CULV_IPC_VMM);
+        REQUIRE_EQ(info.element_size, 4);
+        REQUIRE_EQ(info.element_count, sizes[i]);
+        REQUIRE_EQ(info.allocation_size, blocks_of(sizes[i]) * VMM_BLOCK);
+        REQUIRE_EQ_STR(info.text, "cells");
+        LIB_OK(culv_ipc_import_vmm(object, &memory));
+        culv_vmm_range *range = vmm_range(&s, blocks_of(sizes[i]));
+        LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+        LIB_OK(culv_semaphore_wait(steps, stream, 2 * i + 1));
+        ipc_require(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
+        ipc_write(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
+        LIB_OK(culv_semaphore_signal(steps, stream, 2 * i + 2));
+        lib_finish(&s.w, stream);
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&memory);
+        culv_ipc_object_destroy(&object);
+    }
+    culv_semaphore_destroy(&steps);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void fields(void)
+{
+    ipc_child viewer;
+    lib_world w;
+    char name[CULV_IPC_NAME_SIZE];
+    culv_vmm_allocation *memory[SIZES];
+    culv_vmm_range *range[SIZES];
+    culv_vk_semaphore *made = NULL;
+    culv_handle handle;
+    ipc_fork(&viewer, view_fields, ipc_name(name, "fields"));
+    lib_open(&w);
+    vmm_stage s = {.w = w};
+    CUstream stream = lib_stream(&w);
+    culv_ipc_server *server = ipc_server(w.device, name);
+    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &made));
+    LIB_OK(culv_vk_semaphore_export_dup(w.attachment, culv_vk_semaphore_handle(made),
+                                        CULV_HANDLE_OPAQUE_FD, &handle));
+    culv_ipc_info info = culv_ipc_info_named("steps");
+    info.kind = CULV_IPC_SEMAPHORE;
+    info.semaphore_type = CULV_SEMAPHORE_TIMELINE;
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    culv_handle_close(&handle);
+    for (size_t i = 0; i < SIZES; i++) {
+        memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
+        range[i] = vmm_range(&s, blocks_of(sizes[i]));
+        LIB_OK(culv_vmm_map(range[i], 0, memory[i], NULL, 0));
+        info = culv_ipc_info_named((const char[]){'f', (char)('0' + i), 0});
+        info.element_format = CULV_FORMAT_R32_UINT;
+        info.element_size = 4;
+        info.element_count = sizes[i];
+        strcpy(info.text, "cells");
+        LIB_OK(culv_ipc_offer_vmm(server, memory[i], &info));
+        ipc_write(&w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
+    }
+    culv_semaphore *steps = culv_vk_semaphore_cuda(made);
+    for (size_t i = 0; i < SIZES; i++) {
+        LIB_OK(culv_semaphore_signal(steps, stream, 2 * i + 1));
+        culv_semaphore_mark_value(steps, 2 * i + 2);
+        /* Or the next signal would come before the viewer's. */
+        LIB_OK(culv_semaphore_wait(steps, stream, 2 * i + 2));
+    }
+    ipc_join_serving(&viewer, server);
+    for (size_t i = 0; i < SIZES; i++)
+        ipc_require(&w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
+    culv_ipc_server_destroy(&server);
+    for (size_t i = 0; i < SIZES; i++) {
+        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i])));
+        LIB_OK(culv_vmm_range_destroy(&range[i]));
+        culv_vmm_allocation_destroy(&memory[i]);
+    }
+    culv_vk_semaphore_destroy(&made);
+    lib_stream_destroy(&w, stream);
+    lib_close(&w);
+}
+
+static const test_case cases[] = {
+    {.name = "fields", .run = fields, .own = true, .smoke = true},
+    {.name = NULL},
+};
+
+const test_case *const test_suite_tables[] = {cases,           ipc_ring_cases,   ipc_native_cases,
+                                              ipc_life_cases,  ipc_cuda_cases,   ipc_vulkan_cases,
+                                              ipc_fetch_cases, ipc_fabric_cases, NULL};

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* What CUDA shares by itself: memory of cuMemAlloc, events and pools, read and written by another
+ * process, and what must not go there. Raw-API peers: a process without Culvert on either side. */
+#include "ipc_stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BLOCK = (int)CULV_IPC_CUDA_BLOCK, WORDS = 3 * BLOCK / 4 - 7, ROUNDS = 5 };
+
+static CUdeviceptr allocate(const lib_world *w, size_t size)
+{
+    CUdeviceptr at = 0;
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->MemAlloc(&at, size));
+    lib_leave(w, before);
+    return at;
+}
+
+static void release(const lib_world *w, CUdeviceptr at)
+{
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->MemFree(at));
+    lib_leave(w, before);
+}
+
+static void use_memory(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_cuda_memory *memory = NULL, *again = NULL;
+    culv_vmm_allocation *other = NULL;
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    const culv_ipc_info info = ipc_info_of(object);
+    REQUIRE(info.kind == CULV_IPC_CUDA_MEMORY && info.allocation_size == 3 * (uint64_t)BLOCK);
+    REQUIRE(info.element_size == 4 && info.element_count == WORDS);
+    culv_handle handle;
+    LIB_ERROR(culv_ipc_object_get_handle(object, &handle), CULV_ERROR_INVALID,
+              CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_ipc_import_vmm(object, &other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("memory of cuMemAlloc");
+    LIB_OK(culv_ipc_import_cuda_memory(object, &memory));
+    LIB_OK(culv_ipc_import_cuda_memory(object, &again));
+    REQUIRE_EQ(culv_ipc_cuda_memory_size(memory), info.allocation_size);
+    REQUIRE_EQ(culv_ipc_cuda_memory_pointer(memory), culv_ipc_cuda_memory_pointer(again));
+    culv_ipc_cuda_memory_close(&again);
+    REQUIRE(again == NULL);
+    culv_ipc_object_destroy(&object);
+    ipc_require(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 1);
+    ipc_write(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 2);
+    ipc_say(parent, 'w');
+    ipc_hear(parent, 'r');
+    ipc_require(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), WORDS, 3);
+    culv_ipc_cuda_memory_close(&memory);
+    culv_ipc_cuda_memory_close(&memory);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* R30: what is not a whole block is refused, with the reason and the way out. */
+static void refuse(const vmm_stage *s, culv_ipc_server *server)
+{
+    const culv_ipc_info info = culv_ipc_info_named("refused");
+    const CUdeviceptr odd = allocate(&s->w, BLOCK + 4096);
+    const CUdeviceptr whole = allocate(&s->w, 2 * (size_t)BLOCK);
+    LIB_ERROR(culv_ipc_offer_cuda_memory(server, odd, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("whole blocks of 2097152 bytes");
+    LIB_SAYS("culv_vmm_allocation_create()");
+    LIB_ERROR(culv_ipc_offer_cuda_memory(server, whole + BLOCK, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("lies 2097152 bytes into an allocation of 4194304 bytes");
+    culv_vmm_allocation *memory = vmm_allocation(s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    culv_vmm_range *range = vmm_range(s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    LIB_ERROR(culv_ipc_offer_cuda_memory(server, culv_vmm_range_pointer(range), &info),
+              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("culv_ipc_offer_vmm()");
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    void *host = NULL;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemHostAlloc(&host, 4096, 0));
+    lib_leave(&s->w, before);
+    LIB_ERROR(culv_ipc_offer_cuda_memory(server, (CUdeviceptr)(uintptr_t)host, &info),
+              CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("culv_vmm_allocation_create()");
+    before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemFreeHost(host));
+    lib_leave(&s->w, before);
+    release(&s->w, whole);
+    release(&s->w, odd);
+}
+
+static void memory(void)
+{
+    ipc_child child;
+    vmm_stage s;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, use_memory, ipc_name(name, "cuda"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
+    ipc_write(&s.w, stream, at, WORDS, 1);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    refuse(&s, server);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    info.element_size = 4;
+    info.element_count = WORDS;
+    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    ipc_hear_serving(&child, 'w', server);
+    ipc_require(&s.w, stream, at, WORDS, 2);
+    ipc_write(&s.w, stream, at, WORDS, 3);
+    ipc_say(&child, 'r');
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    release(&s.w, at);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* In turns, by two events: the streams of both processes wait for each other, and the host only
+ * says that a record was submitted. */
+static CUevent new_event(const lib_world *w)
+{
+    CUevent event = NULL;
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
+    lib_leave(w, before);
+    return event;
+}
+
+static void fill(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t value)
+{
+    CU_OK(w->cu->MemsetD32Async(at, value, WORDS, stream));
+}
+
+static void check(const lib_world *w, CUstream stream, CUdeviceptr at, uint32_t value)
+{
+    uint32_t *words = malloc(4 * (size_t)WORDS);
+    REQUIRE(words != NULL);
+    CU_OK(w->cu->MemcpyDtoHAsync(words, at, 4 * (size_t)WORDS, stream));
+    CU_OK(w->cu->StreamSynchronize(stream));
+    for (size_t i = 0; i < WORDS; i++)
+        if (words[i] != value) FAIL("word %zu is %u, not %u", i, words[i], value);
+    free(words);
+}
+
+static void use_events(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_cuda_memory *memory = NULL;
+    CUevent given = NULL, back = NULL;
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    LIB_OK(culv_ipc_import_cuda_memory(object, &memory));
+    culv_ipc_object_destroy(&object);
+    object = ipc_receive(client, "given");
+    REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_EVENT);
+    LIB_OK(culv_ipc_import_event(object, &given));
+    culv_ipc_object_destroy(&object);
+    object = ipc_receive(client, "back");
+    LIB_OK(culv_ipc_import_event(object, &back));
+    culv_ipc_object_destroy(&object);
+    CUcontext before = lib_enter(&s.w);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        ipc_hear(parent, 'g');
+        CU_OK(s.w.cu->StreamWaitEvent(stream, given, 0));
+        check(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), 100 + i);
+        fill(&s.w, stream, culv_ipc_cuda_memory_pointer(memory), 200 + i);
+        CU_OK(s.w.cu->EventRecord(back, stream));
+        ipc_say(parent, 'b');
+    }
+    CU_OK(s.w.cu->StreamSynchronize(stream));
+    ipc_hear(parent, 'e');
+    CU_OK(s.w.cu->EventDestroy(given));
+    CU_OK(s.w.cu->EventDestroy(back));
+    lib_leave(&s.w, before);
+    culv_ipc_cuda_memory_close(&memory);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void events(void)
+{
+    ipc_child child;
+    vmm_stage s;
+    char name[CULV_IPC_NAME_SIZE];
+    CUevent plain = NULL;
+    ipc_fork(&child, use_events, ipc_name(name, "events"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    const CUdeviceptr at = allocate(&s.w, 3 * (size_t)BLOCK);
+    const CUevent given = new_event(&s.w), back = new_event(&s.w);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(s.w.cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
+    LIB_ERROR(culv_ipc_offer_event(server, plain, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
+    CU_OK(s.w.cu->EventDestroy(plain));
+    LIB_OK(culv_ipc_offer_cuda_memory(server, at, &info));
+    info = culv_ipc_info_named("given");
+    LIB_OK(culv_ipc_offer_event(server, given, &info));
+    info = culv_ipc_info_named("back");
+    LIB_OK(culv_ipc_offer_event(server, back, &info));
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        fill(&s.w, stream, at, 100 + i);
+        CU_OK(s.w.cu->EventRecord(given, stream));
+        ipc_say(&child, 'g');
+        ipc_hear_serving(&child, 'b', server);
+        CU_OK(s.w.cu->StreamWaitEvent(stream, back, 0));
+        check(&s.w, stream, at, 200 + i);
+    }
+    CU_OK(s.w.cu->EventQuery(back));
+    CU_OK(s.w.cu->EventSynchronize(given));
+    ipc_say(&child, 'e');
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    CU_OK(s.w.cu->EventDestroy(given));
+    CU_OK(s.w.cu->EventDestroy(back));
+    lib_leave(&s.w, before);
+    release(&s.w, at);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void use_pool(ipc_child *parent, const char *name)
+{
+    enum { FEW = 77777 };
+    vmm_stage s;
+    culv_mem_pool *pool = NULL;
+    CUdeviceptr at = 0;
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "pool");
+    REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_POOL);
+    LIB_OK(culv_ipc_import_pool(object, &pool));
+    LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    culv_ipc_object_destroy(&object);
+    object = ipc_receive(client, "cells");
+    REQUIRE_EQ(ipc_info_of(object).size, 4 * FEW);
+    LIB_OK(culv_ipc_import_pool_memory(object, pool, &at));
+    culv_ipc_object_destroy(&object);
+    ipc_require(&s.w, stream, at, FEW, 1);
+    ipc_write(&s.w, stream, at, FEW, 2);
+    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_finish(&s.w, stream);
+    ipc_say(parent, 'w');
+    culv_mem_pool_destroy(&pool);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void pools(void)
+{
+    enum { FEW = 77777 };
+    ipc_child child;
+    vmm_stage s;
+    culv_mem_pool *pool = NULL;
+    CUdeviceptr at = 0;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, use_pool, ipc_name(name, "pools"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
+    LIB_OK(culv_mem_pool_alloc(pool, 4 * FEW, stream, &at));
+    ipc_write(&s.w, stream, at, FEW, 1);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    info.size = 4 * FEW;
+    LIB_ERROR(culv_ipc_offer_pool_memory(server, pool, at, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_READY); /* the pool first */
+    culv_ipc_info of_pool = culv_ipc_info_named("pool");
+    LIB_OK(culv_ipc_offer_pool(server, pool, &of_pool));
+    LIB_OK(culv_ipc_offer_pool_memory(server, pool, at, &info));
+    ipc_hear_serving(&child, 'w', server);
+    ipc_require(&s.w, stream, at, FEW, 2);
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    LIB_OK(culv_mem_pool_free(pool, at, stream));
+    lib_finish(&s.w, stream);
+    culv_mem_pool_destroy(&pool);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* Servers are found by name, and a client without a device lists what they offer. */
+static void found(void)
+{
+    enum { MOST = 256 };
+    static char names[MOST][CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    char one[CULV_IPC_NAME_SIZE], two[CULV_IPC_NAME_SIZE];
+    size_t count = 0, before = 0;
+    vmm_stage_open(&s);
+    LIB_OK(culv_ipc_find_servers(NULL, NULL, 0, &before));
+    culv_ipc_server *b = ipc_server(s.w.device, ipc_name(two, "found-b"));
+    culv_ipc_server *a = ipc_server(s.w.device, ipc_name(one, "found-a"));
+    LIB_OK(culv_ipc_find_servers(NULL, names, MOST, &count));
+    int at[2] = {-1, -1};
+    for (int i = 0; i < (int)count && i < MOST; i++) {
+        if (strcmp(names[i], one) == 0) at[0] = i;
+        if (strcmp(names[i], two) == 0) at[1] = i;
+        if (i > 0) REQUIRE(strcmp(names[i - 1], names[i]) <= 0);
+    }
+    REQUIRE(at[0] >= 0 && at[1] > at[0]);
+    culv_ipc_server_destroy(&a);
+    culv_ipc_server_destroy(&b);
+    LIB_OK(culv_ipc_find_servers(NULL, names, MOST, &count));
+    for (size_t i = 0; i < count && i < MOST; i++)
+        REQUIRE(strcmp(names[i], one) != 0 && strcmp(names[i], two) != 0);
+    /* In a directory, with little room. */
+    char directory[] = "/tmp/culvert-XXXXXX";
+    REQUIRE(mkdtemp(directory) != NULL);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.directory = directory;
+    d.name = "zebra";
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &b));
+    d.name = "ant";
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &a));
+    LIB_OK(culv_ipc_find_servers(directory, names, 1, &count));
+    REQUIRE_EQ(count, 2);
+    REQUIRE_EQ_STR(names[0], "ant");
+    culv_ipc_server_destroy(&a);
+    culv_ipc_server_destroy(&b);
+    LIB_OK(culv_ipc_find_servers(directory, names, MOST, &count));
+    REQUIRE_EQ(count, 0);
+    REQUIRE_EQ(rmdir(directory), 0);
+    LIB_ERROR(culv_ipc_find_servers(directory, names, MOST, &count), CULV_ERROR_DRIVER,
+              CULV_REASON_OS);
+    vmm_stage_close(&s);
+}
+
+/* Raw-API peers -------------------------------------------------------------------------------- */
+
+static void send_fd(int socket, int fd)
+{
+    char byte = 'f', space[CMSG_SPACE(sizeof fd)];
+    struct iovec v = {&byte, 1};
+    memset(space, 0, sizeof space);
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof fd);
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    REQUIRE(sendmsg(socket, &m, 0) == 1);
+}
+
+static int take_fd(int socket)
+{
+    char byte = 0, space[CMSG_SPACE(sizeof(int))];
+    int fd = -1;
+    struct iovec v = {&byte, 1};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    REQUIRE(recvmsg(socket, &m, MSG_CMSG_CLOEXEC) == 1);
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    REQUIRE(c != NULL && c->cmsg_type == SCM_RIGHTS);
+    memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
+static int between[2]; /* sockets of the parent and the child */
+
+/* A program of CUDA's calls alone: its memory goes out, and Culvert's comes in. */
+static void be_raw(ipc_child *parent, const char *name)
+{
+    enum { SIZE = VMM_BLOCK, HAS = SIZE / 4 };
+    (void)name;
+    vmm_stage s;
+    vmm_stage_open(&s); /* for its table of the driver's functions, a context and a stream */
+    CUstream stream = lib_stream(&s.w);
+    const raw_cuda *cu = s.w.cu;
+    CUcontext before = lib_enter(&s.w);
+    CUmemAllocationProp prop;
+    CUmemAccessDesc access;
+    CUmemGenericAllocationHandle own = 0, theirs = 0;
+    CUdeviceptr at = 0;
+    int fd = -1;
+    memset(&prop, 0, sizeof prop);
+    memset(&access, 0, sizeof access);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location = prop.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    CU_OK(cu->MemCreate(&own, SIZE, &prop, 0));
+    CU_OK(cu->MemAddressReserve(&at, 2 * (size_t)SIZE, 0, 0, 0));
+    CU_OK(cu->MemMap(at, SIZE, 0, own, 0));
+    CU_OK(cu->MemSetAccess(at, SIZE, &access, 1));
+    ipc_write(&s.w, stream, at, HAS, 1);
+    CU_OK(cu->MemExportToShareableHandle(&fd, own, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    send_fd(between[1], fd);
+    close(fd);
+    fd = take_fd(between[1]);
+    CU_OK(cu->MemImportFromShareableHandle(&theirs, (void *)(uintptr_t)fd,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    close(fd);
+    CU_OK(cu->MemMap(at + SIZE, SIZE, 0, theirs, 0));
+    CU_OK(cu->MemSetAccess(at + SIZE, SIZE, &access, 1));
+    ipc_require(&s.w, stream, at + SIZE, HAS, 2);
+    ipc_write(&s.w, stream, at + SIZE, HAS, 4);
+    ipc_hear(parent, 'w');
+    ipc_require(&s.w, stream, at, HAS, 3);
+    CU_OK(cu->MemUnmap(at, 2 * (size_t)SIZE));
+    CU_OK(cu->MemRelease(own));
+    CU_OK(cu->MemRelease(theirs));
+    CU_OK(cu->MemAddressFree(at, 2 * (size_t)SIZE));
+    lib_leave(&s.w, before);
+    ipc_say(parent, 'd');
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* What came from such a program is offered on, to clients of Culvert's, too. */
+static void raw_peers(void)
+{
+    enum { HAS = VMM_BLOCK / 4 };
+    ipc_child child;
+    vmm_stage s;
+    culv_vmm_allocation *theirs = NULL;
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, between) == 0);
+    ipc_fork(&child, be_raw, "");
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = culv_handle_opaque_fd(take_fd(between[0]));
+    d.size = VMM_BLOCK;
+    LIB_OK(culv_vmm_import_take(s.w.device, &d, &theirs));
+    culv_vmm_allocation *own = vmm_allocation(&s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    culv_vmm_range *range = vmm_range(&s, 2);
+    LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, own, NULL, 0));
+    ipc_require(&s.w, stream, vmm_address(range, 0), HAS, 1);
+    ipc_write(&s.w, stream, vmm_address(range, 0), HAS, 3);
+    ipc_write(&s.w, stream, vmm_address(range, 1), HAS, 2);
+    culv_handle handle;
+    LIB_OK(culv_vmm_export_dup(own, CULV_HANDLE_OPAQUE_FD, &handle));
+    send_fd(between[0], handle.value.fd);
+    culv_handle_close(&handle);
+    ipc_say(&child, 'w');
+    ipc_hear(&child, 'd');
+    ipc_require(&s.w, stream, vmm_address(range, 1), HAS, 4);
+    ipc_join(&child);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&own);
+    culv_vmm_allocation_destroy(&theirs);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s); /* it counts files */
+    close(between[0]);
+    close(between[1]);
+}
+
+const test_case ipc_cuda_cases[] = {
+    {.name = "cuda.memory", .run = memory, .own = true},
+    {.name = "cuda.events", .run = events, .own = true},
+    {.name = "cuda.pools", .run = pools, .own = true},
+    {.name = "found", .run = found, .own = true},
+    {.name = "raw_peers", .run = raw_peers, .own = true},
+    {.name = NULL},
+};

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that come, are killed at each step that a client takes, and come again. The server has
+ * no file, mapping or thread more for it, and serves the next one. */
+#include "ipc_stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STEPS = 16, MOST = 400, SLOTS = 3, WORDS = 1025, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
+
+/* What a client does, step by step; it is killed after the step that it says, or within what comes
+ * behind it. */
+static void live(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_object *object = NULL;
+    culv_ipc_vector *vector = NULL;
+    culv_ipc_consumer *side = NULL;
+    culv_vmm_allocation *memory = NULL;
+    culv_ipc_frame f;
+    char step = 'a';
+#define STEP() ipc_say(parent, step++)
+    ipc_hear(parent, 'g');
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    STEP();
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    STEP();
+    culv_ipc_info info = culv_ipc_info_init();
+    LIB_OK(culv_ipc_client_list(client, 0, IPC_FAR, &info, NULL));
+    STEP();
+    LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
+    STEP();
+    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    STEP();
+    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
+    v.name = "particles";
+    LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
+    STEP();
+    LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR));
+    STEP();
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
+    STEP();
+    for (int i = 0; i < 2; i++) {
+        LIB_OK(culv_ipc_consumer_acquire_on(side, stream, IPC_FAR, &f));
+        STEP();
+        LIB_OK(culv_ipc_consumer_release_on(side, stream, &f));
+        STEP();
+        lib_finish(&s.w, stream);
+        STEP();
+    }
+    culv_ipc_consumer_destroy(&side);
+    STEP();
+    culv_ipc_client_destroy(&client);
+    STEP();
+    REQUIRE_EQ(step, 'a' + STEPS);
+    pause();
+}
+
+/* Frames go on while somebody reads them. */
+static void turn(culv_ipc_server *server, culv_ipc_ring *ring, CUstream stream)
+{
+    culv_ipc_frame f;
+    LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+    if (culv_ipc_ring_consumers(ring) == 0) return;
+    if (culv_ipc_ring_acquire_on(ring, stream, 0, &f) != CULV_OK) return; /* it is full */
+    LIB_OK(culv_ipc_ring_release_on(ring, stream, &f));
+}
+
+static void kills(void)
+{
+    static ipc_child child[MOST];
+    const int count = atoi(test_option("kills", "16"));
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    culv_vector *vector = NULL;
+    culv_ipc_ring *ring = NULL;
+    lib_level settled = {0};
+    REQUIRE(count >= STEPS && count <= MOST);
+    ipc_name(name, "kills");
+    for (int i = 0; i < count; i++)
+        ipc_fork(&child[i], live, name);
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
+    ipc_offer_vmm(server, "cells", memory);
+    culv_vector_desc v = culv_vector_desc_init();
+    v.handle_types = FD_BIT;
+    v.size = 3 * VMM_BLOCK;
+    v.max_chunk = VMM_BLOCK;
+    LIB_OK(culv_vector_create(s.w.device, &v, &vector));
+    culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer_vector(server, vector, &info));
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.slots = SLOTS;
+    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    for (int i = 0; i < count; i++) {
+        const int last = i % STEPS;
+        const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+        ipc_say(&child[i], 'g');
+        for (int step = 0; step <= last;) {
+            if (ipc_heard(&child[i], (char)('a' + step)))
+                step++;
+            else
+                turn(server, ring, stream);
+            if (test_now_us() > until) FAIL("step %d of process %d did not come", step, i);
+        }
+        /* Some die at once, some a little way into what comes behind. */
+        if (i / STEPS % 2 != 0) turn(server, ring, stream);
+        ipc_kill(&child[i]);
+        while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring) > 0)
+            LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+        ipc_serve(server);        /* one that was killed as it connected counts as no client */
+        lib_finish(&s.w, stream); /* it hangs where a dead one's timeline was not moved on */
+        lib_settle(&s.w);
+        const lib_level now = lib_level_now();
+        if (i == STEPS / 2 + 2) settled = now; /* the first consumers have been there */
+        if (settled.fds == 0) continue;
+        REQUIRE_EQ(now.fds, settled.fds);
+        REQUIRE(now.threads <= settled.threads);
+    }
+    REQUIRE(lib_map_lines() < settled.maps + 16);
+    culv_ipc_ring_destroy(&ring);
+    culv_ipc_server_destroy(&server);
+    culv_vector_destroy(&vector);
+    culv_vmm_allocation_destroy(&memory);
+    lib_settle(&s.w);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* Many processes that come, read memory and frames, and go: every other one in order, the rest are
+ * killed. The server's process grows by nothing. */
+enum { GROUP = 8, CROWD = 200 };
+
+static void visit(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_consumer *side = NULL;
+    culv_vmm_allocation *memory = NULL;
+    culv_ipc_frame f;
+    ipc_hear(parent, 'g');
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 9);
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    c.policy = getpid() % 2 != 0 ? CULV_RING_FIFO : CULV_RING_MAILBOX;
+    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
+    for (int i = 0; i < 3; i++) {
+        LIB_OK(culv_ipc_consumer_acquire_on(side, stream, IPC_FAR, &f));
+        LIB_OK(culv_ipc_consumer_release_on(side, stream, &f));
+        lib_finish(&s.w, stream);
+    }
+    ipc_say(parent, 'd');
+    ipc_hear(parent, 'e'); /* or it is killed here */
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_object_destroy(&object);
+    culv_ipc_client_destroy(&client);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    lib_settle(&s.w);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void visits_of(ipc_child child[GROUP], culv_ipc_server *server, culv_ipc_ring *ring,
+                      CUstream stream)
+{
+    bool done[GROUP] = {false};
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    for (int i = 0; i < GROUP; i++)
+        ipc_say(&child[i], 'g');
+    for (int left = GROUP; left > 0;) {
+        turn(server, ring, stream);
+        for (int i = 0; i < GROUP; i++) {
+            if (done[i] || !ipc_heard(&child[i], 'd')) continue;
+            done[i] = true;
+            left--;
+            /* The others read on while these go. */
+            if (i % 2 == 0) ipc_say(&child[i], 'e');
+            if (i % 2 != 0) ipc_kill(&child[i]);
+        }
+        if (test_now_us() > until) FAIL("%d of %d have not read their frames", left, (int)GROUP);
+    }
+    for (int i = 0; i < GROUP; i += 2)
+        ipc_join_serving(&child[i], server);
+    while (culv_ipc_server_clients(server) > 0 || culv_ipc_ring_consumers(ring) > 0)
+        LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
+}
+
+static void crowd(void)
+{
+    static ipc_child child[CROWD];
+    const int groups = atoi(test_option("crowd", "16")) / GROUP;
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    culv_ipc_ring *ring = NULL;
+    lib_level settled = {0};
+    REQUIRE(groups >= 2 && groups <= CROWD / GROUP);
+    ipc_name(name, "crowd");
+    for (int i = 0; i < groups * GROUP; i++)
+        ipc_fork(&child[i], visit, name);
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_vmm_allocation *memory = vmm_allocation(&s, 1, FD_BIT);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 9);
+    ipc_offer_vmm(server, "cells", memory);
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.slots = SLOTS + GROUP;
+    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    for (int i = 0; i < groups; i++) {
+        visits_of(&child[i * GROUP], server, ring, stream);
+        lib_finish(&s.w, stream); /* it hangs where a dead one's timeline was not moved on */
+        lib_settle(&s.w);
+        const lib_level now = lib_level_now();
+        if (i == 0) {
+            settled = now;
+            continue;
+        }
+        REQUIRE_EQ(now.fds, settled.fds);
+        REQUIRE(now.threads <= settled.threads);
+        REQUIRE(now.maps < settled.maps + 2 * GROUP);
+        printf("%ld KiB after %d processes\n", now.rss, (i + 1) * GROUP);
+    }
+    /* A block of memory for each process of a group would be as much. */
+    if (!test_sanitized())
+        REQUIRE(lib_level_now().rss < settled.rss + GROUP * (long)(VMM_BLOCK / 1024));
+    culv_ipc_ring_destroy(&ring);
+    culv_ipc_server_destroy(&server);
+    lib_settle(&s.w);
+    LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* A server that is killed at each step of a client: every call answers, and none hangs. */
+static void serve_till_killed(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    ipc_hear(parent, 'g');
+    vmm_stage_open(&s);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    ipc_offer_vmm(server, "cells", vmm_allocation(&s, 1, FD_BIT));
+    for (;;)
+        LIB_OK(culv_ipc_server_poll(server, CULV_IPC_FOREVER, NULL));
+}
+
+static void server_dies(void)
+{
+    enum { SERVERS = 3 };
+    ipc_child child[SERVERS];
+    char name[CULV_IPC_NAME_SIZE];
+    vmm_stage s;
+    ipc_name(name, "server");
+    for (int i = 0; i < SERVERS; i++)
+        ipc_fork(&child[i], serve_till_killed, name);
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    for (int i = 0; i < SERVERS; i++) {
+        culv_ipc_object *object = NULL;
+        culv_vmm_allocation *memory = NULL;
+        ipc_say(&child[i], 'g'); /* the same name as the one that was killed */
+        culv_ipc_client *client = ipc_client(s.w.device, name);
+        REQUIRE_EQ(culv_ipc_client_server_pid(client), child[i].pid);
+        REQUIRE(culv_ipc_client_connected(client));
+        LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
+        if (i == 1) ipc_kill(&child[i]);
+        LIB_OK(culv_ipc_import_vmm(object, &memory)); /* what was received stays */
+        if (i != 1) ipc_kill(&child[i]);
+        culv_vmm_range *range = vmm_range(&s, 1);
+        LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+        ipc_write(&s.w, stream, vmm_address(range, 0), WORDS, 5);
+        ipc_require(&s.w, stream, vmm_address(range, 0), WORDS, 5);
+        culv_ipc_object *more = POISON(culv_ipc_object);
+        LIB_ERROR(culv_ipc_client_receive(client, "cells", IPC_FAR, &more), CULV_ERROR_ASYNC,
+                  CULV_REASON_IPC_GONE);
+        REQUIRE(more == POISON(culv_ipc_object));
+        REQUIRE(!culv_ipc_client_connected(client));
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&memory);
+        culv_ipc_object_destroy(&object);
+        culv_ipc_client_destroy(&client);
+    }
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_ipc_client *none = POISON(culv_ipc_client);
+    d.name = name;
+    LIB_ERROR(culv_ipc_client_connect(s.w.device, &d, 1000000, &none), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_NAME);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* Sockets in a directory: whose it must be, what a killed server leaves, and who is admitted. */
+static void directories(void)
+{
+    vmm_stage s;
+    char directory[] = "/tmp/culvert-XXXXXX";
+    culv_ipc_server *server = POISON(culv_ipc_server), *second = POISON(culv_ipc_server);
+    culv_ipc_client *client = POISON(culv_ipc_client);
+    const uint32_t nobody = 65534;
+    vmm_stage_open(&s);
+    REQUIRE(mkdtemp(directory) != NULL);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    culv_ipc_client_desc c = culv_ipc_client_desc_init();
+    c.name = d.name = "view";
+    c.directory = d.directory = directory;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &second), CULV_ERROR_BUSY,
+              CULV_REASON_IPC_NAME);
+    REQUIRE(second == POISON(culv_ipc_server));
+    /* A server of a user that the client does not trust. */
+    c.users = &nobody;
+    c.num_users = 1;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, IPC_FAR, &client), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_IPC_REFUSED);
+    culv_ipc_server_destroy(&server);
+    REQUIRE(access(directory, F_OK) == 0);
+    REQUIRE_EQ(rmdir(directory), 0); /* the socket is gone */
+    REQUIRE(mkdtemp(strcpy(directory, "/tmp/culvert-XXXXXX")) != NULL);
+    /* A socket that nobody listens at any more is made anew. */
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    char path[128], kept[128];
+    snprintf(path, sizeof path, "%s/view", directory);
+    snprintf(kept, sizeof kept, "%s/kept", directory);
+    REQUIRE_EQ(rename(path, kept), 0);
+    culv_ipc_server_destroy(&server);
+    REQUIRE_EQ(rename(kept, path), 0);
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    culv_ipc_server_destroy(&server);
+    /* A client that the server does not admit. */
+    d.users = &nobody;
+    d.num_users = 1;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    c.users = NULL;
+    c.num_users = 0;
+    LIB_ERROR(culv_ipc_client_connect(NULL, &c, 1000000, &client), CULV_ERROR_TIMEOUT,
+              CULV_REASON_IPC_GONE); /* nobody polls */
+    ipc_serve(server);
+    REQUIRE_EQ(culv_ipc_server_clients(server), 0);
+    culv_ipc_server_destroy(&server);
+    d.users = NULL;
+    d.num_users = 0;
+    REQUIRE_EQ(chmod(directory, 0755), 0);
+    server = POISON(culv_ipc_server);
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+              CULV_REASON_IPC_REFUSED);
+    LIB_SAYS("0700");
+    d.directory = "/proc/version";
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    d.directory = directory;
+    d.name = "a/b";
+    LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &server), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    REQUIRE(server == POISON(culv_ipc_server));
+    REQUIRE_EQ(rmdir(directory), 0);
+    vmm_stage_close(&s);
+}
+
+const test_case ipc_life_cases[] = {
+    {.name = "kills", .run = kills, .own = true, .time_limit = 900},
+    {.name = "crowd", .run = crowd, .own = true, .time_limit = 900},
+    {.name = "server_dies", .run = server_dies, .own = true},
+    {.name = "directories", .run = directories, .own = true},
+    {.name = NULL},
+};

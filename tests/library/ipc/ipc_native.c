@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Vulkan's buffers and images in another process's CUDA, vectors that grow and shrink meanwhile,
+ * and a ring whose consumer is Vulkan. */
+#include "ipc_stage.h"
+
+#include "raw_cuda_image.h"
+#include "raw_vulkan_image.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
+
+/* Buffers and images --------------------------------------------------------------------------- */
+
+enum { WORDS = 12347, WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT };
+
+static void copy_level(const lib_world *w, CUarray array, uint32_t *texels, bool in)
+{
+    CUcontext before = lib_enter(w);
+    CU_OK(in ? raw_cuda_write_array(w->cu, array, texels, WIDTH * 4, HEIGHT)
+             : raw_cuda_read_array(w->cu, array, texels, WIDTH * 4, HEIGHT));
+    lib_leave(w, before);
+}
+
+static void use_natives(ipc_child *parent, const char *name)
+{
+    static uint32_t texels[TEXELS];
+    vmm_stage s;
+    culv_buffer *buffer = NULL;
+    culv_image *image = NULL;
+    CUarray array = NULL;
+    vmm_stage_open(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_info info = culv_ipc_info_init();
+    uint32_t count = 0;
+    LIB_OK(culv_ipc_client_list(client, 1, IPC_FAR, &info, &count));
+    REQUIRE_EQ(count, 2);
+    REQUIRE_EQ_STR(info.name, "picture");
+    culv_ipc_object *object = ipc_receive(client, "vertices");
+    info = ipc_info_of(object);
+    REQUIRE(info.kind == CULV_IPC_BUFFER && info.size == WORDS * 4 && info.offset != 0);
+    LIB_OK(culv_ipc_import_buffer(object, &buffer));
+    LIB_ERROR(culv_ipc_import_image(object, &image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    culv_ipc_object_destroy(&object);
+    ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 1);
+    ipc_write(&s.w, stream, culv_buffer_pointer(buffer), WORDS, 2);
+    object = ipc_receive(client, "picture");
+    info = ipc_info_of(object);
+    REQUIRE(info.format == CULV_FORMAT_R8G8B8A8_UNORM && info.width == WIDTH);
+    REQUIRE(info.color == CULV_IPC_COLOR_SRGB && info.alpha == CULV_IPC_ALPHA_PREMULTIPLIED);
+    LIB_OK(culv_ipc_import_image(object, &image));
+    culv_ipc_object_destroy(&object);
+    LIB_OK(culv_image_get_array(image, 0, &array));
+    copy_level(&s.w, array, texels, false);
+    REQUIRE_WORDS(texels, TEXELS, 3);
+    for (uint32_t i = 0; i < TEXELS; i++)
+        texels[i] = lib_word(i, 4);
+    copy_level(&s.w, array, texels, true);
+    ipc_say(parent, 'd');
+    culv_image_unmap(&image);
+    culv_buffer_unmap(&buffer);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void natives(void)
+{
+    static uint32_t data[TEXELS];
+    ipc_child child;
+    lib_world w;
+    raw_vk_buffer buffer;
+    raw_vk_image image;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, use_natives, ipc_name(name, "natives"));
+    lib_open(&w);
+    culv_ipc_server *server = ipc_server(w.device, name);
+    raw_vk_buffer_create_at(&w.vk, WORDS * 4, 1, RAW_VK_EXPORT, &buffer);
+    raw_vk_image_create(&w.vk,
+                        &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                             .width = WIDTH,
+                                             .height = HEIGHT,
+                                             .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
+                        &image);
+    for (uint32_t i = 0; i < WORDS; i++)
+        data[i] = lib_word(i, 1);
+    raw_vk_write(&w.vk, &buffer, 0, data, WORDS * 4);
+    for (uint32_t i = 0; i < TEXELS; i++)
+        data[i] = lib_word(i, 3);
+    raw_vk_image_write(&w.vk, &image, 0, data);
+
+    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
+    culv_ipc_info info = culv_ipc_info_named("vertices");
+    info.kind = CULV_IPC_BUFFER;
+    info.allocation_size = buffer.allocation_size;
+    info.offset = buffer.offset;
+    info.size = buffer.size;
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    info.offset = info.allocation_size;
+    LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    culv_handle_close(&handle);
+    handle = culv_handle_opaque_fd(raw_vk_image_fd(&w.vk, &image));
+    info = culv_ipc_info_named("picture");
+    info.kind = CULV_IPC_IMAGE;
+    info.allocation_size = image.allocation_size;
+    info.offset = image.offset;
+    info.dedicated = 7; /* any true value */
+    info.format = CULV_FORMAT_R8G8B8A8_UNORM;
+    info.width = WIDTH;
+    info.height = HEIGHT;
+    info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    info.color = CULV_IPC_COLOR_SRGB;
+    info.alpha = CULV_IPC_ALPHA_PREMULTIPLIED;
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    culv_handle_close(&handle);
+    ipc_hear_serving(&child, 'd', server);
+    raw_vk_read(&w.vk, &buffer, 0, data, WORDS * 4);
+    REQUIRE_WORDS(data, WORDS, 2);
+    raw_vk_image_read(&w.vk, &image, 0, data);
+    REQUIRE_WORDS(data, TEXELS, 4);
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    raw_vk_image_destroy(&w.vk, &image);
+    raw_vk_buffer_destroy(&w.vk, &buffer);
+    lib_close(&w);
+}
+
+/* Vectors -------------------------------------------------------------------------------------- */
+
+/* Bytes: odd, growing over many chunks, and shrinking. */
+static const uint64_t steps[] = {4 * 777, 9000004, 40000012, 100000004, 30000004, 50000004};
+enum { STEPS = sizeof steps / sizeof steps[0], EVERY = 4096 };
+
+/* A word of each page, so that 100 MB take no second: the offset and the step. */
+static void write_pages(const lib_world *w, CUdeviceptr at, uint64_t bytes, uint32_t step)
+{
+    CUcontext before = lib_enter(w);
+    for (uint64_t i = 0; i + 4 <= bytes; i += 64 * EVERY) {
+        const uint32_t word = lib_word((uint32_t)(i / EVERY), step);
+        CU_OK(raw_cuda_upload(w->cu, at + i, &word, sizeof word));
+    }
+    lib_leave(w, before);
+}
+
+static void require_pages(const lib_world *w, CUdeviceptr at, uint64_t bytes, uint32_t step)
+{
+    CUcontext before = lib_enter(w);
+    for (uint64_t i = 0; i + 4 <= bytes; i += 64 * EVERY) {
+        uint32_t word = 0;
+        CU_OK(w->cu->MemcpyDtoH(&word, at + i, 4));
+        REQUIRE_EQ(word, lib_word((uint32_t)(i / EVERY), step));
+    }
+    lib_leave(w, before);
+}
+
+static void follow(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_vector *vector = NULL;
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    culv_ipc_vector_desc d = culv_ipc_vector_desc_init();
+    d.name = "particles";
+    d.reserve = 64 << 20; /* it has to move */
+    d.keep_handles = 1;
+    ipc_hear(parent, '0');
+    LIB_OK(culv_ipc_vector_open(client, &d, IPC_FAR, &vector));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        if (i > 0) {
+            ipc_hear(parent, (char)('0' + i));
+            LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR));
+        }
+        REQUIRE_EQ(culv_ipc_vector_size(vector), steps[i]);
+        require_pages(&s.w, culv_ipc_vector_pointer(vector), steps[i], i);
+        write_pages(&s.w, culv_ipc_vector_pointer(vector), steps[i], 100 + i);
+        size_t count = 0;
+        culv_ipc_chunk chunk = culv_ipc_chunk_init();
+        LIB_OK(culv_ipc_vector_get_chunk(vector, 0, &chunk, &count));
+        REQUIRE(count > 0 && chunk.offset == 0 && chunk.handle.type == CULV_HANDLE_OPAQUE_FD);
+        const uint64_t generation = culv_ipc_vector_generation(vector);
+        LIB_OK(culv_ipc_vector_update(vector, stream, IPC_FAR)); /* nothing is new */
+        REQUIRE_EQ(culv_ipc_vector_generation(vector), generation);
+        ipc_say(parent, 'd');
+    }
+    /* Without a connection it keeps what it has. */
+    culv_ipc_client_destroy(&client);
+    LIB_ERROR(culv_ipc_vector_update(vector, stream, IPC_FAR), CULV_ERROR_ASYNC,
+              CULV_REASON_IPC_GONE);
+    require_pages(&s.w, culv_ipc_vector_pointer(vector), steps[STEPS - 1], 100 + STEPS - 1);
+    culv_ipc_vector_destroy(&vector);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void vectors(void)
+{
+    ipc_child child;
+    vmm_stage s;
+    culv_vector *vector = NULL;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, follow, ipc_name(name, "vectors"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.handle_types = FD_BIT;
+    d.max_chunk = VMM_BLOCK; /* 48 chunks: several answers */
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer_vector(server, vector, &info));
+    for (uint32_t i = 0; i < STEPS; i++) {
+        if (i > 0 && steps[i] < steps[i - 1])
+            LIB_OK(culv_vector_shrink(vector, steps[i], stream));
+        else
+            LIB_OK(culv_vector_grow(vector, steps[i]));
+        write_pages(&s.w, culv_vector_pointer(vector), steps[i], i);
+        ipc_say(&child, (char)('0' + i));
+        ipc_hear_serving(&child, 'd', server);
+        require_pages(&s.w, culv_vector_pointer(vector), steps[i], 100 + i);
+    }
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    culv_vector_destroy(&vector);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* A ring from CUDA to Vulkan ------------------------------------------------------------------- */
+
+enum { SLOTS = 3, FRAMES = 40 };
+
+/* Vulkan's buffer in memory that another process's CUDA made. */
+static raw_vk_buffer import_slot(lib_world *w, culv_ipc_consumer *side, uint32_t slot)
+{
+    culv_ipc_object *object = NULL;
+    raw_vk_buffer b = {.size = WORDS * 4, .flags = RAW_VK_EXPORT};
+    LIB_OK(culv_ipc_consumer_receive(side, slot, 0, IPC_FAR, &object));
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .pNext = &external,
+                                     .size = b.size,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    VK_OK(vkCreateBuffer(w->vk.device, &info, NULL, &b.buffer));
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    LIB_OK(culv_ipc_object_get_handle(object, &d.handle));
+    const culv_ipc_info what = ipc_info_of(object);
+    d.size = what.allocation_size;
+    d.exporter = what.device;
+    d.buffer = b.buffer;
+    LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &b.memory));
+    VK_OK(vkBindBufferMemory(w->vk.device, b.buffer, b.memory, 0));
+    culv_ipc_object_destroy(&object);
+    return b;
+}
+
+static culv_result signal_ready(void *context, uint64_t value)
+{
+    (void)context;
+    (void)value;
+    return CULV_OK;
+}
+
+static void show(ipc_child *parent, const char *name)
+{
+    static uint32_t words[WORDS];
+    lib_world w;
+    raw_vk_buffer slots[SLOTS], host;
+    culv_ipc_consumer *side = NULL;
+    lib_open(&w);
+    culv_ipc_client *client = ipc_client(NULL, name); /* CUDA has no part in it */
+    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    culv_ipc_timelines own = culv_ipc_timelines_init();
+    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
+    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    d.timelines = &own;
+    LIB_ERROR(culv_ipc_consumer_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    own.signal = signal_ready;
+    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    culv_handle_close(&own.ready);
+    culv_handle_close(&own.done);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i] = import_slot(&w, side, i);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        culv_ipc_frame f;
+        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        raw_vk_job job = {.wait = ready, .wait_value = f.waits[0].value, .signal = done};
+        const uint32_t slot = f.slot;
+        LIB_OK(culv_ipc_consumer_release(side, &f));
+        job.signal_value = f.signals[0].value;
+        raw_vk_copy(&w.vk, &slots[slot], 0, &host, 0, WORDS * 4, &job);
+        memcpy(words, host.mapped, sizeof words);
+        REQUIRE_WORDS(words, WORDS, (uint32_t)i);
+    }
+    culv_ipc_client_destroy(&client); /* the side needs it until it goes, too */
+    culv_ipc_consumer_destroy(&side);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        vkDestroyBuffer(w.vk.device, slots[i].buffer, NULL);
+        vkFreeMemory(w.vk.device, slots[i].memory, NULL);
+    }
+    raw_vk_buffer_destroy(&w.vk, &host);
+    raw_vk_timeline_destroy(&w.vk, ready);
+    raw_vk_timeline_destroy(&w.vk, done);
+    lib_close(&w);
+}
+
+/* It gives slots back, and its queue never signals. */
+static void die_before_submitting(ipc_child *parent, const char *name)
+{
+    lib_world w;
+    culv_ipc_consumer *side = NULL;
+    lib_open(&w);
+    culv_ipc_client *client = ipc_client(NULL, name);
+    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    culv_ipc_timelines own = culv_ipc_timelines_init();
+    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
+    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
+    own.signal = signal_ready;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    d.timelines = &own;
+    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < SLOTS; i++) {
+        culv_ipc_frame f;
+        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+        LIB_OK(culv_ipc_consumer_release(side, &f));
+    }
+    ipc_say(parent, 'h');
+    pause();
+}
+
+static void run_ring(ipc_role role, const char *word, bool dies)
+{
+    static uint32_t words[FRAMES][WORDS];
+    const uint32_t frames = dies ? SLOTS + 1 : FRAMES;
+    ipc_child child;
+    vmm_stage s;
+    ipc_slots slots;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, role, ipc_name(name, word));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
+    ipc_hear_serving(&child, 'j', slots.server);
+    for (uint32_t n = 0; n < frames; n++) {
+        if (n == SLOTS && dies) ipc_hear_serving(&child, 'h', slots.server);
+        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    }
+    if (dies) {
+        REQUIRE_EQ(lib_query(&s.w, stream), CUDA_ERROR_NOT_READY); /* it waits for `done` */
+        ipc_kill(&child);
+        while (culv_ipc_ring_consumers(slots.ring) > 0)
+            LIB_OK(culv_ipc_server_poll(slots.server, UINT64_C(1000000), NULL));
+    } else {
+        ipc_join_serving(&child, slots.server);
+    }
+    lib_finish(&s.w, stream); /* it hangs unless a dead one's timeline was moved on */
+    ipc_slots_close(&slots, &s.w);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void to_vulkan(void)
+{
+    run_ring(show, "vulkan", false);
+}
+
+static void vulkan_dies(void)
+{
+    run_ring(die_before_submitting, "vulkan-dies", true);
+}
+
+const test_case ipc_native_cases[] = {
+    {.name = "natives", .run = natives, .own = true},
+    {.name = "vectors", .run = vectors, .own = true},
+    {.name = "ring.to_vulkan", .run = to_vulkan, .own = true},
+    {.name = "ring.vulkan_dies", .run = vulkan_dies, .own = true},
+    {.name = NULL},
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Torture of what goes to other processes: a server and a client of one process. A thread answers
+ * while the client asks, and at no other time, so that each run makes the same calls. */
+#include "torture.h"
+
+#include "ipc_stage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static culv_ipc_server *server;
+static atomic_bool serving, quit;
+static atomic_uint turns; /* of the thread, while it does not serve */
+
+static void *serve(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&quit)) {
+        if (atomic_load(&serving)) {
+            (void)culv_ipc_server_poll(server, UINT64_C(1000000), NULL);
+        } else {
+            atomic_fetch_add(&turns, 1);
+            lib_sleep_ms(1);
+        }
+    }
+    return NULL;
+}
+
+static void serve_on(void)
+{
+    atomic_store(&serving, true);
+}
+
+static void serve_off(void)
+{
+    atomic_store(&serving, false);
+    const unsigned now = atomic_load(&turns);
+    while (atomic_load(&turns) - now < 2)
+        lib_sleep_ms(1);
+}
+
+static void frames(culv_ipc_ring *ring, culv_ipc_consumer *consumer, CUstream stream)
+{
+    culv_ipc_frame f, poison;
+    memset(&poison, 0x5a, sizeof poison);
+    for (int i = 0; i < 3; i++) {
+        f = poison;
+        TRY_AGAIN(culv_ipc_ring_acquire_on(ring, stream, IPC_FAR, &f),
+                  memcmp(&f, &poison, sizeof f) == 0);
+        TRY_AGAIN(culv_ipc_ring_release_on(ring, stream, &f), true);
+        f = poison;
+        TRY_AGAIN(culv_ipc_consumer_acquire_on(consumer, stream, IPC_FAR, &f),
+                  memcmp(&f, &poison, sizeof f) == 0);
+        REQUIRE_EQ(f.number, i);
+        TRY_AGAIN(culv_ipc_consumer_release_on(consumer, stream, &f), true);
+    }
+    lib_finish(&torture.w, stream);
+}
+
+static void ask(culv_ipc_ring *ring, culv_vector *vector, const char *name, CUstream stream)
+{
+    lib_world *w = &torture.w;
+    culv_ipc_client *client = POISON(culv_ipc_client);
+    culv_ipc_object *object = POISON(culv_ipc_object);
+    culv_ipc_vector *seen = POISON(culv_ipc_vector);
+    culv_ipc_consumer *consumer = POISON(culv_ipc_consumer);
+    culv_vmm_allocation *memory = POISON(culv_vmm_allocation);
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    d.name = name;
+    serve_on();
+    TRY_AGAIN(culv_ipc_client_connect(w->device, &d, IPC_FAR, &client),
+              client == POISON(culv_ipc_client));
+    TRY_AGAIN(culv_ipc_client_receive(client, "cells", IPC_FAR, &object),
+              object == POISON(culv_ipc_object));
+    TRY_AGAIN(culv_ipc_import_vmm(object, &memory), memory == POISON(culv_vmm_allocation));
+    v.name = "particles";
+    TRY_AGAIN(culv_ipc_vector_open(client, &v, IPC_FAR, &seen), seen == POISON(culv_ipc_vector));
+    serve_off();
+    LIB_OK(culv_vector_grow(vector, 3 * VMM_BLOCK));
+    serve_on();
+    TRY_AGAIN(culv_ipc_vector_update(seen, stream, IPC_FAR),
+              culv_ipc_vector_size(seen) == VMM_BLOCK);
+    REQUIRE_EQ(culv_ipc_vector_size(seen), 3 * VMM_BLOCK);
+    c.ring = "frames";
+    TRY_AGAIN(culv_ipc_consumer_join(client, &c, IPC_FAR, &consumer),
+              consumer == POISON(culv_ipc_consumer));
+    serve_off();
+    /* A join that failed after the server's answer has left a consumer, who has left by now. */
+    ipc_serve(server);
+    REQUIRE_EQ(culv_ipc_ring_consumers(ring), 1);
+    frames(ring, consumer, stream);
+    DO(culv_ipc_consumer_destroy(&consumer));
+    DO(ipc_serve(server));
+    DO(culv_ipc_vector_destroy(&seen));
+    DO(culv_vmm_allocation_destroy(&memory));
+    DO(culv_ipc_object_destroy(&object));
+    DO(culv_ipc_client_destroy(&client));
+    DO(ipc_serve(server));
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    pthread_t thread;
+    char name[CULV_IPC_NAME_SIZE];
+    culv_ipc_ring *ring = POISON(culv_ipc_ring);
+    culv_vector *vector = NULL;
+    culv_vmm_allocation *memory = NULL;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
+    a.size = VMM_BLOCK;
+    a.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vmm_allocation_create(w->device, &a, &memory));
+    culv_vector_desc v = culv_vector_desc_init();
+    v.handle_types = a.handle_types;
+    v.max_chunk = v.size = VMM_BLOCK;
+    LIB_OK(culv_vector_create(w->device, &v, &vector));
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = ipc_name(name, "torture");
+    server = POISON(culv_ipc_server);
+    TRY_AGAIN(culv_ipc_server_create(w->device, &d, &server), server == POISON(culv_ipc_server));
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    TRY_AGAIN(culv_ipc_offer_vmm(server, memory, &info), true);
+    info = culv_ipc_info_named("particles");
+    TRY_AGAIN(culv_ipc_offer_vector(server, vector, &info), true);
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.slots = 2;
+    TRY_AGAIN(culv_ipc_ring_create(server, &r, &ring), ring == POISON(culv_ipc_ring));
+    info = culv_ipc_info_init();
+    TRY_AGAIN(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &info), true);
+    atomic_store(&quit, false);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, NULL), 0);
+    ask(ring, vector, name, stream);
+    atomic_store(&quit, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    DO(culv_ipc_ring_destroy(&ring));
+    DO(culv_ipc_server_destroy(&server));
+    culv_vector_destroy(&vector);
+    culv_vmm_allocation_destroy(&memory);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+}
+
+static void begin(void)
+{
+    lib_with_option("--validation=off"); /* no Vulkan is used */
+}
+
+static const torture_path path = {.begin = begin, .run = run, .least = {20, 0, 8}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("ipc", path), {.name = NULL}};
+TEST_SUITE(cases);

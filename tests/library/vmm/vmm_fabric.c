@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Fabric handles, which the twin plays: with an IMEX channel, and with an attribute that lies. */
+#include "vmm_stage.h"
+
+#include <culvert/fabric.h>
+#include <string.h>
+
+enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD, FABRIC_BIT = 1 << CULV_HANDLE_FABRIC };
+
+static void open_played(vmm_stage *s, int attribute, int channel)
+{
+    const raw_cuda *cu = lib_driver();
+    if (!cu->software) SKIP("IMEX channels are played on the twin");
+    cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, attribute);
+    cu->SoftPlayFabric(channel);
+    vmm_stage_open(s);
+}
+
+static culv_vmm_allocation_desc wanted(culv_fabric fabric, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 2 * VMM_BLOCK;
+    d.fabric = fabric;
+    d.handle_types = handle_types;
+    d.label = "woven";
+    return d;
+}
+
+static culv_vmm_import_desc come_in(uint64_t size)
+{
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.size = size;
+    d.label = "came in";
+    return d;
+}
+
+/* Out and in again: the same memory, which the import keeps. */
+static void both_ways(void)
+{
+    vmm_stage s;
+    open_played(&s, 1, 1);
+    const raw_cuda *cu = s.w.cu;
+    culv_vmm_allocation *made = NULL, *imported = NULL;
+    culv_fabric_handle bytes;
+    culv_handle fd = {.type = CULV_HANDLE_NONE};
+    culv_vmm_range *range = vmm_range(&s, 4);
+    const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
+    LIB_OK(culv_check_fabric(s.w.device));
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
+    LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
+    vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
+    LIB_OK(culv_vmm_export_fabric(made, &bytes));
+    LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+    culv_handle_close(&fd);
+    culv_vmm_import_desc in = come_in(2 * VMM_BLOCK);
+    in.exporter = vmm_info(made).device;
+    LIB_OK(culv_vmm_import_fabric(s.w.device, &bytes, &in, &imported));
+    REQUIRE(vmm_info(imported).imported && vmm_info(imported).handle_types == 0);
+    REQUIRE_EQ(vmm_info(imported).mappings, 0);
+    vmm_require_counts(&s, 2, 1, 1);
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
+    vmm_require_words(s.w.device, cu, vmm_address(range, 2), WORDS, 1);
+    vmm_write(s.w.device, cu, vmm_address(range, 2), WORDS, 2);
+    vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 2);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    culv_vmm_allocation_destroy(&made);
+    culv_vmm_allocation_destroy(&imported);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    vmm_stage_close(&s);
+}
+
+/* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
+static void lying(void)
+{
+    vmm_stage s;
+    open_played(&s, 1, 0);
+    culv_vmm_allocation *made = NULL;
+    culv_fabric_handle bytes;
+    REQUIRE(lib_caps(s.w.device).vmm_fabric);
+    LIB_ERROR(culv_check_fabric(s.w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("IMEX channel");
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
+    LIB_REFUSES(culv_vmm_allocation, made, culv_vmm_allocation_create(s.w.device, &d, &made),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
+    LIB_ERROR(culv_vmm_export_fabric(made, &bytes), CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    culv_vmm_allocation_destroy(&made);
+    lib_driver()->SoftPlayFabric(1); /* a channel comes */
+    LIB_OK(culv_check_fabric(s.w.device));
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
+    culv_vmm_allocation_destroy(&made);
+    vmm_stage_close(&s);
+}
+
+static void none(void)
+{
+    vmm_stage s;
+    open_played(&s, 0, 1);
+    LIB_ERROR(culv_check_fabric(s.w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("vmm_fabric is 0");
+    vmm_stage_close(&s);
+}
+
+static void refused(void)
+{
+    vmm_stage s;
+    open_played(&s, 1, 1);
+    culv_device *device = s.w.device;
+    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(&s, 1, FD_BIT);
+    culv_fabric_handle bytes, spoiled;
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
+    LIB_OK(culv_vmm_allocation_create(device, &d, &made));
+    LIB_OK(culv_vmm_export_fabric(made, &bytes));
+    culv_vmm_import_desc in = come_in(2 * VMM_BLOCK);
+#define NO(call, why) LIB_REFUSES(culv_vmm_allocation, out, call, CULV_ERROR_INVALID, why)
+    d.fabric = (culv_fabric)3;
+    NO(culv_vmm_allocation_create(device, &d, &out), CULV_REASON_VALUE);
+    NO(culv_vmm_import_fabric(NULL, &bytes, &in, &out), CULV_REASON_NULL_ARGUMENT);
+    NO(culv_vmm_import_fabric(device, NULL, &in, &out), CULV_REASON_NULL_ARGUMENT);
+    NO(culv_vmm_import_fabric(device, &bytes, NULL, &out), CULV_REASON_NULL_ARGUMENT);
+    in.size = 0;
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    in.size = 2 * VMM_BLOCK + 4096; /* no multiple of the granularity */
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    in.size = VMM_BLOCK; /* less than there is */
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    in.size = 4 * VMM_BLOCK; /* more than there is */
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_SIZE);
+    in = come_in(2 * VMM_BLOCK);
+    in.handle = culv_handle_opaque_fd(0);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_HANDLE_TYPE);
+    in = come_in(2 * VMM_BLOCK);
+    memset(in.exporter.bytes, 7, sizeof in.exporter.bytes);
+    NO(culv_vmm_import_fabric(device, &bytes, &in, &out), CULV_REASON_DEVICE_MISMATCH);
+#undef NO
+    in = come_in(2 * VMM_BLOCK);
+    memset(&spoiled, 0x5a, sizeof spoiled);
+    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_import_fabric(device, &spoiled, &in, &out),
+                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    LIB_ERROR(culv_vmm_export_fabric(NULL, &bytes), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_export_fabric(made, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_export_fabric(plain, &bytes), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("culv_vmm_export_fabric()");
+    LIB_ERROR(culv_check_fabric(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    vmm_require_counts(&s, 2, 0, 0);
+    culv_vmm_allocation_destroy(&made);
+    culv_vmm_allocation_destroy(&plain);
+    vmm_stage_close(&s);
+}
+
+const test_case vmm_fabric_cases[] = {{.name = "fabric.both_ways", .run = both_ways},
+                                      {.name = "fabric.lying", .run = lying},
+                                      {.name = "fabric.none", .run = none},
+                                      {.name = "fabric.refused", .run = refused},
+                                      {.name = NULL}};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* CUDA-in-graphics contexts beside a VkDevice: made, used, and what is refused in them. */
+#include "library.h"
+
+#include <culvert/cig.h>
+#include <culvert/mem_pool.h>
+#include <culvert/vector.h>
+#include <culvert/vulkan_cig.h>
+#include <string.h>
+
+enum { WORDS = 4099 };
+
+__attribute__((constructor)) static void want_queues(void)
+{
+    lib_with_external_queues = true;
+}
+
+static VkQueue graphics_queue(const lib_world *w)
+{
+    for (uint32_t i = 0; i < w->vk.queue_count; i++)
+        if (w->vk.queues[i].flags & VK_QUEUE_GRAPHICS_BIT) return w->vk.queues[i].queue;
+    SKIP("no queue has graphics");
+}
+
+static culv_cig *make(const lib_world *w)
+{
+    culv_cig *cig = NULL;
+    const culv_result result = culv_vk_cig_create(w->attachment, graphics_queue(w), "cig", &cig);
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    if (result != CULV_OK &&
+        (e.reason == CULV_REASON_CIG || e.reason == CULV_REASON_EXTENSION_MISSING))
+        SKIP("%s", culv_last_error_message());
+    LIB_OK(result);
+    return cig;
+}
+
+static culv_device *open_in(const lib_world *w, const culv_cig *cig)
+{
+    const culv_device_caps caps = lib_caps(w->device);
+    culv_device_desc desc = culv_device_desc_init();
+    culv_device *device = NULL;
+    desc.context = culv_cig_context(cig);
+    LIB_OK(culv_device_open_by_uuid(&caps.uuid, &desc, &device));
+    return device;
+}
+
+/* Vulkan's buffer in a CIG context, both ways. */
+static void used(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_cig *cig = make(&w);
+    CUcontext current = NULL;
+    CU_OK(w.cu->CtxGetCurrent(&current));
+    REQUIRE(current == NULL && culv_cig_context(cig) != NULL);
+    culv_device *device = open_in(&w, cig);
+    REQUIRE(lib_caps(device).cig_context);
+    REQUIRE(!lib_caps(w.device).cig_context);
+    REQUIRE(culv_device_context(device) == culv_cig_context(cig));
+    culv_vk_device_desc vk_desc = lib_vk_desc(&w);
+    culv_vk_device *vk = NULL;
+    LIB_OK(culv_vk_attach(device, &vk_desc, &vk));
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = WORDS * 4,
+                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
+    culv_vk_buffer *buffer = NULL;
+    desc.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(vk, &desc, &buffer));
+    static uint32_t put[WORDS], got[WORDS];
+    for (uint32_t i = 0; i < WORDS; i++)
+        put[i] = lib_word(i, 7);
+    const CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(buffer));
+    CU_OK(w.cu->CtxPushCurrent(culv_cig_context(cig)));
+    CU_OK(w.cu->MemcpyHtoD(p, put, sizeof put));
+    CU_OK(w.cu->MemcpyDtoH(got, p, sizeof got));
+    CU_OK(w.cu->CtxPopCurrent(&current));
+    REQUIRE(memcmp(put, got, sizeof put) == 0);
+    culv_vk_buffer_destroy(&buffer);
+    culv_vk_detach(&vk);
+    culv_device_close(&device);
+    culv_cig_destroy(&cig);
+    REQUIRE(cig == NULL);
+    culv_cig_destroy(&cig);
+    culv_cig_destroy(NULL);
+    REQUIRE(culv_cig_context(NULL) == NULL);
+    lib_close(&w);
+}
+
+static void refused(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_cig *cig = make(&w), *none;
+    culv_device *device = open_in(&w, cig);
+    culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vector_desc v = culv_vector_desc_init();
+    culv_mem_pool_desc pool_desc = culv_mem_pool_desc_init();
+    culv_vmm_allocation *allocation;
+    culv_vmm_range *range;
+    culv_vector *vector;
+    culv_mem_pool *pool;
+    a.size = r.size = v.size = 4096;
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(device, &a, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_CIG);
+    LIB_SAYS("cuMemAlloc");
+    LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(device, &r, &range),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
+    LIB_REFUSES(culv_vector, vector, culv_vector_create(device, &v, &vector),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(device, &pool_desc, &pool),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
+    culv_device_close(&device);
+    culv_cig_destroy(&cig);
+    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(NULL, graphics_queue(&w), NULL, &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(w.attachment, VK_NULL_HANDLE, NULL, &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_cig_create(w.attachment, graphics_queue(&w), NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    lib_close(&w);
+}
+
+/* Each driver call fails once: nothing is left of it. */
+static void failing(void)
+{
+    lib_world w;
+    lib_open(&w);
+    if (!w.cu->software) SKIP("failures are the twin's");
+    culv_cig *cig = make(&w);
+    culv_cig_destroy(&cig);
+    for (uint64_t n = 1; n <= 3; n++) {
+        w.cu->SoftFailAt(n, CUDA_ERROR_NOT_SUPPORTED);
+        const culv_result result =
+            culv_vk_cig_create(w.attachment, graphics_queue(&w), "cig", &cig);
+        w.cu->SoftFailAt(0, 0);
+        REQUIRE(result == CULV_OK || cig == NULL);
+        REQUIRE((result == CULV_OK) == (n == 3)); /* the third makes it not current */
+        culv_cig_destroy(&cig);
+    }
+    lib_close(&w);
+}
+
+static const test_case cases[] = {{.name = "used", .run = used},
+                                  {.name = "refused", .run = refused},
+                                  {.name = "failing", .run = failing},
+                                  {.name = NULL}};
+TEST_SUITE(cases);

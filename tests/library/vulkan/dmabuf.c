@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Bridges to dma-bufs: the data both ways, by rows at odd places. */
+#include "dmabuf_stage.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern const test_case dmabuf_refused_cases[], dmabuf_fence_cases[];
+
+/* 253 x 127 with the rows 60 bytes apart, not at the start. */
+static const dmabuf_rows odd = {253, 127, 4, 4100, 253 * 4 + 60};
+
+/* A camera's or compositor's frames, one after the other. */
+static void in_frames(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    dmabuf_file file = dmabuf_file_make(&odd, 0);
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dmabuf_bridge *bridge = NULL;
+    LIB_OK(culv_vk_check_dmabuf(s.w.attachment, &d));
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    REQUIRE(culv_vk_dmabuf_bridge_buffer(bridge) == NULL);
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        dmabuf_fill(&file, &odd, frame);
+        dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, frame);
+        dmabuf_require(&file, &odd, frame);
+    }
+    raw_vk_idle(&s.w.vk);
+    culv_vk_dmabuf_bridge_destroy(&bridge);
+    REQUIRE(bridge == NULL);
+    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dmabuf_bridge_destroy(NULL);
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+/* Into a dma-buf of others: what lies between its rows stays. */
+static void out_frames(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    dmabuf_file file = dmabuf_file_make(&odd, 100);
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
+    culv_vk_dmabuf_bridge *bridge = NULL;
+    d.direction = CULV_VK_DMABUF_OUT;
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    dmabuf_first(&s, bridge);
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        dmabuf_out(&s, bridge, &odd, frame);
+        dmabuf_require(&file, &odd, frame);
+    }
+    culv_vk_dmabuf_bridge_destroy(&bridge);
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+/* Culvert makes the dma-buf, and a consumer maps what was exported. */
+static void out_made(void)
+{
+    static const uint64_t modifiers[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIER_REFUSED,
+                                         CULV_SOFT_MODIFIER_TWO_PLANES, CULV_SOFT_MODIFIER_LINEAR};
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
+    culv_vk_dmabuf_bridge *bridge = NULL;
+    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    culv_handle handle;
+    d.direction = CULV_VK_DMABUF_OUT;
+    d.fourcc = DRM_AR24;
+    d.width = odd.width;
+    d.height = odd.height;
+    d.modifiers = modifiers;
+    d.num_modifiers = 4;
+    d.queue_family = 0;
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dmabuf_bridge_get_info(bridge, &info));
+    REQUIRE_EQ(info.modifier, CULV_SOFT_MODIFIER_LINEAR);
+    REQUIRE_EQ(info.fourcc, DRM_AR24);
+    REQUIRE_EQ(info.format, VK_FORMAT_B8G8R8A8_UNORM);
+    REQUIRE_EQ(info.num_planes, 1);
+    REQUIRE_EQ(info.width, odd.width);
+    REQUIRE_EQ(info.height, odd.height);
+    REQUIRE(info.plane_pitches[0] > (uint64_t)odd.width * 4); /* the player rounds it up */
+    LIB_OK(culv_vk_dmabuf_bridge_export_dup(bridge, &handle));
+    REQUIRE_EQ(handle.type, CULV_HANDLE_DMA_BUF_FD);
+    const dmabuf_rows rows = {odd.width, odd.height, 4, (size_t)info.plane_offsets[0],
+                              (size_t)info.plane_pitches[0]};
+    dmabuf_file file = {.fd = handle.value.fd,
+                        .size = rows.offset + rows.pitch * (rows.height - 1) + rows.width * 4u};
+    file.bytes = mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+    REQUIRE(file.bytes != MAP_FAILED);
+    memset(file.bytes, 0xee, file.size);
+    dmabuf_first(&s, bridge);
+    for (uint32_t frame = 0; frame < 3; frame++) {
+        dmabuf_out(&s, bridge, &rows, frame);
+        dmabuf_require(&file, &rows, frame);
+    }
+    culv_vk_dmabuf_bridge_destroy(&bridge);
+    dmabuf_require(&file, &rows, 2); /* the other side keeps it */
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+static const struct {
+    uint32_t fourcc;
+    uint32_t texel;
+    culv_format format;
+    bool ignores_alpha;
+} formats[] = {
+    {DRM_XR24, 4, CULV_FORMAT_B8G8R8A8_UNORM, true},
+    {DRM_AR24, 4, CULV_FORMAT_B8G8R8A8_UNORM, false},
+    {DRM('X', 'B', '2', '4'), 4, CULV_FORMAT_R8G8B8A8_UNORM, true},
+    {DRM('A', 'B', '2', '4'), 4, CULV_FORMAT_R8G8B8A8_UNORM, false},
+    {DRM('X', 'R', '3', '0'), 4, CULV_FORMAT_A2R10G10B10_UNORM_PACK32, true},
+    {DRM('A', 'R', '3', '0'), 4, CULV_FORMAT_A2R10G10B10_UNORM_PACK32, false},
+    {DRM('X', 'B', '3', '0'), 4, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, true},
+    {DRM('A', 'B', '3', '0'), 4, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, false},
+    {DRM('X', 'B', '4', 'H'), 8, CULV_FORMAT_R16G16B16A16_SFLOAT, true},
+    {DRM('A', 'B', '4', 'H'), 8, CULV_FORMAT_R16G16B16A16_SFLOAT, false},
+    {DRM('X', 'B', '4', '8'), 8, CULV_FORMAT_R16G16B16A16_UNORM, true},
+    {DRM('A', 'B', '4', '8'), 8, CULV_FORMAT_R16G16B16A16_UNORM, false},
+    {DRM('R', 'G', '1', '6'), 2, CULV_FORMAT_R5G6B5_UNORM_PACK16, false},
+    {DRM('R', 'G', '2', '4'), 3, CULV_FORMAT_B8G8R8_UNORM, false},
+    {DRM('B', 'G', '2', '4'), 3, CULV_FORMAT_R8G8B8_UNORM, false},
+    {DRM('R', '8', ' ', ' '), 1, CULV_FORMAT_R8_UNORM, false},
+    {DRM('G', 'R', '8', '8'), 2, CULV_FORMAT_R8G8_UNORM, false},
+    {DRM('R', '1', '6', ' '), 2, CULV_FORMAT_R16_UNORM, false},
+    {DRM('G', 'R', '3', '2'), 4, CULV_FORMAT_R16G16_UNORM, false},
+};
+
+/* In and out with each format: to a CUDA array where one has it, to rows in any case. */
+static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to_buffer)
+{
+    const dmabuf_rows rows = {61, 33, texel, texel * 3u, 61 * texel + texel * 5u};
+    dmabuf_file file = dmabuf_file_make(&rows, 0);
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, fourcc, &rows);
+    culv_vk_dmabuf_bridge *in = NULL, *out = NULL;
+    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    d.to_buffer = to_buffer;
+    LIB_OK(culv_vk_dmabuf_bridge_create(s->w.attachment, &d, &in));
+    d.direction = CULV_VK_DMABUF_OUT;
+    LIB_OK(culv_vk_dmabuf_bridge_create(s->w.attachment, &d, &out));
+    LIB_OK(culv_vk_dmabuf_bridge_get_info(in, &info));
+    REQUIRE_EQ(info.buffer_pitch, to_buffer ? 64u * texel : 0u);
+    REQUIRE((culv_vk_dmabuf_bridge_image(in) == NULL) == to_buffer);
+    REQUIRE((culv_vk_dmabuf_bridge_buffer(in) != NULL) == to_buffer);
+    dmabuf_fill(&file, &rows, 1);
+    dmabuf_in(s, in, raw_vk_begin(&s->w.vk, 0), &rows, 1);
+    dmabuf_first(s, out);
+    dmabuf_out(s, out, &rows, 2);
+    dmabuf_require(&file, &rows, 2);
+    raw_vk_idle(&s->w.vk);
+    culv_vk_dmabuf_bridge_destroy(&in);
+    culv_vk_dmabuf_bridge_destroy(&out);
+    dmabuf_file_done(&file);
+}
+
+static void all_formats(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        culv_drm_format_info drm = culv_drm_format_info_init();
+        culv_format_info cuda = culv_format_info_init();
+        LIB_OK(culv_drm_format_get_info(formats[i].fourcc, &drm));
+        REQUIRE_EQ(drm.fourcc, formats[i].fourcc);
+        REQUIRE_EQ(drm.format, formats[i].format);
+        REQUIRE_EQ(drm.ignores_alpha != 0, formats[i].ignores_alpha);
+        REQUIRE_EQ(drm.planes, 1);
+        LIB_OK(culv_format_get_info(drm.format, &cuda));
+        one_format(&s, formats[i].fourcc, formats[i].texel, true);
+        if (cuda.mapped) one_format(&s, formats[i].fourcc, formats[i].texel, false);
+    }
+    dmabuf_close(&s);
+}
+
+/* NV12: a bridge for each plane of one dma-buf, whose planes lie one behind the other. */
+static void two_planes(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    culv_drm_format_info nv12 = culv_drm_format_info_init();
+    LIB_OK(culv_drm_format_get_info(DRM_NV12, &nv12));
+    REQUIRE_EQ(nv12.planes, 2);
+    REQUIRE_EQ(nv12.chroma_across, 2);
+    REQUIRE_EQ(nv12.chroma_down, 2);
+    REQUIRE_EQ(nv12.format, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM);
+    const dmabuf_rows luma = {254, 126, 1, 32, 320};
+    const dmabuf_rows chroma = {254 / 2, 126 / 2, 2, 32 + 320 * 126 + 64, 320};
+    dmabuf_file file = dmabuf_file_make(&chroma, 0);
+    culv_vk_dmabuf_bridge *planes[2] = {NULL, NULL};
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, nv12.plane_fourccs[0], &luma);
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &planes[0]));
+    d = dmabuf_describe(file.fd, nv12.plane_fourccs[1], &chroma);
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &planes[1]));
+    for (uint32_t frame = 0; frame < 2; frame++) {
+        dmabuf_fill(&file, &luma, frame);
+        dmabuf_fill(&file, &chroma, frame + 10);
+        dmabuf_in(&s, planes[0], raw_vk_begin(&s.w.vk, 0), &luma, frame);
+        dmabuf_in(&s, planes[1], raw_vk_begin(&s.w.vk, 0), &chroma, frame + 10);
+    }
+    raw_vk_idle(&s.w.vk);
+    culv_vk_dmabuf_bridge_destroy(&planes[0]);
+    culv_vk_dmabuf_bridge_destroy(&planes[1]);
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+/* A modifier with a second memory plane, as compression has. */
+static void memory_planes(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    dmabuf_file file = dmabuf_file_make(&odd, 4096);
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dmabuf_bridge *bridge = NULL;
+    d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES;
+    d.num_planes = 2;
+    d.plane_offsets[1] = file.size - 4096;
+    d.plane_pitches[1] = 4096;
+    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    dmabuf_fill(&file, &odd, 3);
+    dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, 3);
+    raw_vk_idle(&s.w.vk);
+    culv_vk_dmabuf_bridge_destroy(&bridge);
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+static void modifiers(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    uint64_t list[8] = {0};
+    uint32_t planes[8] = {0}, count = 77;
+    culv_vk_device *vk = s.w.attachment;
+    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL, NULL));
+    REQUIRE_EQ(count, 2);
+    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, &count, list, planes));
+    REQUIRE_EQ(count, 2);
+    REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
+    REQUIRE_EQ(planes[0], 1);
+    REQUIRE_EQ(list[1], CULV_SOFT_MODIFIER_TWO_PLANES);
+    REQUIRE_EQ(planes[1], 2);
+    count = 1;
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, &count, list, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REQUIRE_EQ(count, 1);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, 1, CULV_VK_DMABUF_OUT, &count, list, NULL),
+              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(
+        culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, (culv_vk_dmabuf_direction)2, &count, NULL, NULL),
+        CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    dmabuf_close(&s);
+}
+
+/* The caller's fd is borrowed, and nothing of the bridge is left. */
+static void files_counted(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    dmabuf_file file = dmabuf_file_make(&odd, 0);
+    const culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dmabuf_bridge *bridge = NULL;
+    culv_handle again;
+    lib_fd watched = lib_fd_watch(file.fd);
+    for (uint32_t round = 0; round < 5; round++) {
+        const size_t before = test_open_fds();
+        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+        LIB_OK(culv_vk_dmabuf_bridge_export_dup(bridge, &again));
+        lib_fd_require_untouched(&watched);
+        culv_vk_dmabuf_bridge_destroy(&bridge);
+        culv_handle_close(&again);
+        lib_settle(&s.w);
+        REQUIRE_EQ(test_open_fds(), before);
+    }
+    lib_fd_done(&watched, false);
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
+static const test_case dmabuf_cases[] = {
+    {.name = "in.frames", .run = in_frames, .own = true, .smoke = true},
+    {.name = "out.frames", .run = out_frames, .own = true, .smoke = true},
+    {.name = "out.made", .run = out_made, .own = true},
+    {.name = "formats", .run = all_formats, .own = true},
+    {.name = "two_planes", .run = two_planes, .own = true},
+    {.name = "memory_planes", .run = memory_planes, .own = true},
+    {.name = "modifiers", .run = modifiers, .own = true},
+    {.name = "files_counted", .run = files_counted, .own = true},
+    {.name = NULL}};
+const test_case *const test_suite_tables[] = {dmabuf_cases, dmabuf_refused_cases,
+                                              dmabuf_fence_cases, NULL};

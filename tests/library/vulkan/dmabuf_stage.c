@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "dmabuf_stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { EMPTY = 0xee };
+
+void dmabuf_needs_player(void)
+{
+    lib_with_environment("CULVERT_SOFT_DMA_BUF", "1");
+    if (!lib_driver()->software) SKIP("dma-bufs are played on the twin; here there is no maker");
+}
+
+void dmabuf_open(dmabuf_stage *s)
+{
+    dmabuf_needs_player();
+    lib_open(&s->w);
+    REQUIRE(s->w.vk.modifiers);
+    s->stream = lib_stream(&s->w);
+}
+
+void dmabuf_close(dmabuf_stage *s)
+{
+    lib_stream_destroy(&s->w, s->stream);
+    lib_close(&s->w);
+}
+
+dmabuf_file dmabuf_file_make(const dmabuf_rows *rows, size_t more)
+{
+    dmabuf_file file = {.size = rows->offset + rows->pitch * (rows->height - 1) +
+                                rows->width * rows->texel + more};
+    file.fd = memfd_create("a compositor's", MFD_CLOEXEC);
+    REQUIRE(file.fd >= 0);
+    REQUIRE(ftruncate(file.fd, (off_t)file.size) == 0);
+    file.bytes = mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+    REQUIRE(file.bytes != MAP_FAILED);
+    memset(file.bytes, EMPTY, file.size);
+    return file;
+}
+
+void dmabuf_file_done(dmabuf_file *file)
+{
+    REQUIRE(munmap(file->bytes, file->size) == 0);
+    REQUIRE(close(file->fd) == 0);
+}
+
+uint8_t dmabuf_byte(uint32_t frame, uint32_t y, uint32_t i)
+{
+    return (uint8_t)(lib_word(y * 8191 + i, frame + 7) >> 8);
+}
+
+void dmabuf_fill(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t frame)
+{
+    for (uint32_t y = 0; y < rows->height; y++)
+        for (uint32_t i = 0; i < rows->width * rows->texel; i++)
+            file->bytes[rows->offset + y * rows->pitch + i] = dmabuf_byte(frame, y, i);
+}
+
+void dmabuf_require(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t frame)
+{
+    for (size_t at = 0; at < file->size; at++) {
+        const size_t in = at - rows->offset, y = in / rows->pitch, i = in % rows->pitch;
+        const bool inside =
+            at >= rows->offset && y < rows->height && i < (size_t)rows->width * rows->texel;
+        const uint8_t expected = inside ? dmabuf_byte(frame, (uint32_t)y, (uint32_t)i) : EMPTY;
+        if (file->bytes[at] != expected)
+            FAIL("byte %zu of the file is %#x, not %#x (row %zu, byte %zu of it)", at,
+                 (unsigned)file->bytes[at], (unsigned)expected, y, i);
+    }
+}
+
+culv_vk_dmabuf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows)
+{
+    culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
+    d.handle = culv_handle_dma_buf_fd(fd);
+    d.fourcc = fourcc;
+    d.width = rows->width;
+    d.height = rows->height;
+    d.num_planes = 1;
+    d.plane_offsets[0] = rows->offset;
+    d.plane_pitches[0] = rows->pitch;
+    d.queue_family = 0;
+    d.label = "screen";
+    return d;
+}
+
+/* Between CUDA's side and rows without padding on the host. */
+static void move(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_rows *rows,
+                 uint8_t *host, bool to_host)
+{
+    const raw_cuda *cu = s->w.cu;
+    const size_t row = (size_t)rows->width * rows->texel;
+    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    LIB_OK(culv_vk_dmabuf_bridge_get_info(bridge, &info));
+    CUDA_MEMCPY2D copy = {.WidthInBytes = row, .Height = rows->height};
+    CUarray array = NULL;
+    CUdeviceptr pointer = 0;
+    if (culv_vk_dmabuf_bridge_buffer(bridge) != NULL)
+        pointer = culv_vk_buffer_pointer(culv_vk_dmabuf_bridge_buffer(bridge));
+    else
+        LIB_OK(culv_image_get_array(culv_vk_image_cuda(culv_vk_dmabuf_bridge_image(bridge)), 0,
+                                    &array));
+    const CUmemorytype type = array != NULL ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
+    if (to_host) {
+        copy.srcMemoryType = type;
+        copy.srcArray = array;
+        copy.srcDevice = pointer;
+        copy.srcPitch = info.buffer_pitch;
+        copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+        copy.dstHost = host;
+        copy.dstPitch = row;
+    } else {
+        copy.dstMemoryType = type;
+        copy.dstArray = array;
+        copy.dstDevice = pointer;
+        copy.dstPitch = info.buffer_pitch;
+        copy.srcMemoryType = CU_MEMORYTYPE_HOST;
+        copy.srcHost = host;
+        copy.srcPitch = row;
+    }
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->Memcpy2DAsync(&copy, s->stream));
+    lib_leave(&s->w, before);
+}
+
+static culv_semaphore *timeline(culv_vk_dmabuf_bridge *bridge)
+{
+    return culv_vk_semaphore_cuda(culv_vk_dmabuf_bridge_timeline(bridge));
+}
+
+static culv_vk_dmabuf_turn next(culv_vk_dmabuf_bridge *bridge)
+{
+    culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
+    LIB_OK(culv_vk_dmabuf_bridge_next(bridge, &turn));
+    return turn;
+}
+
+static raw_vk_job job_of(const culv_vk_dmabuf_turn *turn)
+{
+    return (raw_vk_job){.wait = turn->semaphore,
+                        .wait_value = turn->wait_value,
+                        .signal = turn->semaphore,
+                        .signal_value = turn->signal_value,
+                        .pending = true};
+}
+
+void dmabuf_in(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands,
+               const dmabuf_rows *rows, uint32_t frame)
+{
+    const size_t row = (size_t)rows->width * rows->texel;
+    uint8_t *host = malloc(row * rows->height);
+    REQUIRE(host != NULL);
+    const culv_vk_dmabuf_turn turn = next(bridge);
+    const raw_vk_job job = job_of(&turn);
+    LIB_OK(culv_vk_dmabuf_bridge_record(bridge, commands));
+    LIB_OK(culv_vk_dmabuf_bridge_wait(bridge, 0));
+    raw_vk_submit(&s->w.vk, commands, &job);
+    LIB_OK(culv_semaphore_wait(timeline(bridge), s->stream, turn.cuda_wait_value));
+    move(s, bridge, rows, host, true);
+    LIB_OK(culv_semaphore_signal(timeline(bridge), s->stream, turn.cuda_signal_value));
+    lib_finish(&s->w, s->stream);
+    for (uint32_t y = 0; y < rows->height; y++)
+        for (uint32_t i = 0; i < row; i++)
+            if (host[y * row + i] != dmabuf_byte(frame, y, i))
+                FAIL("frame %u, row %u, byte %u is %#x, not %#x", (unsigned)frame, (unsigned)y,
+                     (unsigned)i, (unsigned)host[y * row + i], (unsigned)dmabuf_byte(frame, y, i));
+    free(host);
+}
+
+void dmabuf_first(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge)
+{
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_OK(culv_vk_dmabuf_bridge_record_first(bridge, commands));
+    const raw_vk_job job = {.signal =
+                                culv_vk_semaphore_handle(culv_vk_dmabuf_bridge_timeline(bridge)),
+                            .signal_value = 1,
+                            .pending = true};
+    raw_vk_submit(&s->w.vk, commands, &job);
+}
+
+void dmabuf_out(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_rows *rows,
+                uint32_t frame)
+{
+    const size_t row = (size_t)rows->width * rows->texel;
+    uint8_t *host = malloc(row * rows->height);
+    REQUIRE(host != NULL);
+    for (uint32_t y = 0; y < rows->height; y++)
+        for (uint32_t i = 0; i < row; i++)
+            host[y * row + i] = dmabuf_byte(frame, y, i);
+    const culv_vk_dmabuf_turn turn = next(bridge);
+    const raw_vk_job job = job_of(&turn);
+    LIB_OK(culv_semaphore_wait(timeline(bridge), s->stream, turn.cuda_wait_value));
+    move(s, bridge, rows, host, false);
+    LIB_OK(culv_semaphore_signal(timeline(bridge), s->stream, turn.cuda_signal_value));
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_OK(culv_vk_dmabuf_bridge_record(bridge, commands));
+    LIB_OK(culv_vk_dmabuf_bridge_wait(bridge, 0));
+    raw_vk_submit(&s->w.vk, commands, &job);
+    raw_vk_idle(&s->w.vk);
+    lib_finish(&s->w, s->stream);
+    free(host);
+}

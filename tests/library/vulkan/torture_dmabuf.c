@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* Torture of bridges to dma-bufs: an imported one, one that is made, and rows. */
+#include "dmabuf_stage.h"
+#include "torture.h"
+
+#include <string.h>
+
+static const dmabuf_rows rows = {61, 33, 4, 64, 512};
+static dmabuf_file file;
+
+/* The validation layer asks for properties itself whenever an image is made. */
+static void begin(void)
+{
+    dmabuf_needs_player();
+    lib_with_option("--validation=off");
+    file = dmabuf_file_make(&rows, 0);
+}
+
+static void end(void)
+{
+    dmabuf_file_done(&file);
+}
+
+static void run(void)
+{
+    static const uint64_t linear[] = {12345, CULV_SOFT_MODIFIER_LINEAR};
+    lib_world *w = &torture.w;
+    culv_vk_dmabuf_bridge *in = POISON(culv_vk_dmabuf_bridge), *made = in, *plain = in;
+    culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    uint32_t count = 0;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    TRY_AGAIN(culv_vk_check_dmabuf(w->attachment, &d), true);
+    TRY_AGAIN(culv_vk_dmabuf_get_modifiers(w->attachment, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL,
+                                           NULL),
+              count == 0);
+    REQUIRE_EQ(count, 2);
+    TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &in),
+              in == POISON(culv_vk_dmabuf_bridge));
+    d.to_buffer = 1;
+    TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &plain),
+              plain == POISON(culv_vk_dmabuf_bridge));
+    d.to_buffer = 0;
+    d.handle = (culv_handle){.type = CULV_HANDLE_NONE};
+    d.direction = CULV_VK_DMABUF_OUT;
+    d.modifiers = linear;
+    d.num_modifiers = 2;
+    TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &made),
+              made == POISON(culv_vk_dmabuf_bridge));
+    TRY_AGAIN(culv_vk_dmabuf_bridge_export_dup(made, &handle), handle.type == CULV_HANDLE_NONE);
+    TRY_AGAIN(culv_vk_dmabuf_bridge_next(in, &turn), turn.semaphore == VK_NULL_HANDLE);
+    REQUIRE_EQ(turn.signal_value, 1);
+    TRY_AGAIN(culv_vk_dmabuf_bridge_wait(in, 0), true);
+    culv_handle_close(&handle);
+    DO(culv_vk_dmabuf_bridge_destroy(&in));
+    DO(culv_vk_dmabuf_bridge_destroy(&made));
+    DO(culv_vk_dmabuf_bridge_destroy(&plain));
+    REQUIRE(in == NULL && made == NULL && plain == NULL);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+}
+
+static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 25, 10}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("dmabuf", path), {.name = NULL}};
+TEST_SUITE(cases);

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* Adopted memory: chunks that somebody else mapped, as a program does that knows nothing of Culvert
+ * (PyTorch's expandable segments: chunks side by side, a tensor across them). */
+#include "vulkan_vmm_stage.h"
+
+#include <culvert/vulkan_adopt.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNKS = 4, WORDS = 1024 };
+#define CHUNK (2 * VMM_MIB)
+
+/* Somebody's addresses, with chunks of their own in them. */
+typedef struct theirs {
+    CUdeviceptr base;
+    CUmemGenericAllocationHandle chunks[CHUNKS];
+} theirs;
+
+static void map_chunk(const vmm_stage *s, theirs *t, size_t i, bool exportable)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUmemAllocationProp prop;
+    CUmemAccessDesc access = {.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    if (exportable) prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    access.location = prop.location;
+    CU_OK(cu->MemCreate(&t->chunks[i], CHUNK, &prop, 0));
+    CU_OK(cu->MemMap(t->base + i * CHUNK, CHUNK, 0, t->chunks[i], 0));
+    CU_OK(cu->MemSetAccess(t->base + i * CHUNK, CHUNK, &access, 1));
+}
+
+static void unmap_chunk(const vmm_stage *s, theirs *t, size_t i)
+{
+    CU_OK(s->w.cu->MemUnmap(t->base + i * CHUNK, CHUNK));
+    CU_OK(s->w.cu->MemRelease(t->chunks[i]));
+    t->chunks[i] = 0;
+}
+
+static void make_theirs(const vmm_stage *s, theirs *t)
+{
+    CUcontext before = lib_enter(&s->w);
+    memset(t, 0, sizeof *t);
+    CU_OK(s->w.cu->MemAddressReserve(&t->base, CHUNKS * CHUNK, 0, 0, 0));
+    for (size_t i = 0; i < CHUNKS; i++)
+        map_chunk(s, t, i, true);
+    lib_leave(&s->w, before);
+}
+
+static void free_theirs(const vmm_stage *s, theirs *t)
+{
+    CUcontext before = lib_enter(&s->w);
+    for (size_t i = 0; i < CHUNKS; i++)
+        if (t->chunks[i] != 0) unmap_chunk(s, t, i);
+    CU_OK(s->w.cu->MemAddressFree(t->base, CHUNKS * CHUNK));
+    lib_leave(&s->w, before);
+}
+
+static culv_vk_adopted *view_of(const vmm_stage *s, culv_vmm_adopted *adopted, VkQueue queue)
+{
+    culv_vk_adopted *view = NULL;
+    culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
+    d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    d.sparse_queue = queue;
+    d.label = "tensor";
+    LIB_OK(culv_vk_adopted_create(s->w.attachment, adopted, &d, &view));
+    return view;
+}
+
+/* Words of Vulkan's, through the view's buffers, are words `first` and on of `seed`. */
+static void require_in_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint64_t size,
+                              uint32_t seed)
+{
+    culv_vk_adopted_buffer parts[CHUNKS];
+    size_t count = 0;
+    uint64_t done = 0;
+    LIB_OK(culv_vk_adopted_get_buffers(view, parts, CHUNKS, &count));
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE_EQ(parts[i].range_offset, done);
+        uint32_t *words = calloc(1, parts[i].size);
+        REQUIRE(words != NULL);
+        const raw_vk_buffer raw = {.buffer = parts[i].buffer,
+                                   .size = parts[i].offset + parts[i].size};
+        raw_vk_read(&s->w.vk, &raw, parts[i].offset, words, parts[i].size);
+        REQUIRE_EQ(vmm_stage_wrong(words, parts[i].size, (uint32_t)(done / 4), seed), 0);
+        free(words);
+        done += parts[i].size;
+    }
+    REQUIRE_EQ(done, size);
+}
+
+static void write_by_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint32_t seed)
+{
+    culv_vk_adopted_buffer parts[CHUNKS];
+    size_t count = 0;
+    LIB_OK(culv_vk_adopted_get_buffers(view, parts, CHUNKS, &count));
+    for (size_t i = 0; i < count; i++) {
+        uint32_t *words = calloc(1, parts[i].size);
+        REQUIRE(words != NULL);
+        vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].range_offset / 4), seed);
+        const raw_vk_buffer raw = {.buffer = parts[i].buffer,
+                                   .size = parts[i].offset + parts[i].size};
+        raw_vk_write(&s->w.vk, &raw, parts[i].offset, words, parts[i].size);
+        free(words);
+    }
+}
+
+/* From the middle of a chunk to the middle of another, and in one. */
+static void both_ways(void)
+{
+    static const struct {
+        uint64_t offset, size;
+        size_t chunks;
+    } rows[] = {
+        {0, CHUNK, 1},
+        {512, 4000, 1},
+        {CHUNK - 4096, 8192, 2},
+        {CHUNK / 2, 2 * CHUNK, 3},
+        {0, CHUNKS * CHUNK, CHUNKS},
+        {CHUNK + 16, 4, 1},
+        {CHUNK, CHUNK + 4, 2},
+    };
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open(&s);
+    make_theirs(&s, &t);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_adopted *adopted = NULL;
+        culv_vmm_adopted_chunk chunks[CHUNKS];
+        size_t count = 0;
+        const CUdeviceptr at = t.base + rows[i].offset;
+        LIB_OK(culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted));
+        REQUIRE_EQ(culv_vmm_adopted_offset(adopted), rows[i].offset % CHUNK);
+        REQUIRE_EQ(culv_vmm_adopted_size(adopted), rows[i].size);
+        LIB_OK(culv_vmm_adopted_get_chunks(adopted, chunks, CHUNKS, &count));
+        REQUIRE_EQ(count, rows[i].chunks);
+        for (size_t k = 0; k < count; k++) {
+            REQUIRE_EQ(chunks[k].address, t.base + (rows[i].offset / CHUNK + k) * CHUNK);
+            REQUIRE_EQ(chunks[k].size, CHUNK);
+        }
+        LIB_OK(culv_vmm_adopted_check(adopted));
+        culv_vk_adopted *view = view_of(&s, adopted, VK_NULL_HANDLE);
+        LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
+        REQUIRE_EQ(count, rows[i].chunks);
+        uint32_t *words = malloc(rows[i].size);
+        REQUIRE(words != NULL);
+        vmm_stage_fill(words, rows[i].size, 0, (uint32_t)i);
+        CUcontext before = lib_enter(&s.w);
+        CU_OK(raw_cuda_upload(s.w.cu, at, words, rows[i].size));
+        lib_leave(&s.w, before);
+        require_in_vulkan(&s, view, rows[i].size, (uint32_t)i);
+        write_by_vulkan(&s, view, (uint32_t)i + 100);
+        memset(words, 0, rows[i].size);
+        before = lib_enter(&s.w);
+        CU_OK(s.w.cu->MemcpyDtoH(words, at, rows[i].size));
+        lib_leave(&s.w, before);
+        REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, 0, (uint32_t)i + 100), 0);
+        free(words);
+        /* Either may go first. */
+        if (i % 2 == 0) culv_vmm_adopted_destroy(&adopted);
+        culv_vk_adopted_destroy(&view);
+        culv_vmm_adopted_destroy(&adopted);
+        REQUIRE(view == NULL && adopted == NULL);
+        REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
+    }
+    free_theirs(&s, &t);
+    vmm_stage_close(&s);
+}
+
+/* Two tensors in one chunk have one VkBuffer, which is imported once. */
+static void shared_chunks(void)
+{
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open(&s);
+    make_theirs(&s, &t);
+    culv_vmm_adopted *a = NULL, *b = NULL;
+    culv_vmm_adopted_chunk of_a[2], of_b[1];
+    culv_vk_adopted_buffer in_a[2], in_b[1];
+    size_t count = 0;
+    LIB_OK(culv_vmm_adopt(s.w.device, t.base + 4096, CHUNK, &a));
+    LIB_OK(culv_vmm_adopt(s.w.device, t.base + 8192, 4000, &b));
+    LIB_OK(culv_vmm_adopted_get_chunks(a, of_a, 2, &count));
+    LIB_OK(culv_vmm_adopted_get_chunks(b, of_b, 1, &count));
+    REQUIRE_EQ(of_a[0].id, of_b[0].id);
+    REQUIRE(of_a[0].id != of_a[1].id && of_a[0].allocation == of_b[0].allocation);
+    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 2);
+    culv_vk_adopted *view_a = view_of(&s, a, VK_NULL_HANDLE);
+    culv_vk_adopted *view_b = view_of(&s, b, VK_NULL_HANDLE);
+    LIB_OK(culv_vk_adopted_get_buffers(view_a, in_a, 2, &count));
+    LIB_OK(culv_vk_adopted_get_buffers(view_b, in_b, 1, &count));
+    REQUIRE(in_a[0].buffer == in_b[0].buffer && in_a[0].buffer != in_a[1].buffer);
+    REQUIRE_EQ(in_b[0].offset, 8192);
+    REQUIRE_EQ(in_b[0].size, 4000);
+    /* Another usage is another buffer of the same memory. */
+    culv_vk_adopted *other = NULL;
+    culv_vk_adopted_buffer in_other[1];
+    culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
+    d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    LIB_OK(culv_vk_adopted_create(s.w.attachment, b, &d, &other));
+    LIB_OK(culv_vk_adopted_get_buffers(other, in_other, 1, &count));
+    REQUIRE(in_other[0].buffer != in_b[0].buffer);
+    culv_vk_adopted_destroy(&other);
+    culv_vk_adopted_destroy(&view_a);
+    culv_vmm_adopted_destroy(&a);
+    uint32_t words[WORDS];
+    vmm_stage_fill(words, 4000, 0, 9);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(raw_cuda_upload(s.w.cu, t.base + 8192, words, 4000));
+    lib_leave(&s.w, before);
+    require_in_vulkan(&s, view_b, 4000, 9);
+    /* The view keeps the chunk when the range and the owner's mapping are gone. */
+    culv_vmm_adopted_destroy(&b);
+    free_theirs(&s, &t);
+    require_in_vulkan(&s, view_b, 4000, 9);
+    culv_vk_adopted_destroy(&view_b);
+    vmm_stage_close(&s);
+}
+
+/* A chunk that was unmapped, or another one in its place, is noticed. */
+static void stale(void)
+{
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open(&s);
+    make_theirs(&s, &t);
+    culv_vmm_adopted *adopted = NULL, *anew = NULL;
+    LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &adopted));
+    LIB_OK(culv_vmm_adopted_check(adopted));
+    CUcontext before = lib_enter(&s.w);
+    unmap_chunk(&s, &t, 1);
+    lib_leave(&s.w, before);
+    LIB_ERROR(culv_vmm_adopted_check(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("was unmapped");
+    LIB_REFUSES(culv_vmm_adopted, anew, culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    before = lib_enter(&s.w);
+    map_chunk(&s, &t, 1, true);
+    lib_leave(&s.w, before);
+    LIB_ERROR(culv_vmm_adopted_check(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("replaced");
+    LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew));
+    LIB_OK(culv_vmm_adopted_check(anew));
+    culv_vmm_adopted_chunk old[2], now[2];
+    size_t count = 0;
+    LIB_OK(culv_vmm_adopted_get_chunks(adopted, old, 2, &count));
+    LIB_OK(culv_vmm_adopted_get_chunks(anew, now, 2, &count));
+    REQUIRE(old[0].id == now[0].id && old[1].id != now[1].id);
+    culv_vk_adopted *view = view_of(&s, anew, VK_NULL_HANDLE);
+    uint32_t *words = malloc(2 * CHUNK);
+    REQUIRE(words != NULL);
+    vmm_stage_fill(words, 2 * CHUNK, 0, 3);
+    before = lib_enter(&s.w);
+    CU_OK(raw_cuda_upload(s.w.cu, t.base, words, 2 * CHUNK));
+    lib_leave(&s.w, before);
+    free(words);
+    require_in_vulkan(&s, view, 2 * CHUNK, 3);
+    culv_vk_adopted_destroy(&view);
+    culv_vmm_adopted_destroy(&adopted);
+    culv_vmm_adopted_destroy(&anew);
+    free_theirs(&s, &t);
+    vmm_stage_close(&s);
+}
+
+static void refused(void)
+{
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open(&s);
+    make_theirs(&s, &t);
+    culv_device *device = s.w.device;
+    culv_vmm_adopted *adopted = NULL;
+    const culv_result invalid = CULV_ERROR_INVALID;
+    CUdeviceptr plain = 0;
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(s.w.cu->MemAlloc(&plain, 65536));
+    unmap_chunk(&s, &t, 2);
+    map_chunk(&s, &t, 2, false);
+    lib_leave(&s.w, before);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+    LIB_REFUSES(culv_vmm_adopted, adopted,
+                culv_vmm_adopt(device, t.base + CHUNK, 2 * CHUNK, &adopted), invalid,
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("requestedHandleTypes");
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, 0x1000, 4096, &adopted), invalid,
+                CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, t.base, 0, &adopted), invalid,
+                CULV_REASON_SIZE);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, t.base, UINT64_MAX, &adopted),
+                invalid, CULV_REASON_SIZE);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, 0, 1, &adopted), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(NULL, t.base, 1, &adopted), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_adopt(device, t.base, 1, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_adopted_check(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    size_t count = 0;
+    LIB_ERROR(culv_vmm_adopted_get_chunks(NULL, NULL, 0, &count), invalid,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_adopted_get_buffers(NULL, NULL, 0, &count), invalid,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE(culv_vmm_adopted_offset(NULL) == 0 && culv_vmm_adopted_size(NULL) == 0);
+    LIB_OK(culv_vmm_adopt(device, t.base, CHUNK, &adopted));
+    culv_vk_adopted *view = NULL;
+    culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, adopted, &d, &view),
+                invalid, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, NULL, &d, &view),
+                invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(NULL, adopted, &d, &view), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, adopted, &d, &view),
+                invalid, CULV_REASON_STRUCT_SIZE);
+    culv_vmm_adopted_destroy(&adopted);
+    culv_vmm_adopted_destroy(&adopted);
+    culv_vmm_adopted_destroy(NULL);
+    culv_vk_adopted_destroy(NULL);
+    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
+    before = lib_enter(&s.w);
+    CU_OK(s.w.cu->MemFree(plain));
+    lib_leave(&s.w, before);
+    free_theirs(&s, &t);
+    vmm_stage_close(&s);
+}
+
+/* One sparse buffer where the device has such, and a buffer a chunk where it does not. */
+static void sparse(void)
+{
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open_sparse(&s, NULL);
+    make_theirs(&s, &t);
+    culv_vmm_adopted *adopted = NULL;
+    size_t count = 0;
+    VkPhysicalDeviceFeatures features;
+    vkGetPhysicalDeviceFeatures(s.w.vk.physical, &features);
+    uint32_t family = 0;
+    while (family < s.w.vk.queue_count &&
+           !(s.w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
+        family++;
+    const bool has = !s.w.cu->software && family < s.w.vk.queue_count && features.sparseBinding &&
+                     features.sparseResidencyBuffer;
+    VkQueue queue = s.w.vk.queues[has ? family : 0].queue;
+    LIB_OK(culv_vmm_adopt(s.w.device, t.base + CHUNK / 2, 2 * CHUNK, &adopted));
+    culv_vk_adopted *view = view_of(&s, adopted, queue);
+    LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
+    REQUIRE_EQ(count, has ? 1 : 3);
+    uint32_t *words = malloc(2 * CHUNK);
+    REQUIRE(words != NULL);
+    vmm_stage_fill(words, 2 * CHUNK, 0, 5);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(raw_cuda_upload(s.w.cu, t.base + CHUNK / 2, words, 2 * CHUNK));
+    lib_leave(&s.w, before);
+    require_in_vulkan(&s, view, 2 * CHUNK, 5);
+    write_by_vulkan(&s, view, 6);
+    before = lib_enter(&s.w);
+    CU_OK(s.w.cu->MemcpyDtoH(words, t.base + CHUNK / 2, 2 * CHUNK));
+    lib_leave(&s.w, before);
+    REQUIRE_EQ(vmm_stage_wrong(words, 2 * CHUNK, 0, 6), 0);
+    free(words);
+    culv_vk_adopted_destroy(&view);
+    culv_vmm_adopted_destroy(&adopted);
+    free_theirs(&s, &t);
+    vmm_stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "vk_adopt.both_ways", .run = both_ways, .smoke = true},
+    {.name = "vk_adopt.shared_chunks", .run = shared_chunks},
+    {.name = "vk_adopt.stale", .run = stale},
+    {.name = "vk_adopt.refused", .run = refused},
+    {.name = "vk_adopt.sparse", .run = sparse},
+    {.name = NULL},
+};
+TEST_SUITE(cases);
