@@ -1,4 +1,4 @@
-"""Plots of the JSON of culvert-bench, culvert-bench-memory, culvert-bench-kinds and culvert-bench-gl, called by scripts/bench-plots.
+"""Plots of the JSON of culvert-bench, culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl, culvert-bench-space and culvert-bench-rdma, called by scripts/bench-plots.
 
 usage: bench_plots.py RESULTS.json DIRECTORY
 
@@ -380,6 +380,33 @@ def kinds_of_images(run, directory):
     kinds_of(run, directory, "images", ("sampled, random", "surface, random", "sampled, stream"))
 
 
+# culvert-bench-rdma --------------------------------------------------------------------------------------------------
+
+def look_ups(run, directory):
+    """A line for each structure and number of threads: ns a look-up by the number of registrations."""
+    rows = [r for r in run["times"] if r["section"] == "look-ups"]
+    if not rows:
+        return
+    colors = {"Culvert, by notification": "#4a8a00", "Culvert, by BUFFER_ID": "#a02060", "UCX's structure": "#2060a0",
+              "the driver's BUFFER_ID alone": "#999999"}
+    figure, axes = plt.subplots()
+    lines = collections.OrderedDict()
+    for r in rows:
+        lines.setdefault((r["scheme"], r["threads"]), []).append(r)
+    fewest = min(threads for _, threads in lines)
+    for (scheme, threads), points in lines.items():
+        axes.plot([r["entries"] for r in points], [r["ns"]["median"] for r in points], color=colors.get(scheme, "#000000"), marker="o", markersize=3,
+                  linestyle="-" if threads == fewest else "--", linewidth=1, label=f"{scheme}, {threads} thread{'s' if threads > 1 else ''}")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    plain_ticks(axes.yaxis)
+    axes.set_xlabel("registrations")
+    axes.set_ylabel("ns, a look-up and its put")
+    axes.set_title("Look-ups in the registration cache")
+    axes.legend(fontsize=6)
+    save(figure, directory, "rdma-look-ups", run)
+
+
 # culvert-bench-gl ----------------------------------------------------------------------------------------------------
 
 def gl_frames(run, directory):
@@ -407,7 +434,43 @@ def gl_frames(run, directory):
     save(figure, directory, "gl-frames", run)
 
 
-PLOTS = {"culvert-bench-gl": (gl_frames,), "culvert-bench-kinds": (kinds_of_buffers, kinds_of_images),
+# culvert-bench-space -------------------------------------------------------------------------------------------------
+
+def space(run, directory):
+    """Beside each other: the frames of forest in both modes by what they are made of, and a chunk by Culvert and by the raw calls."""
+    facts = {(f["variant"], f["name"]): f["value"] for f in run["facts"] if f["section"] == "forest"}
+    sizes_of = list(collections.OrderedDict.fromkeys(variant.split()[0] for variant, _ in facts))
+    commits = [r for r in run["results"] if r["measurement"] == "commit"]
+    if not sizes_of or not commits:
+        return
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 0.34 * 2 * len(sizes_of) + 1.8))
+    modes = [(count, mode) for count in sizes_of for mode in ("one", "copy")]
+    starts = [0.0] * len(modes)
+    for part, color in (("building", "#0060a8"), ("copying and patching", "#a02060"), ("drawing", "#208020")):
+        widths = [facts[f"{count} particles, mode {mode}", f"of it {part}"] for count, mode in modes]
+        left.barh(range(len(modes)), widths, 0.7, left=starts, color=color, label=part)
+        starts = [at + width for at, width in zip(starts, widths)]
+    left.set_yticks(range(len(modes)), [f"{int(count):,}, {'one address' if mode == 'one' else 'copies'}" for count, mode in modes], fontsize=7)
+    left.invert_yaxis()
+    left.set_xlabel("ms a frame")
+    left.set_title("forest, by particles", fontsize=9)
+    left.legend(fontsize=6, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=3)
+    names = [f"{r['variant']}, {'commit' if 'commit of' in r['name'] else r['name']}" for r in commits]
+    for i, (side, color) in enumerate((("culvert", "#0060a8"), ("raw", "#b05a00"))):
+        lengths(right, right.barh([at + (i - 0.5) * 0.4 for at in range(len(commits))], [r[side]["median"] for r in commits], 0.38, color=color,
+                                  label={"culvert": "Culvert", "raw": "raw calls"}[side]))
+    right.set_yticks(range(len(commits)), names, fontsize=7)
+    right.invert_yaxis()
+    right.set_xscale("log")
+    plain_ticks(right.xaxis)
+    right.set_xlim(right.get_xlim()[0], 3 * max(r[side]["median"] for r in commits for side in ("culvert", "raw")))
+    right.set_xlabel("us")
+    right.set_title("a chunk in both", fontsize=9)
+    right.legend(fontsize=6, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
+    save(figure, directory, "space", run)
+
+
+PLOTS = {"culvert-bench-space": (space,), "culvert-bench-gl": (gl_frames,), "culvert-bench-rdma": (look_ups,), "culvert-bench-kinds": (kinds_of_buffers, kinds_of_images),
          "culvert-bench": (frames, latency, sizes, loads, search), "culvert-bench-memory": (doublings, peaks, chunks, freed)}
 
 
@@ -422,7 +485,7 @@ def main():
         for plot in PLOTS[run["program"]]:
             plot(run, pathlib.Path(sys.argv[2]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench, culvert-bench-memory, culvert-bench-kinds or culvert-bench-gl ({type(error).__name__}: {error})", file=sys.stderr)
+        print(f"bench-plots: {sys.argv[1]}: not the JSON of a benchmark that has plots ({type(error).__name__}: {error})", file=sys.stderr)
         return 1
     return 0
 

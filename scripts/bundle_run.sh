@@ -20,9 +20,14 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
                                         run forest [ARGUMENTS]: the one with pointers
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
-                                         culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl and
-                                         culvert-bench-space, then ripple by turns on its paths at two sizes; --quick
+                                         culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl,
+                                         culvert-bench-space and culvert-bench-rdma, then ripple by turns on its paths at two sizes; --quick
                                          and --driver=... count for all
+       run python-tests [--driver=soft] [LIBRARY[.CASE]...]
+                                        the Python package with PyTorch, CuPy, JAX, Triton and Numba, as far as python3
+                                        (or CULVERT_PYTHON) has them; each in a process of its own
+       run python-bench [--json=FILE]   what a tensor and a frame cost in Python
+       run python FILE [ARGUMENTS]      python3 with the package; the samples are found by their names: waves.py
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--record] [--suite=NAME]... OUTDIR
                                         info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
                                         validation layer, tests, benchmarks, in OUTDIR/results.tar.gz
@@ -150,11 +155,30 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
     environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
     [ "$with" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
     output=$scratch/running/$(basename "$file")
+    # Should this be ended, the program is, and what it has said until then is told all the same.
+    running='' ended=''
+    echo $$ >"$output.pid"
+    trap 'ended=1; [ -z "$running" ] || kill "$running" 2>/dev/null' HUP INT TERM
     # A suite's own arguments come last, and win. Arguments, environment and cases are lists of words.
     # shellcheck disable=SC2046,SC2086
-    env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" --batch --quiet \
-        ${record:+--record} $arguments $(cat "$file") >"$output" 2>&1 </dev/null
-    awk -v suite="$suite" -v to="$scratch/finished/$suite/" '
+    env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" --batch --quiet --begins \
+        ${record:+--record} $arguments $(cat "$file") >"$output" 2>&1 </dev/null &
+    running=$!
+    [ -z "$ended" ] || kill "$running" 2>/dev/null
+    wait "$running"
+    status=$?
+    # A trap ends the first wait, not the program.
+    if [ -n "$ended" ]; then
+        wait "$running"
+        status=$?
+    fi
+    how="its program ended with status $status"
+    [ -z "$ended" ] || how='the run was ended'
+    NAMES=$(cat "$file") awk -v suite="$suite" -v to="$scratch/finished/$suite/" -v how="$how" '
+        function tell(count, to, i) {
+            for (i = count > 40 ? count - 39 : 1; i <= count; i++) print "    " lines[i] >to
+        }
+        /^BEGIN [A-Za-z0-9_.]+$/ { at = $2; count = 0; next }
         /^(PASS|SKIP|FAIL) [A-Za-z0-9_.]+(: | \()/ {
             name = $2
             sub(/:$/, "", name)
@@ -162,16 +186,31 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
             sub(/^[A-Z]+ /, "&" suite ".", line)
             # Of a case that fails after all, the second word counts.
             print line >(to name)
-            if ($1 == "FAIL")
-                for (i = count > 40 ? count - 39 : 1; i <= count; i++) print "    " lines[i] >(to name)
+            said[name] = 1
+            at = ""
+            if ($1 == "FAIL") tell(count, to name)
             for (i = 1; i <= count; i++)
                 if (sub(/^(MEASURED|ANSWER) /, "&" suite ".", lines[i])) print lines[i] >(to name)
             close(to name)
             count = 0
             next
         }
-        { lines[++count] = $0 }' "$output"
-    rm -f "$output"
+        { lines[++count] = $0 }
+        END {
+            # A program that ended, or was ended, before it was through.
+            number = split(ENVIRON["NAMES"], wanted, "\n")
+            for (k = 1; k <= number; k++) {
+                name = wanted[k]
+                if (name == "" || name in said) continue
+                if (name == at) {
+                    print "FAIL " suite "." name ": " how " while it ran" >(to name)
+                    tell(count, to name)
+                } else
+                    print "FAIL " suite "." name ": it did not run: " how >(to name)
+                close(to name)
+            }
+        }' "$output"
+    rm -f "$output" "$output.pid"
     echo "$suite"
 }
 
@@ -192,7 +231,7 @@ report_suite() { # SUITE: prints, counts into $scratch/counts/SUITE, names failu
     failures=$scratch/failures/$1
     echo "== $1"
     while read -r name; do
-        cat "$scratch/finished/$1/$name" 2>/dev/null || echo "FAIL $1.$name: it left no result"
+        cat "$scratch/finished/$1/$name" 2>/dev/null || echo "FAIL $1.$name: it left no result${ended:+, and the run was ended}"
     done <"$scratch/names/$1" >"$scratch/report"
     cat "$scratch/report"
     sed -n 's/^FAIL \([^ ]*\):.*/\1/p' "$scratch/report" >"$failures"
@@ -222,8 +261,30 @@ report_complete() {
 
 # `-P` is not in POSIX, which has no way to wait for whichever child ends first; GNU, busybox and BSD have it.
 run_cases() { # DRIVER JOBS PART: of $scratch/batches
-    [ -s "$scratch/batches/$3" ] || return 0
-    xargs -n 2 -P "$2" "$here/$(basename "$0")" batch "$scratch" "$1" <"$scratch/batches/$3" | report_complete
+    if [ -n "$ended" ] || [ ! -s "$scratch/batches/$3" ]; then return 0; fi
+    # In the background, since a trap waits for what is in the foreground.
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$1"; shift; exec xargs "$@"' - "$scratch/xargs" -n 2 -P "$2" "$here/$(basename "$0")" batch "$scratch" "$1" \
+        <"$scratch/batches/$3" | report_complete &
+    pipeline=$!
+    wait "$pipeline"
+    [ -z "$ended" ] || wait "$pipeline"
+}
+
+# A run that is ended tells what it has: the batches end their programs, and say what these were at. `timeout -k` gives a
+# few seconds for that.
+end_run() {
+    ended=1
+    trap '' HUP INT TERM
+    kill "$(cat "$scratch/xargs" 2>/dev/null)" 2>/dev/null
+    for file in "$scratch"/running/*.pid; do
+        [ ! -e "$file" ] || kill "$(cat "$file")" 2>/dev/null
+    done
+    tries=0
+    while ls "$scratch"/running/*.pid >/dev/null 2>&1 && [ $tries -lt 80 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
 }
 
 default_jobs() {
@@ -271,6 +332,8 @@ run_tests() {
         set -- $(suites | grep -v -E "$left_out")
     fi
     started=$(date +%s)
+    ended=''
+    trap end_run HUP INT TERM
     for part in counts failures results names finished running batches; do
         rm -rf "${scratch:?}/$part"
         mkdir "$scratch/$part"
@@ -304,6 +367,7 @@ run_tests() {
     for part in times faults last; do run_cases "$driver" 1 "$part"; done
     # What did not start, has no cases, or lost one.
     for suite in "$@"; do [ -e "$scratch/counts/$suite" ] || report_suite "$suite"; done
+    [ -z "$ended" ] || echo "The run was ended by a signal; what had not run by then has no result."
     echo "$(wc -l <"$scratch/cases") cases in $(($(date +%s) - started)) s, $jobs at a time"
     cat "$scratch"/counts/* | awk -v failures="$scratch/failures" '
         { passed += $1; failed += $2; skipped += $3 }
@@ -358,7 +422,7 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space; do
+    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space culvert-bench-rdma; do
         [ -x "$here/bin/$program" ] || continue
         echo
         "$here/bin/$program" "$@" || return
@@ -410,6 +474,7 @@ run_all() {
         step swarm "$here/bin/swarm" --output "$results/swarm.png"
         step swarm_sparse "$here/bin/swarm" --sparse --output "$scratch/swarm_sparse.png"
         step forest "$here/bin/forest" --output "$results/forest.png"
+        step observer "$here/bin/observer" --output "$results/observer.png"
         step forest_copy "$here/bin/forest" --mode=copy --output "$scratch/forest_copy.png"
         [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
             step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
@@ -421,13 +486,19 @@ run_all() {
         # The format sweep's answers, for scripts/formats-report.
         [ ! -f "$scratch/results/formats/formats.jsonl" ] || cp "$scratch/results/formats/formats.jsonl" "$results/"
     fi
+    python=${CULVERT_PYTHON:-python3}
+    command -v "$python" >/dev/null || python=
+    [ -z "$python" ] || [ $tests -eq 0 ] || step python run_python_tests
     if [ $bench -eq 1 ]; then
+        [ -z "$python" ] || step python_bench run_python tests bench.py --json "$results/python.json"
         step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
         [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
         step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
+        [ ! -x "$here/bin/culvert-bench-rdma" ] || step rdma "$here/bin/culvert-bench-rdma" --json="$results/rdma.json"
         step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
         step space "$here/bin/culvert-bench-space" --json="$results/space.json"
+        step ipc "$here/bin/culvert-bench-ipc" --json="$results/ipc.json"
         step bench_ripple run_ripple_bench
     fi
     # None of them may be there.
@@ -441,6 +512,31 @@ run_all() {
     fi
     echo "$results.tar.gz: $(wc -c <"$results.tar.gz") bytes"
     return $worst
+}
+
+# Python ------------------------------------------------------------------------------------------------------------
+
+run_python() { # DIRECTORY FILE [ARGUMENT...]: a file of the bundle's, if it has one of that name
+    files=$here/share/culvert/python
+    file=$files/$1/$2
+    [ -e "$file" ] || file=$2
+    shift 2
+    python=${CULVERT_PYTHON:-python3}
+    command -v "$python" >/dev/null || { echo "there is no $python; CULVERT_PYTHON may name one" >&2; return 2; }
+    PYTHONPATH=$files${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1 CULVERT_LIBRARY=$here/lib/libculvert.so.0 \
+        "$python" "$file" "$@"
+}
+
+run_python_tests() {
+    if [ "${1:-}" = --driver=soft ]; then
+        shift
+        CULVERT_SOFT=1
+        export CULVERT_SOFT
+    fi
+    run_python tests run.py "$@"
+    status=$?
+    [ $status -ne 77 ] || status=0 # nothing to run is no failure
+    return $status
 }
 
 verb=${1:-help}
@@ -465,6 +561,12 @@ ripple) "$here/bin/ripple" "$@" ;;
 swarm) "$here/bin/swarm" "$@" ;;
 forest) "$here/bin/forest" "$@" ;;
 bench) run_bench "$@" ;;
+python-tests) run_python_tests "$@" ;;
+python-bench) run_python tests bench.py "$@" ;;
+python)
+    [ $# -gt 0 ] || { usage >&2; exit 2; }
+    run_python samples "$@"
+    ;;
 all) run_all "$@" ;;
 exec)
     [ $# -gt 0 ] || { usage >&2; exit 2; }

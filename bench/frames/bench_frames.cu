@@ -27,24 +27,70 @@ static unsigned long long frames_clock()
 }
 #endif
 
-/* `log` has two times for each block, when it began and when it ended; 0: nothing is logged. */
-CULV_KERNEL void frames_solve(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
-                              unsigned iterations, unsigned long long *log)
+/* A word of the memory that all multiprocessors share, not of a cache that one of them has. */
+#ifdef __CUDACC__
+static __device__ __forceinline__ unsigned frames_load(const uint4 *at)
 {
-    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
-    if (log != nullptr && threadIdx.x == 0) log[2 * blockIdx.x] = frames_clock();
-    unsigned x = number ^ (thread * 0x9e3779b1u) ^ 1u;
-    for (unsigned i = 0; i < iterations; i++) {
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-    }
-    /* Never 0 but for a start at 0; the compiler does not know, and keeps the work. */
-    unsigned spoiled = x == 0 && iterations == 0xffffffffu ? 1u : 0u;
+    return __ldcg(&at->x);
+}
+#else
+static unsigned frames_load(const uint4 *at)
+{
+    return at->x;
+}
+#endif
+
+static __device__ __forceinline__ unsigned frames_mix(unsigned x)
+{
+    x ^= x << 13;
+    x ^= x >> 17;
+    return x ^ x << 5;
+}
+
+static __device__ __forceinline__ void frames_write(uint4 *frame, unsigned vectors, unsigned number,
+                                                    unsigned spoiled, unsigned thread,
+                                                    unsigned threads)
+{
     for (unsigned v = thread; v < vectors; v += threads)
         frame[v] = make_uint4(FRAME_WORD(number, 4 * v) + spoiled, FRAME_WORD(number, 4 * v + 1),
                               FRAME_WORD(number, 4 * v + 2), FRAME_WORD(number, 4 * v + 3));
-    if (log != nullptr && threadIdx.x == 0) log[2 * blockIdx.x + 1] = frames_clock();
+}
+
+/* `log` has `logged` pairs of times, when the first blocks began and when the last ones ended; 0:
+ * nothing is logged. */
+CULV_KERNEL void frames_solve(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
+                              unsigned iterations, unsigned long long *log, unsigned logged)
+{
+    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    unsigned block = blockIdx.x, last = gridDim.x - logged;
+    if (log != nullptr && threadIdx.x == 0 && block < logged) log[2 * block] = frames_clock();
+    unsigned x = number ^ (thread * 0x9e3779b1u) ^ 1u;
+    for (unsigned i = 0; i < iterations; i++)
+        x = frames_mix(x);
+    /* Never 0 but for a start at 0; the compiler does not know, and keeps the work. */
+    unsigned spoiled = x == 0 && iterations == 0xffffffffu ? 1u : 0u;
+    frames_write(frame, vectors, number, spoiled, thread, threads);
+    if (log != nullptr && threadIdx.x == 0 && block >= last)
+        log[2 * (block - last) + 1] = frames_clock();
+}
+
+/* The same, with loads in place of arithmetic: each thread reads what it is going to write over,
+ * and where it reads next follows from what it read. */
+CULV_KERNEL void frames_walk(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
+                             unsigned iterations, unsigned long long *log, unsigned logged)
+{
+    unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
+    unsigned block = blockIdx.x, last = gridDim.x - logged;
+    if (log != nullptr && threadIdx.x == 0 && block < logged) log[2 * block] = frames_clock();
+    unsigned own = thread < vectors ? (vectors - thread - 1) / threads + 1 : 0;
+    unsigned x = number ^ 1u;
+    for (unsigned i = 0; i < iterations && own != 0; i++)
+        x = frames_mix(x) + frames_load(&frame[thread + x % own * threads]);
+    /* Its value cannot be known before; a frame is spoiled by none. */
+    unsigned spoiled = x == 0 && iterations == 0xffffffffu ? 1u : 0u;
+    frames_write(frame, vectors, number, spoiled, thread, threads);
+    if (log != nullptr && threadIdx.x == 0 && block >= last)
+        log[2 * (block - last) + 1] = frames_clock();
 }
 
 /* The same clock, once: to hold it against the host's. */
@@ -60,4 +106,4 @@ CULV_KERNEL void frames_count(CULV_GRID unsigned *counts, unsigned words, unsign
     if (thread < words) counts[thread] += add;
 }
 
-CULV_KERNELS(frames_solve, frames_now, frames_count)
+CULV_KERNELS(frames_solve, frames_walk, frames_now, frames_count)

@@ -112,15 +112,18 @@ typedef enum load_kind { SOLVER, DRAW, DISPATCH } load_kind;
 static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t bytes)
 {
     calibrations *c = &b->calibrations;
+    int work = kind == SOLVER ? (int)b->solver.work : 0;
     if (kind != SOLVER) bytes = 0; /* it reads a few words of a frame of any size */
     for (size_t i = 0; i < c->num; i++)
-        if (c->known[i].kind == (int)kind && c->known[i].us == us && c->known[i].bytes == bytes)
+        if (c->known[i].kind == (int)kind && c->known[i].work == work && c->known[i].us == us &&
+            c->known[i].bytes == bytes)
             return c->known[i].iterations;
     uint32_t iterations =
         kind == SOLVER ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
                        : renderer_calibrate(&b->renderer, b->buffers[0], us, 0, kind == DISPATCH);
     REQUIRE(c->num < sizeof c->known / sizeof c->known[0]);
     c->known[c->num].kind = (int)kind;
+    c->known[c->num].work = work;
     c->known[c->num].us = us;
     c->known[c->num].bytes = bytes;
     c->known[c->num].iterations = iterations;
@@ -130,6 +133,7 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
 
 void frames_calibrate(frames_bench *b, workload *w, bool compute)
 {
+    solver_choose(&b->solver, w->work);
     w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
     w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
     if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);

@@ -24,6 +24,7 @@ enum {
 typedef struct workload {
     uint64_t bytes;                /* of a frame, a multiple of 16 */
     double solver_us, renderer_us; /* wanted */
+    solver_work work;
     uint32_t solver_iterations, renderer_iterations, compute_iterations;
 } workload;
 
@@ -118,7 +119,7 @@ typedef struct calibrations {
     struct {
         double us;
         uint64_t bytes; /* 0: whatever they are */
-        int kind;
+        int kind, work;
         uint32_t iterations;
     } known[64];
 } calibrations;
@@ -163,6 +164,7 @@ void frames_open(frames_bench *b, int ordinal);
 void frames_close(frames_bench *b);
 /* At least `count` slots of this size; false: there is no room for them. */
 bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
+/* Also chooses the solver's work. */
 void frames_calibrate(frames_bench *b, workload *w, bool compute);
 
 /* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in.

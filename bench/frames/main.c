@@ -7,6 +7,8 @@
 
 const section sections[] = {
     {"frames", "every scheme, depth and burst at one size and load", section_frames, false},
+    {"overlap", "kernels in Vulkan's queues beside drawing, by what the solver does",
+     section_overlap, false},
     {"latency", "the automatic policy against fixed depths and bursts, under bounds of latency",
      section_latency, false},
     {"newest", "the mailbox: each side's rate beside one that is ten times slower", section_newest,

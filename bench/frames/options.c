@@ -26,11 +26,14 @@ static const char usage[] =
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
     "  --size=BYTES     of a frame, with K, M or G (8M; on the twin 64K)\n"
     "  --loads=S/R      microseconds of the solver and of the renderer (110/177)\n"
+    "  --work=NAME      what the solver does meanwhile: arithmetic on all multiprocessors (\"arithmetic\", default),\n"
+    "                   in many short blocks (\"blocks\"), in one block a multiprocessor (\"small\"), or loads from\n"
+    "                   memory in one block a multiprocessor (\"memory\"); --only=overlap has the three others\n"
     "  --depth=N,...    slots (1,2,4,8,16)\n"
     "  --burst=N,...    frames that are handed over together (1,4,8,16)\n"
-    "  --frames=N       of a run (as many as take 75 ms); more than 2048 with --scheme=culv_ring alone, all "
-    "of\n"
-    "                   them checked, the first ones timed\n"
+    "  --frames=N       of a run (as many as take 75 ms); more than 2048 with culv_ring, in-queue, async and "
+    "their\n"
+    "                   raw forms in Vulkan's queues, all of them checked, the first ones timed\n"
     "  --rounds=N       runs of each scheme (8; on the twin 3)\n"
     "  --seed=N         of the order of turns, and of the intervals (1)\n"
     "  --quick          short and small: to see that it works, not to read times\n"
@@ -84,6 +87,13 @@ static void loads(const arguments *all, const char *argument, const char *text, 
         arguments_wrong(all, "not SOLVER/RENDERER in microseconds:", argument);
 }
 
+static solver_work work_named(const arguments *all, const char *argument, const char *name)
+{
+    for (int i = 0; i < SOLVER_WORKS; i++)
+        if (strcmp(name, solver_work_names[i]) == 0) return (solver_work)i;
+    arguments_wrong(all, "not a kind of work:", argument);
+}
+
 static void append(const arguments *all, const char *argument, const char *name, const char **list,
                    size_t *count)
 {
@@ -126,6 +136,8 @@ static void parse_value(options *o, const arguments *all, const char *a)
         o->bytes = size(all, a, value);
     } else if ((value = arguments_value(a, "--loads")) != NULL) {
         loads(all, a, value, o);
+    } else if ((value = arguments_value(a, "--work")) != NULL) {
+        o->work = work_named(all, a, value);
     } else if ((value = arguments_value(a, "--depth")) != NULL) {
         o->num_depths = numbers(all, a, value, o->depths);
     } else if ((value = arguments_value(a, "--burst")) != NULL) {

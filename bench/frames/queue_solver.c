@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char *const names[SOLVER_KERNELS] = {"frames_solve", "frames_walk"};
+
 static const char *module_path(const rig *r, char path[TEST_PATH_MAX])
 {
     return test_path(path, r->cu->software ? "share/culvert/bench_frames.soft.so"
@@ -31,9 +33,11 @@ static void open_raw(queue_solver *q)
     VK_OK(vkCreateCuModuleNVX(r->vk.device, &module, NULL, &q->raw_module));
     free(image);
     VkCuFunctionCreateInfoNVX function = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
-                                          .module = q->raw_module,
-                                          .pName = "frames_solve"};
-    VK_OK(vkCreateCuFunctionNVX(r->vk.device, &function, NULL, &q->raw_solve));
+                                          .module = q->raw_module};
+    for (int i = 0; i < SOLVER_KERNELS; i++) {
+        function.pName = names[i];
+        VK_OK(vkCreateCuFunctionNVX(r->vk.device, &function, NULL, &q->raw_kernels[i]));
+    }
     function.pName = "frames_count";
     VK_OK(vkCreateCuFunctionNVX(r->vk.device, &function, NULL, &q->raw_count));
     q->raw_launch =
@@ -47,14 +51,15 @@ static void open_culvert(queue_solver *q)
     char path[TEST_PATH_MAX];
     CULV_OK_OR_EXIT(
         culv_kernels_load(r->device, test_path(path, "share/culvert"), "bench_frames", &q->loaded));
-    CULV_OK_OR_EXIT(culv_kernels_get(q->loaded, "frames_solve", &q->solve));
+    for (int i = 0; i < SOLVER_KERNELS; i++)
+        CULV_OK_OR_EXIT(culv_kernels_get(q->loaded, names[i], &q->kernels_of[i]));
     CULV_OK_OR_EXIT(culv_kernels_get(q->loaded, "frames_count", &q->count));
     CULV_OK_OR_EXIT(culv_vk_kernels_create(r->attached, q->loaded, &q->kernels));
 }
 
 static size_t log_bytes(const solver *s)
 {
-    return (size_t)s->blocks * 2 * sizeof(uint64_t);
+    return (size_t)s->wave * 2 * sizeof(uint64_t);
 }
 
 static void open_log(queue_solver *q)
@@ -105,7 +110,8 @@ void queue_solver_close(queue_solver *q)
     culv_vk_buffer_destroy(&q->log);
     culv_vk_kernels_destroy(&q->kernels);
     culv_kernels_unload(&q->loaded);
-    vkDestroyCuFunctionNVX(device, q->raw_solve, NULL);
+    for (int i = 0; i < SOLVER_KERNELS; i++)
+        vkDestroyCuFunctionNVX(device, q->raw_kernels[i], NULL);
     vkDestroyCuFunctionNVX(device, q->raw_count, NULL);
     vkDestroyCuModuleNVX(device, q->raw_module, NULL);
     *q = (queue_solver){.there = false};
@@ -114,10 +120,10 @@ void queue_solver_close(queue_solver *q)
 void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
                          const solver_job *job)
 {
-    const culv_kernel_call_arg args[] = {CULV_CALL_ARG(job->frame), CULV_CALL_ARG(job->vectors),
+    const culv_kernel_call_arg args[] = {CULV_CALL_ARG(job->frame),  CULV_CALL_ARG(job->vectors),
                                          CULV_CALL_ARG(job->number), CULV_CALL_ARG(job->iterations),
-                                         CULV_CALL_ARG(job->log)};
-    culv_kernel_call call = culv_kernel_call_init(q->solve);
+                                         CULV_CALL_ARG(job->log),    CULV_CALL_ARG(job->logged)};
+    culv_kernel_call call = culv_kernel_call_init(q->kernels_of[q->solver->kernel]);
     call.grid[0] = q->solver->blocks;
     call.block[0] = SOLVER_THREADS;
     call.args = args;
@@ -127,9 +133,10 @@ void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32
 
 void queue_solver_record_raw(const queue_solver *q, VkCommandBuffer commands, const solver_job *job)
 {
-    const void *params[] = {&job->frame, &job->vectors, &job->number, &job->iterations, &job->log};
+    const void *params[] = {&job->frame,      &job->vectors, &job->number,
+                            &job->iterations, &job->log,     &job->logged};
     const VkCuLaunchInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
-                                    .function = q->raw_solve,
+                                    .function = q->raw_kernels[q->solver->kernel],
                                     .gridDimX = q->solver->blocks,
                                     .gridDimY = 1,
                                     .gridDimZ = 1,

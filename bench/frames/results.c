@@ -80,9 +80,9 @@ static void print_heading(FILE *out, const char *section, const result *r)
     char size[RESULTS_BYTES];
     fprintf(
         out,
-        "\n%s: frames of %s; alone, the solver takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
-        section, results_bytes(size, r->workload.bytes), r->solver_alone, r->renderer_alone,
-        r->solver_alone + r->renderer_alone);
+        "\n%s: frames of %s, the solver's work is %s; alone, it takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
+        section, results_bytes(size, r->workload.bytes), solver_work_names[r->workload.work],
+        r->solver_alone, r->renderer_alone, r->solver_alone + r->renderer_alone);
     fprintf(out, "  %-42s %5s %5s %9s %19s %6s %9s %7s %16s %9s  %s\n", "", "depth", "burst",
             "us/frame", "(10 % .. 90 %)", "ideal", "p99 gap", "CPU us", "hand-over (p99)",
             "age p99", "over raw");

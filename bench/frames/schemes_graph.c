@@ -64,10 +64,11 @@ static const char *obstacle(const run *r)
     return find_calls(r->b->bench.rig.cu, &calls) ? NULL : "the driver lacks graph calls";
 }
 
-static CUDA_KERNEL_NODE_PARAMS_v2 kernel(const run *r, void *params[5])
+static CUDA_KERNEL_NODE_PARAMS_v2 kernel(const run *r, void *params[SOLVER_PARAMS])
 {
-    return (CUDA_KERNEL_NODE_PARAMS_v2){.func = r->b->solver.solve,
-                                        .gridDimX = r->b->solver.blocks,
+    const solver *s = &r->b->solver;
+    return (CUDA_KERNEL_NODE_PARAMS_v2){.func = s->kernels[s->kernel],
+                                        .gridDimX = s->blocks,
                                         .gridDimY = 1,
                                         .gridDimZ = 1,
                                         .blockDimX = SOLVER_THREADS,
@@ -77,7 +78,7 @@ static CUDA_KERNEL_NODE_PARAMS_v2 kernel(const run *r, void *params[5])
 }
 
 static void kernel_params(const run *r, uint32_t slot, uint32_t frame, solver_job *job,
-                          void *params[5])
+                          void *params[SOLVER_PARAMS])
 {
     *job = solver_job_of(&r->b->solver, r->b->pointers[slot], r->w->bytes, r->base + frame,
                          r->w->solver_iterations, frame);
@@ -88,7 +89,7 @@ static void add_kernels(const run *r)
 {
     for (uint32_t i = 0; i < r->c->burst; i++) {
         solver_job job;
-        void *params[5];
+        void *params[SOLVER_PARAMS];
         kernel_params(r, 0, 0, &job, params);
         const CUDA_KERNEL_NODE_PARAMS_v2 node = kernel(r, params);
         RIG_CU(current.cu.GraphAddKernelNode(&current.kernels[i], current.graph,
@@ -100,7 +101,7 @@ static void add_kernels(const run *r)
 static void set_kernel(const run *r, uint32_t index, uint32_t slot, uint32_t frame)
 {
     solver_job job;
-    void *params[5];
+    void *params[SOLVER_PARAMS];
     kernel_params(r, slot, frame, &job, params);
     const CUDA_KERNEL_NODE_PARAMS_v2 node = kernel(r, params);
     RIG_CU(current.cu.GraphExecKernelNodeSetParams(current.exec, current.kernels[index], &node));

@@ -83,7 +83,8 @@ static void record_kernel(const chunk *c, VkCommandBuffer commands, uint32_t fam
                             .vectors = (uint32_t)(r->w->bytes / 16),
                             .number = r->base + c->first + at,
                             .iterations = r->w->solver_iterations,
-                            .log = queue_solver_log_of(q, c->first == 0 ? at : SOLVER_NO_LOG)};
+                            .log = queue_solver_log_of(q, c->first == 0 ? at : SOLVER_NO_LOG),
+                            .logged = q->solver->logged};
     if (own->raw)
         queue_solver_record_raw(q, commands, &job);
     else

@@ -18,7 +18,10 @@ static const uint64_t mebibyte = UINT64_C(1) << 20;
 
 workload options_workload(const options *o)
 {
-    return (workload){.bytes = o->bytes, .solver_us = o->solver_us, .renderer_us = o->renderer_us};
+    return (workload){.bytes = o->bytes,
+                      .solver_us = o->solver_us,
+                      .renderer_us = o->renderer_us,
+                      .work = o->work};
 }
 
 bool options_wants_scheme(const options *o, const scheme *wanted)
@@ -94,16 +97,20 @@ void plan_run(plan *p, frames_bench *b, results *all, const char *section, size_
 /* Sections ------------------------------------------------------------------------------------- */
 
 /* The solver in Vulkan's queues, as frames follow each other and with a host that waits for each
- * one; beside that CUDA's stream and timelines, with such a host. */
+ * one; beside that CUDA's stream and timelines, with such a host. A run of very many frames is for
+ * their checks: it has one of each. */
 static void add_queues(plan *p, uint32_t slots)
 {
     static const scheme *const waiting[] = {&scheme_raw, &scheme_raw_in_queue, &scheme_in_queue};
+    bool many = p->options->frames > FRAMES_MAX;
     plan_add(p, &scheme_raw_in_queue, 1, 1);
     plan_add(p, &scheme_in_queue, 1, 1);
     for (uint32_t depth = 1; depth <= 4 && depth <= slots; depth *= 2) {
+        if (many && depth != 2) continue;
         plan_add(p, &scheme_raw_async, depth, 1);
         plan_add(p, &scheme_async, depth, 1);
     }
+    if (many) return;
     for (size_t i = 0; i < sizeof waiting / sizeof waiting[0]; i++) {
         config *c = plan_add(p, waiting[i], 1, 1);
         if (c == NULL) continue;
@@ -129,6 +136,24 @@ void section_frames(frames_bench *b, const options *o, results *all)
         }
     add_queues(&p, most);
     plan_run(&p, b, all, "frames", o->rounds);
+}
+
+/* What the GPU does at once depends on what it is given: a solver that fills every multiprocessor
+ * until its end may leave the renderer no room. The section before has such a one; these leave
+ * room. */
+void section_overlap(frames_bench *b, const options *o, results *all)
+{
+    static plan p;
+    const uint32_t slots = 4;
+    for (int i = 0; i < SOLVER_WORKS; i++) {
+        workload w = options_workload(o);
+        w.work = (solver_work)i;
+        if (w.work == o->work) continue;
+        if (!plan_begin(&p, b, o, w, slots, false)) return;
+        plan_add(&p, &scheme_raw, 1, 1);
+        add_queues(&p, slots);
+        plan_run(&p, b, all, "overlap", o->rounds);
+    }
 }
 
 void section_graphs(frames_bench *b, const options *o, results *all)

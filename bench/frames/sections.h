@@ -15,6 +15,7 @@ typedef struct options {
     size_t num_only, num_schemes, num_depths, num_bursts;
     uint64_t bytes;
     double solver_us, renderer_us;
+    solver_work work;
     uint32_t frames; /* of a run; 0: by the loads */
     size_t rounds;
     int device;
@@ -43,6 +44,7 @@ workload options_workload(const options *o);
 bool options_wants_scheme(const options *o, const scheme *wanted);
 
 void section_frames(frames_bench *b, const options *o, results *all);
+void section_overlap(frames_bench *b, const options *o, results *all);
 void section_graphs(frames_bench *b, const options *o, results *all);
 void section_sizes(frames_bench *b, const options *o, results *all);
 void section_loads(frames_bench *b, const options *o, results *all);

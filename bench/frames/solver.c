@@ -7,19 +7,41 @@
 
 #include <stdlib.h>
 
+enum { WAVES = 16 }; /* of short blocks */
+
+const char *const solver_work_names[SOLVER_WORKS] = {
+    [SOLVER_ARITHMETIC] = "arithmetic",
+    [SOLVER_BLOCKS] = "blocks",
+    [SOLVER_SMALL] = "small",
+    [SOLVER_MEMORY] = "memory",
+};
+
+void solver_choose(solver *s, solver_work work)
+{
+    s->work = work;
+    s->kernel = work == SOLVER_MEMORY ? SOLVER_WALK : SOLVER_SOLVE;
+    s->blocks = work == SOLVER_ARITHMETIC ? s->wave
+                : work == SOLVER_BLOCKS   ? s->wave * WAVES
+                                          : s->processors;
+    s->logged = s->blocks < s->wave ? s->blocks : s->wave;
+}
+
 void solver_open(solver *s, const rig *r, uint32_t num_times)
 {
     int processors = 0;
     *s = (solver){.cu = r->cu, .stream = r->stream, .num_times = num_times};
     s->module = raw_cuda_load(r->cu, "bench_frames");
-    s->solve = raw_cuda_function(r->cu, s->module, "frames_solve");
+    s->kernels[SOLVER_SOLVE] = raw_cuda_function(r->cu, s->module, "frames_solve");
+    s->kernels[SOLVER_WALK] = raw_cuda_function(r->cu, s->module, "frames_walk");
     s->now = raw_cuda_function(r->cu, s->module, "frames_now");
     RIG_CU(r->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
                                      r->ordinal));
     REQUIRE(processors > 0);
     /* As many threads as the processors hold: 2048 each. The twin's are a CPU's. */
-    s->blocks = (unsigned)processors * (r->cu->software ? 1u : 2048u / SOLVER_THREADS);
-    size_t bytes = (size_t)num_times * s->blocks * 2 * sizeof(uint64_t);
+    s->processors = (unsigned)processors;
+    s->wave = s->processors * (r->cu->software ? 1u : 2048u / SOLVER_THREADS);
+    solver_choose(s, SOLVER_ARITHMETIC);
+    size_t bytes = (size_t)num_times * s->wave * 2 * sizeof(uint64_t);
     RIG_CU(r->cu->MemAlloc(&s->log, bytes));
     s->times = malloc(bytes);
     REQUIRE(s->times != NULL);
@@ -59,14 +81,14 @@ uint32_t solver_calibrate(const solver *s, CUdeviceptr frame, uint64_t bytes, do
 void solver_fetch(solver *s, CUdeviceptr log, uint32_t frames)
 {
     REQUIRE(frames <= s->num_times);
-    RIG_CU(s->cu->MemcpyDtoH(s->times, log, (size_t)frames * s->blocks * 2 * sizeof(uint64_t)));
+    RIG_CU(s->cu->MemcpyDtoH(s->times, log, (size_t)frames * s->wave * 2 * sizeof(uint64_t)));
 }
 
 solver_time solver_time_of(const solver *s, uint32_t frame)
 {
-    const uint64_t *t = s->times + (size_t)frame * s->blocks * 2;
+    const uint64_t *t = s->times + (size_t)frame * s->wave * 2;
     solver_time all = {t[0], t[1]};
-    for (unsigned b = 1; b < s->blocks; b++) {
+    for (unsigned b = 1; b < s->logged; b++) {
         if (t[2 * b] < all.begun) all.begun = t[2 * b];
         if (t[2 * b + 1] > all.ended) all.ended = t[2 * b + 1];
     }

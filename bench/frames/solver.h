@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* The solver: a kernel that takes as long as it is told and writes every word of a frame
- * (bench_frames.cu). */
+ * (bench_frames.cu). What it does meanwhile decides what the GPU can do beside it. */
 #ifndef CULVERT_BENCH_FRAMES_SOLVER_H_
 #define CULVERT_BENCH_FRAMES_SOLVER_H_
 
 #include "rig.h"
 
-enum { SOLVER_THREADS = 256 };
+enum { SOLVER_THREADS = 256, SOLVER_PARAMS = 6 };
+
+typedef enum solver_kernel { SOLVER_SOLVE, SOLVER_WALK, SOLVER_KERNELS } solver_kernel;
+
+/* How the time is spent. */
+typedef enum solver_work {
+    SOLVER_ARITHMETIC, /* arithmetic, one wave of blocks that fills every multiprocessor */
+    SOLVER_BLOCKS,     /* the same in many short blocks, one wave after the other */
+    SOLVER_SMALL,      /* the same in one block a multiprocessor */
+    SOLVER_MEMORY,     /* one block a multiprocessor, which waits for the memory */
+    SOLVER_WORKS
+} solver_work;
+
+extern const char *const solver_work_names[SOLVER_WORKS];
 
 typedef struct solver {
     const raw_cuda *cu;
     CUstream stream;
     CUmodule module;
-    CUfunction solve, now;
-    unsigned blocks;
+    CUfunction kernels[SOLVER_KERNELS], now;
+    unsigned processors, wave; /* blocks that are at work at once; so many have times */
+    /* What solver_choose() chose. */
+    solver_work work;
+    solver_kernel kernel;
+    unsigned blocks, logged;
     uint32_t num_times; /* frames whose times are kept */
-    CUdeviceptr log;    /* of each frame and block: when it began, when it ended */
+    CUdeviceptr log;    /* of each frame: when its first blocks began, when its last ones ended */
     uint64_t *times;    /* the same, on the host: solver_fetch() */
 } solver;
 
@@ -24,8 +41,11 @@ typedef struct solver_time {
     uint64_t begun, ended; /* nanoseconds of CUDA's global timer */
 } solver_time;
 
+/* Its work is arithmetic. */
 void solver_open(solver *s, const rig *r, uint32_t num_times);
 void solver_close(solver *s);
+/* For all launches from here on. */
+void solver_choose(solver *s, solver_work work);
 
 /* What a launch's parameters point to; lives as long as the call. */
 typedef struct solver_job {
@@ -34,6 +54,7 @@ typedef struct solver_job {
     uint32_t number;
     uint32_t iterations;
     CUdeviceptr log;
+    uint32_t logged;
 } solver_job;
 
 #define SOLVER_NO_LOG UINT32_MAX
@@ -42,25 +63,26 @@ static inline solver_job solver_job_of(const solver *s, CUdeviceptr frame, uint6
                                        uint32_t number, uint32_t iterations, uint32_t log)
 {
     CUdeviceptr to =
-        log == SOLVER_NO_LOG ? 0 : s->log + (size_t)log * s->blocks * 2 * sizeof(uint64_t);
-    return (solver_job){frame, (uint32_t)(bytes / 16), number, iterations, to};
+        log == SOLVER_NO_LOG ? 0 : s->log + (size_t)log * s->wave * 2 * sizeof(uint64_t);
+    return (solver_job){frame, (uint32_t)(bytes / 16), number, iterations, to, s->logged};
 }
 
-static inline void solver_params(solver_job *job, void *params[5])
+static inline void solver_params(solver_job *job, void *params[SOLVER_PARAMS])
 {
     params[0] = &job->frame;
     params[1] = &job->vectors;
     params[2] = &job->number;
     params[3] = &job->iterations;
     params[4] = &job->log;
+    params[5] = &job->logged;
 }
 
 static inline void solver_launch(const solver *s, CUstream stream, solver_job job)
 {
-    void *params[5];
+    void *params[SOLVER_PARAMS];
     solver_params(&job, params);
-    RIG_CU(s->cu->LaunchKernel(s->solve, s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0, stream, params,
-                               NULL));
+    RIG_CU(s->cu->LaunchKernel(s->kernels[s->kernel], s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0,
+                               stream, params, NULL));
 }
 
 /* The iterations after which a frame of this size takes this long when one follows the other. 0

@@ -30,6 +30,9 @@ typedef struct space_bench {
 
 /* A device that can have one address; ends the program with EXITS_NO_DEVICE where it cannot. */
 void space_open(space_bench *b, int device);
+/* The same for a process that only makes a space, and ends without closing anything. */
+void space_open_child(space_bench *b, int device);
+void space_open_lean(void *state, raw_vk *vk, const raw_vk_options *options);
 void space_close(space_bench *b);
 culv_vk_space *space_make(space_bench *b, uint64_t size);
 

@@ -2,6 +2,7 @@
 /* culvert-info: says what this machine can share between CUDA and Vulkan, and why not.
  * docs/culvert-info.md has the options, the exit codes and the JSON. */
 #include "info.h"
+#include "shared.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,18 +15,23 @@ struct options {
     bool soft;
     bool verbose;
     bool require;
+    bool shared;
+    const char *directory; /* of --shared=; NULL: none */
 };
 
 static const char usage[] =
     "culvert-info says what CUDA and Vulkan can share on this machine, and why not.\n"
     "\n"
     "usage: culvert-info [--json] [--soft] [--verbose] [--require]\n"
+    "       culvert-info --shared[=DIRECTORY] [--json]\n"
     "\n"
     "  --json      print JSON (described in docs/culvert-info.md)\n"
     "  --soft      allow the software twin, CUDA on the CPU, as CULVERT_SOFT=1 does\n"
     "  --verbose   print everything: all features of devices without a match, too\n"
     "  --require   exit with 3 unless CUDA reaches at least one graphics device\n"
     "              (the twin counts where it is allowed)\n"
+    "  --shared    list what other programs offer by culvert/ipc.h, and nothing else;\n"
+    "              of abstract sockets, or of those in a directory\n"
     "  --version   print Culvert's version\n"
     "  --help      print this\n"
     "\n"
@@ -67,11 +73,17 @@ static int read_options(int argc, char **argv, struct options *options)
     } flags[] = {{"--json", &options->json},
                  {"--soft", &options->soft},
                  {"--verbose", &options->verbose},
-                 {"--require", &options->require}};
+                 {"--require", &options->require},
+                 {"--shared", &options->shared}};
+    static const char shared[] = "--shared=";
     for (int i = 1; i < argc; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof flags / sizeof flags[0]; k++)
             if (strcmp(argv[i], flags[k].name) == 0) *flags[k].flag = known = true;
+        if (strncmp(argv[i], shared, sizeof shared - 1) == 0) {
+            options->directory = argv[i] + sizeof shared - 1;
+            options->shared = known = true;
+        }
         if (known) continue;
         if (strcmp(argv[i], "--help") == 0) {
             fputs(usage, stdout);
@@ -104,6 +116,10 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &options);
     if (code >= 0) return fflush(stdout) == 0 ? code : EXIT_OWN_FAILURE;
 
+    if (options.shared) {
+        code = print_shared(options.directory, options.json, stdout) ? EXIT_TOLD : EXIT_OWN_FAILURE;
+        return fflush(stdout) == 0 ? code : EXIT_OWN_FAILURE;
+    }
     struct report *report = must_alloc(1, sizeof *report);
     variables_read(report); /* before culv_soft_enable(), which adds to them */
     struct cuda_driver *twin = &report->drivers[1];

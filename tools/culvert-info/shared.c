@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* culvert-info --shared: which servers of Culvert run here, and what they offer. It opens neither
+ * CUDA nor Vulkan. */
+#include "shared.h"
+
+#include "info.h"
+#include "json.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA_SHARED = 1, MOST_SERVERS = 1024, MOST_OFFERS = 65536 };
+/* A program that works on its frames answers between them. */
+static const uint64_t patience = UINT64_C(2000000000);
+
+static const char *kind_key(culv_ipc_kind kind)
+{
+    static const char *const keys[] = {"none",  "vmm",       "vector",     "buffer",
+                                       "image", "semaphore", "ring",       "cuda_memory",
+                                       "event", "pool",      "pool_memory"};
+    return (size_t)kind < sizeof keys / sizeof keys[0] ? keys[kind] : "unknown";
+}
+
+static const char *kind_words(culv_ipc_kind kind)
+{
+    static const char *const words[] = {"nothing",
+                                        "VMM memory",
+                                        "vector",
+                                        "buffer",
+                                        "image",
+                                        "semaphore",
+                                        "ring",
+                                        "memory of cuMemAlloc",
+                                        "CUDA event",
+                                        "memory pool",
+                                        "memory of a pool"};
+    return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "something newer";
+}
+
+static void describe(const culv_ipc_info *i, char *out, size_t size)
+{
+    const uint64_t bytes = i->size != 0 ? i->size : i->allocation_size - i->offset;
+    text_set(out, size, "%s", kind_words(i->kind));
+    if (i->kind == CULV_IPC_RING)
+        text_add(out, size, ", slots: %" PRIu32 ", things in each: %" PRIu32, i->slots, i->parts);
+    else if (i->kind == CULV_IPC_IMAGE)
+        text_add(out, size, " of %" PRIu32 " x %" PRIu32 ", VkFormat %d", i->width, i->height,
+                 (int)i->format);
+    else if (i->allocation_size != 0)
+        text_add(out, size, " of %" PRIu64 " bytes", bytes);
+    if (i->element_size != 0) text_add(out, size, ", elements of %" PRIu32, i->element_size);
+    if (i->element_count != 0) text_add(out, size, ", %" PRIu64 " of them", i->element_count);
+    if (i->text[0] != 0) text_add(out, size, ": %s", i->text);
+}
+
+/* Adds the offers to the JSON, or prints them. False: the server did not tell all of them. */
+static bool offers(culv_ipc_client *client, struct json *json, const struct page *page)
+{
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < count && i < MOST_OFFERS; i++) {
+        char text[512];
+        culv_ipc_info info = culv_ipc_info_init();
+        if (culv_ipc_client_list(client, i, patience, &info, &count) != CULV_OK) return false;
+        if (i >= count) break;
+        if (json == NULL) {
+            describe(&info, text, sizeof text);
+            page_row(page, info.name, text);
+            continue;
+        }
+        json_begin(json, NULL, '{');
+        json_string(json, "name", info.name);
+        json_text(json, "text", info.text);
+        json_string(json, "kind", kind_key(info.kind));
+        json_integer(json, "allocation_size", (int64_t)info.allocation_size);
+        json_integer(json, "offset", (int64_t)info.offset);
+        json_integer(json, "size", (int64_t)info.size);
+        json_integer(json, "element_size", info.element_size);
+        json_integer(json, "element_count", (int64_t)info.element_count);
+        json_integer(json, "width", info.width);
+        json_integer(json, "height", info.height);
+        json_integer(json, "slots", info.slots);
+        json_integer(json, "parts", info.parts);
+        json_end(json, '}');
+    }
+    return true;
+}
+
+static void one_server(const char *directory, const char *name, struct json *json,
+                       const struct page *page)
+{
+    char heading[192], why[TEXT_SIZE] = "";
+    culv_ipc_client *client = NULL;
+    culv_ipc_client_desc d = culv_ipc_client_desc_init();
+    d.name = name;
+    d.directory = directory;
+    if (culv_ipc_client_connect(NULL, &d, patience, &client) != CULV_OK)
+        text_set(why, sizeof why, "%s", culv_last_error_message());
+    const int32_t pid = culv_ipc_client_server_pid(client);
+    if (json == NULL) {
+        text_set(heading, sizeof heading, client != NULL ? "%s (process %d)" : "%s", name,
+                 (int)pid);
+        page_heading(page, heading);
+        if (client != NULL && !offers(client, NULL, page))
+            text_set(why, sizeof why, "%s", culv_last_error_message());
+        if (why[0] != 0) page_row(page, "not told", why);
+    } else {
+        json_begin(json, NULL, '{');
+        json_string(json, "name", name);
+        if (client != NULL)
+            json_integer(json, "pid", pid);
+        else
+            json_null(json, "pid");
+        json_begin(json, "offers", '[');
+        if (client != NULL && !offers(client, json, NULL))
+            text_set(why, sizeof why, "%s", culv_last_error_message());
+        json_end(json, ']');
+        json_text(json, "why", why);
+        json_end(json, '}');
+    }
+    culv_ipc_client_destroy(&client);
+}
+
+bool print_shared(const char *directory, bool as_json, FILE *out)
+{
+    size_t count = 0;
+    char(*names)[CULV_IPC_NAME_SIZE] = must_alloc(MOST_SERVERS, sizeof *names);
+    if (culv_ipc_find_servers(directory, names, MOST_SERVERS, &count) != CULV_OK) {
+        fprintf(stderr, "culvert-info: %s\n", culv_last_error_message());
+        free(names);
+        return false;
+    }
+    if (count > MOST_SERVERS) count = MOST_SERVERS;
+    if (as_json) {
+        struct json json = {out, 0, true};
+        json_begin(&json, NULL, '{');
+        json_integer(&json, "schema", SCHEMA_SHARED);
+        json_string(&json, "culvert_version", culv_version_string());
+        json_text(&json, "directory", directory != NULL ? directory : "");
+        json_begin(&json, "servers", '[');
+        for (size_t i = 0; i < count; i++)
+            one_server(directory, names[i], &json, NULL);
+        json_end(&json, ']');
+        json_end(&json, '}');
+    } else {
+        char verdict[256];
+        const struct page page = page_open(out);
+        text_set(verdict, sizeof verdict, "%zu server%s of Culvert %s%s", count,
+                 count == 1 ? "" : "s",
+                 directory != NULL ? "with a socket in " : "with an abstract socket here",
+                 directory != NULL ? directory : "");
+        page_verdict(&page, count > 0 ? STYLE_GOOD : STYLE_PLAIN, verdict);
+        for (size_t i = 0; i < count; i++)
+            one_server(directory, names[i], NULL, &page);
+    }
+    free(names);
+    return true;
+}
