@@ -81,6 +81,13 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/cmake/culvert.pc.in ${PROJECT_BINARY_DIR}/install/culvert.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/install/culvert.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+# Python's package, without its tests. It needs no building, and finds the library beside itself: in PREFIX/lib.
+if(CULVERT_PYTHON)
+  set(CULVERT_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where Python looks for packages, below the prefix")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/culvert DESTINATION ${CULVERT_PYTHON_DIR}
+    FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+endif()
+
 # Programs to begin with; tests/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN "*.c" PATTERN "README.md")

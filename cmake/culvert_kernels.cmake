@@ -54,7 +54,9 @@ function(culvert_add_kernels target source)
     target_compile_options(${target}_soft PRIVATE ${optimize} -ffp-contract=off -fno-math-errno -fno-trapping-math
       -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
     # What is nowhere is told when it is linked, not when it is loaded. A sanitizer's runtime comes with the program.
-    if(NOT CULVERT_SANITIZE AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT APPLE)
+    if(WIN32)
+      target_link_options(${target}_soft PRIVATE -static) # libgcc and the threads' library are not in the system directory
+    elseif(NOT CULVERT_SANITIZE AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT APPLE)
       target_link_options(${target}_soft PRIVATE -Wl,-z,defs)
     endif()
     set_target_properties(${target}_soft PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
