@@ -9,13 +9,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 usage() {
     cat <<'END'
 usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
-       run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [--record] [SUITE...]
+       run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [--record] [--faults=without|only] [SUITE...]
                                         the test suites; default: all that concern the driver, those called
                                         ...-long (and on a GPU most ...-shared) only with --long. Most cases of a
                                         suite share a process; N processes share the device (default: half the
                                         cores, at most 8), but for cases that want it for themselves.
                                         --record: named answers are printed, for scripts/contract-answers, and not
                                         held against the recorded ones
+                                        --faults: without the cases in which kernels fault, or these alone; later
+                                        processes may suffer from them
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
                                         run forest [ARGUMENTS]: the one with pointers
@@ -218,7 +220,9 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
 list_cases() { # SUITE
     mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
     program=$here/$(grep "^$1$tab" "$list" | cut -f2)
-    if "$program" --list-times >"$scratch/listed" 2>"$scratch/finished/$1.error"; then
+    if "$program" --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
+        awk -v suite="$1" -v which="$which_faults" -v faults="$faults|$last" '
+            which == "" || ((suite "." $1) ~ faults) == (which == "only")' "$scratch/all" >"$scratch/listed"
         sed "s/^/$1 /" "$scratch/listed"
         rm -f "$scratch/finished/$1.error"
     else
@@ -302,12 +306,13 @@ faults='^(contract[.](vmm_access[.]|queue_kernel[.](fault|most)|.*(sticky|store_
 last='^library-faults[.]'
 
 run_tests() {
-    driver=auto jobs=$(default_jobs) long=0
+    driver=auto jobs=$(default_jobs) long=0 which_faults=''
     while [ $# -gt 0 ]; do
         case $1 in
         --driver=auto | --driver=nvidia | --driver=soft) driver=${1#--driver=} ;;
         --jobs=[1-9] | --jobs=[1-9][0-9]) jobs=${1#--jobs=} ;;
         --long) long=1 ;;
+        --faults=without | --faults=only) which_faults=${1#--faults=} ;;
         --record) record=1 && export record ;; # to the batches
         -*) usage >&2; return 2 ;;
         *) break ;;
@@ -366,7 +371,9 @@ run_tests() {
     run_cases "$driver" "$jobs" both
     for part in times faults last; do run_cases "$driver" 1 "$part"; done
     # What did not start, has no cases, or lost one.
-    for suite in "$@"; do [ -e "$scratch/counts/$suite" ] || report_suite "$suite"; done
+    for suite in "$@"; do
+        [ -e "$scratch/counts/$suite" ] || { [ -n "$which_faults" ] && [ ! -s "$scratch/names/$suite" ]; } || report_suite "$suite"
+    done
     [ -z "$ended" ] || echo "The run was ended by a signal; what had not run by then has no result."
     echo "$(wc -l <"$scratch/cases") cases in $(($(date +%s) - started)) s, $jobs at a time"
     cat "$scratch"/counts/* | awk -v failures="$scratch/failures" '

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Adds up ctest's JUnit reports: test_summary.py NAME=REPORT.xml ...  Exit status 1 when something failed or ran
-nothing. SPDX-License-Identifier: MIT"""
+"""Adds up ctest's JUnit reports: test_summary.py NAME=REPORT.xml [NAME+=REPORT.xml] ...  The second form is a later
+run of what failed in the first: what passed there is unstable. Exit status 1 when something failed or ran nothing.
+SPDX-License-Identifier: MIT"""
 import collections
 import re
 import sys
@@ -39,61 +40,83 @@ def shortened(lines):
     return lines if len(lines) <= 72 else lines[:12] + [f"(and {len(lines) - 72} more lines)"] + lines[-60:]
 
 
+def verdicts(path):
+    """(ctest's name, the name to tell, verdict, what it said) of each case that a report knows."""
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        name, status = case.get("name"), case.get("status")
+        output = case.findtext("system-out") or ""
+        failure = case.find("failure")
+        ended = output + (f"\n({failure.get('message')})" if failure is not None and failure.get("message") else "")
+        skipped = case.find("skipped")
+        many, complete = cases(output)
+        if many:
+            suite = re.sub(r"^smoke\.|\.\d+$", "", name)
+            for inner, (verdict, text) in many.items():
+                yield name, f"{suite}.{inner}", verdict, text
+            told = any(verdict == "FAIL" for verdict, _ in many.values())
+            if not complete or not (told or (failure is None and status == "run")):
+                # It ended before its last case, or badly after it.
+                yield name, name, "FAIL", ended
+        elif failure is not None or status == "fail":
+            yield name, name, "FAIL", ended
+        elif status == "run":
+            yield name, name, "PASS", output
+        elif skipped is not None and "SKIP_RETURN_CODE" in (skipped.get("message") or ""):
+            yield name, name, "SKIP", reason(output)
+        else:
+            # Disabled, not built, or a fixture failed before it: nothing that should pass for a skip.
+            message = skipped.get("message") if skipped is not None else status
+            yield name, name, "FAIL", f"did not run: {message}\n{output}"
+
+
+def passed_again(path):
+    """The names of ctest's whose every case passed."""
+    found = collections.defaultdict(set)
+    for entry, _, verdict, _ in verdicts(path):
+        found[entry].add(verdict)
+    return {entry for entry, seen in found.items() if "PASS" in seen and "FAIL" not in seen}
+
+
+def tell(title, told):
+    for build, name, output in told:
+        print(f"\n{title} {build}: {name}")
+        for line in shortened(output.splitlines()):
+            print(f"    {line}")
+
+
 def main(arguments):
     total = collections.Counter()
     skipped = collections.defaultdict(list)
-    failed = []
-    empty = []
-    for argument in arguments:
-        build, _, path = argument.partition("=")
+    failed, unstable, empty = [], [], []
+    reports = [argument.partition("=")[::2] for argument in arguments]
+    again = {build[:-1]: passed_again(path) for build, path in reports if build.endswith("+")}
+    for build, path in reports:
+        if build.endswith("+"):
+            continue
         counts = collections.Counter()
-        for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
-            name, status = case.get("name"), case.get("status")
-            output = case.findtext("system-out") or ""
-            failure = case.find("failure")
-            many, complete = cases(output)
-            if many:
-                suite = re.sub(r"^smoke\.|\.\d+$", "", name)
-                for inner, (verdict, text) in many.items():
-                    counts[{"PASS": "passed", "SKIP": "skipped", "FAIL": "failed"}[verdict]] += 1
-                    if verdict == "SKIP":
-                        skipped[text].append(f"{build}: {suite}.{inner}")
-                    elif verdict == "FAIL":
-                        failed.append((build, f"{suite}.{inner}", text))
-                told = any(verdict == "FAIL" for verdict, _ in many.values())
-                if complete and (told or (failure is None and status == "run")):
-                    continue
-                # It ended before its last case, or badly after it.
-                counts["failed"] += 1
-                failed.append((build, name, output + (f"\n({failure.get('message')})" if failure is not None else "")))
-            elif failure is not None or status == "fail":
-                counts["failed"] += 1
-                if failure is not None and failure.get("message"):
-                    output += f"\n({failure.get('message')})"
-                failed.append((build, name, output))
-            elif status == "run":
-                counts["passed"] += 1
-            elif case.find("skipped") is not None and "SKIP_RETURN_CODE" in (case.find("skipped").get("message") or ""):
-                counts["skipped"] += 1
-                skipped[reason(output)].append(f"{build}: {name}")
-            else:
-                # Disabled, not built, or a fixture failed before it: nothing that should pass for a skip.
-                counts["failed"] += 1
-                message = case.find("skipped").get("message") if case.find("skipped") is not None else status
-                failed.append((build, name, f"did not run: {message}\n{output}"))
-        if counts["passed"] == 0:
+        for entry, name, verdict, text in verdicts(path):
+            if verdict == "FAIL" and entry in again.get(build, ()):
+                verdict = "UNSTABLE"
+            counts[verdict] += 1
+            if verdict == "SKIP":
+                skipped[text].append(f"{build}: {name}")
+            elif verdict != "PASS":
+                (failed if verdict == "FAIL" else unstable).append((build, name, text))
+        if counts["PASS"] == 0:
             empty.append(build)
-        print(f"{build}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped of "
-              f"{sum(counts.values())}")
+        print(f"{build}: {counts['PASS']} passed, {counts['FAIL']} failed, "
+              + (f"{counts['UNSTABLE']} unstable, " if counts["UNSTABLE"] else "")
+              + f"{counts['SKIP']} skipped of {sum(counts.values())}")
         total += counts
 
     if failed:
         # Names first: who sees only the beginning of this knows all of them.
         print("\nFailed: " + ", ".join(f"{build}: {name}" for build, name, _ in failed))
-    for build, name, output in failed:
-        print(f"\nFAILED {build}: {name}")
-        for line in shortened(output.splitlines()):
-            print(f"    {line}")
+    if unstable:
+        print("\nUnstable (failed, then passed three times alone; each has a fault to find): "
+              + ", ".join(f"{build}: {name}" for build, name, _ in unstable))
+    tell("FAILED", failed)
+    tell("UNSTABLE", unstable)
     if skipped:
         print("\nSkipped:")
         for why, names in sorted(skipped.items()):
@@ -103,7 +126,8 @@ def main(arguments):
     for build in empty:
         print(f"\nFAILED {build}: no test passed")
     print()
-    print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    print(f"{total['PASS']} passed, {total['FAIL']} failed, "
+          + (f"{total['UNSTABLE']} unstable, " if total["UNSTABLE"] else "") + f"{total['SKIP']} skipped")
     return 1 if failed or empty else 0
 
 

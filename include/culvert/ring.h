@@ -199,7 +199,8 @@ typedef struct culv_ring_stats {
     uint64_t producer_waits, consumer_waits; /**< Number of acquires that waited on the host. */
     /** Number of values that were handed out to be signaled. */
     uint64_t ready_signaled, done_signaled;
-    /** The values in use now. With max_latency, those that the ring chose. */
+    /** The values in use now. With max_latency, those that the ring chose. A burst is never longer
+     * than the depth. */
     uint32_t depth, burst;
     /** Nanoseconds from frame to frame. Measured with max_latency only; otherwise 0. */
     uint64_t frame_time;

@@ -331,7 +331,8 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     s.ready_signaled = r->side[CULV_RING_PRODUCER].promised;
     s.done_signaled = r->side[CULV_RING_CONSUMER].promised;
     s.depth = r->in_use;
-    s.burst = r->burst;
+    /* A longer burst may have been chosen whose slots join with the next acquire only. */
+    s.burst = r->burst < r->in_use ? r->burst : r->in_use;
     s.frame_time = r->automatic.frame_time;
     culvi_mutex_unlock(&r->lock);
     culvi_struct_write(out, &s, sizeof s);

@@ -161,6 +161,9 @@ static uint32_t run(scene *s, uint32_t from, uint32_t frames)
         for (; drawn < n; drawn++)
             (void)turn(s, C);
         flush(s, C);
+        culv_ring_stats now = culv_ring_stats_init();
+        LIB_OK(culv_ring_get_stats(s->ring, &now));
+        REQUIRE(now.burst <= now.depth); /* also between two levels */
         s->changes += s->ring->automatic.level != level;
     }
     return n;
