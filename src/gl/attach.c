@@ -93,7 +93,7 @@ static void take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call)
+culv_result culvi_gl_enter_context(const culv_gl *gl, const char *label, const char *call)
 {
     const culvi_voice *voice = culvi_gl_voice(gl);
     culvi_gl_context now = culvi_gl_current(&gl->windows);
@@ -114,13 +114,18 @@ culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const cha
             "%s(): the %s context %p is current on this thread, but %p was attached; make that one "
             "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
             call, culvi_gl_platform_name(now.platform), now.context, gl->contexts[0].context);
-    if (!gl->table.glIsBuffer(gl->marker))
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the attached context was destroyed, and another one has its handle; "
-            "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
-            call);
     return CULV_OK;
+}
+
+culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = culvi_gl_enter_context(gl, label, call);
+    if (result != CULV_OK || gl->table.glIsBuffer(gl->marker)) return result;
+    return culvi_fail(
+        culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+        "%s(): the attached context was destroyed, and another one has its handle; "
+        "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
+        call);
 }
 
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)

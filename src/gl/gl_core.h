@@ -58,6 +58,9 @@ bool culvi_gl_is_current(const culv_gl *gl);
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call);
 /* The same without the error, for calls that read none of OpenGL's errors. */
 culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call);
+/* By the handles alone, without a call of OpenGL: for calls that look at an object of the context
+ * anyway, or whose caller vouches for it. */
+culv_result culvi_gl_enter_context(const culv_gl *gl, const char *label, const char *call);
 /* The same for a destroy: OK too when the contexts are lost. */
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call);
 

@@ -88,7 +88,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     if (made == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
     made->gl = gl;
     made->object = *object;
-    made->unchecked = d->unchecked != 0;
+    made->base.unchecked = d->unchecked != 0;
     plan->words = &culvi_gl_words;
     plan->label = d->label;
     plan->what = &made->object;
@@ -182,39 +182,45 @@ static culvi_registered *entry_of(const void *list, uint32_t i)
     return registrations[i] != NULL ? &registrations[i]->base : NULL;
 }
 
-/* Whether culvi_gl_look_again() asks so that errors of OpenGL may come of it. */
-static bool asks(const culv_gl_registration *r)
-{
-    return !r->unchecked && r->object.target != 0 && !r->object.immutable;
-}
-
 static culv_result enter(culv_gl_registration *const *list, uint32_t count, const char *call)
 {
     if (list == NULL || list[0] == NULL)
         return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
     culv_gl *gl = list[0]->gl;
-    bool takes_errors = false;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 1; i < count; i++)
         if (list[i] != NULL && list[i]->gl != gl)
             return culvi_fail(culvi_gl_voice(gl), list[i]->base.memory.label, CULV_ERROR_INVALID,
                               CULV_REASON_VALUE,
                               "%s(): entry %u was registered by another attachment than entry 0",
                               call, (unsigned)i);
-        takes_errors = takes_errors || (list[i] != NULL && asks(list[i]));
-    }
-    return takes_errors ? culvi_gl_enter(gl, list[0]->base.memory.label, call)
-                        : culvi_gl_enter_quick(gl, list[0]->base.memory.label, call);
+    return culvi_gl_enter_context(gl, list[0]->base.memory.label, call);
+}
+
+/* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
+static bool takes_errors(const culv_gl_registration *r)
+{
+    return r->object.target != 0 && !r->object.immutable;
+}
+
+/* A map is called for each frame, so a look is one call of OpenGL where it can be. A look that
+ * finds its object has also found that the context is not another one behind the same handle. */
+static culv_result look(const culv_gl_registration *r)
+{
+    const char *label = r->base.memory.label, *call = "culv_gl_map";
+    culv_result result = takes_errors(r) ? culvi_gl_enter(r->gl, label, call) : CULV_OK;
+    if (result == CULV_OK) result = culvi_gl_look_again(r->gl, label, call, &r->object);
+    if (result == CULV_OK) return CULV_OK;
+    culv_result context = culvi_gl_enter_quick(r->gl, label, call);
+    return context != CULV_OK ? context : culvi_gl_look_again(r->gl, label, call, &r->object);
 }
 
 culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t count, CUstream stream)
 {
     if (count == 0) return CULV_OK;
     culv_result result = enter(registrations, count, "culv_gl_map");
-    for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
-        const culv_gl_registration *r = registrations[i];
-        if (r != NULL && !r->unchecked)
-            result = culvi_gl_look_again(r->gl, r->base.memory.label, "culv_gl_map", &r->object);
-    }
+    for (uint32_t i = 0; result == CULV_OK && i < count; i++)
+        if (registrations[i] != NULL && !registrations[i]->base.unchecked)
+            result = look(registrations[i]);
     return result == CULV_OK
                ? culvi_registered_map(registrations, count, entry_of, stream, "culv_gl_map")
                : result;

@@ -132,6 +132,21 @@ size_t test_open_fds(void)
     return count - 1; /* the directory itself */
 }
 
+void test_tell_fds(void)
+{
+    char path[300], target[256];
+    DIR *dir = opendir("/proc/self/fd");
+    REQUIRE(dir != NULL);
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        ssize_t length = readlink(path, target, sizeof target - 1);
+        if (length <= 0) continue;
+        target[length] = '\0';
+        printf("open: %s %s\n", entry->d_name, target);
+    }
+    closedir(dir);
+}
+
 double test_now_us(void)
 {
     struct timespec now;

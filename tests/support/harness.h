@@ -105,6 +105,8 @@ bool test_sanitized(void);
 bool test_thread_sanitized(void);
 /* Open file descriptors of this process. */
 size_t test_open_fds(void);
+/* Prints them, before a failure that they explain. */
+void test_tell_fds(void);
 /* Monotonic microseconds. */
 double test_now_us(void);
 /* Waits until all threads of a process sleep at one moment, and have slept for `ms` before it.
