@@ -16,7 +16,7 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         cores, at most 8), but for cases that want it for themselves.
                                         --record: named answers are printed, for scripts/contract-answers, and not
                                         held against the recorded ones
-                                        --faults: without the cases in which kernels fault, or these alone; later
+                                        --faults: without the cases in which kernels fault or hang, or these alone; later
                                         processes may suffer from them
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows;
@@ -299,10 +299,10 @@ default_jobs() {
     echo $default
 }
 
-# Cases that measure time, and those in which kernels fault: after suites that fault kernels on purpose, Vulkan devices
-# of later processes were seen lost, so these come last.
+# Cases that measure time, and those in which kernels fault or hang or a driver is given rubbish: after such suites Vulkan
+# devices of later processes were seen lost, and once their draws hung, so these come last.
 times='^contract[.](measured[.]|vmm[.]memory_info$|.*[.](costs|round_trips)$)'
-faults='^(contract[.](vmm_access[.]|queue_kernel[.](fault|most)|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))|kernels[.]wrong[.]fault|library-vk-kernels[.].*fault)'
+faults='^(contract[.](vmm_access[.]|measured[.]first_launches$|bad[.]rubbish_semaphores$|queue_kernel[.](fault|most)|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))|kernels[.]wrong[.]fault|library-vk-kernels[.].*fault)'
 last='^library-faults[.]'
 
 run_tests() {

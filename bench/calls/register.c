@@ -229,10 +229,11 @@ void measure_gl_register(bench *b)
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
     CULV_OK_OR_EXIT(culv_gl_attach(b->rig.device, &d, &s.attached));
-    measure_maps(&s, 1, false);
-    measure_maps(&s, 8, false);
-    measure_maps(&s, MOST, false);
-    measure_maps(&s, MOST, true);
+    static const uint32_t counts[] = {1, 8, MOST};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        measure_maps(&s, counts[i], false);
+        measure_maps(&s, counts[i], true);
+    }
     measure_depth(&s);
     culv_gl_detach(&s.attached);
     raw_gl_close(&s.gl);

@@ -7,11 +7,12 @@
 
 #include <stdlib.h>
 
-enum { WAVES = 16 }; /* of short blocks */
+enum { WAVES = 16, SHORT_WAVES = 64 }; /* of blocks */
 
 const char *const solver_work_names[SOLVER_WORKS] = {
     [SOLVER_ARITHMETIC] = "arithmetic",
     [SOLVER_BLOCKS] = "blocks",
+    [SOLVER_SHORT_BLOCKS] = "short blocks",
     [SOLVER_SMALL] = "small",
     [SOLVER_MEMORY] = "memory",
 };
@@ -20,9 +21,10 @@ void solver_choose(solver *s, solver_work work)
 {
     s->work = work;
     s->kernel = work == SOLVER_MEMORY ? SOLVER_WALK : SOLVER_SOLVE;
-    s->blocks = work == SOLVER_ARITHMETIC ? s->wave
-                : work == SOLVER_BLOCKS   ? s->wave * WAVES
-                                          : s->processors;
+    s->blocks = work == SOLVER_ARITHMETIC     ? s->wave
+                : work == SOLVER_BLOCKS       ? s->wave * WAVES
+                : work == SOLVER_SHORT_BLOCKS ? s->wave * SHORT_WAVES
+                                              : s->processors;
     s->logged = s->blocks < s->wave ? s->blocks : s->wave;
 }
 

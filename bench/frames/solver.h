@@ -12,10 +12,11 @@ typedef enum solver_kernel { SOLVER_SOLVE, SOLVER_WALK, SOLVER_KERNELS } solver_
 
 /* How the time is spent. */
 typedef enum solver_work {
-    SOLVER_ARITHMETIC, /* arithmetic, one wave of blocks that fills every multiprocessor */
-    SOLVER_BLOCKS,     /* the same in many short blocks, one wave after the other */
-    SOLVER_SMALL,      /* the same in one block a multiprocessor */
-    SOLVER_MEMORY,     /* one block a multiprocessor, which waits for the memory */
+    SOLVER_ARITHMETIC,   /* arithmetic, one wave of blocks that fills every multiprocessor */
+    SOLVER_BLOCKS,       /* the same in 16 waves of shorter blocks */
+    SOLVER_SHORT_BLOCKS, /* in 64 waves */
+    SOLVER_SMALL,        /* the same in one block a multiprocessor */
+    SOLVER_MEMORY,       /* one block a multiprocessor, which waits for the memory */
     SOLVER_WORKS
 } solver_work;
 

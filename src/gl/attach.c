@@ -121,11 +121,10 @@ culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const cha
 {
     culv_result result = culvi_gl_enter_context(gl, label, call);
     if (result != CULV_OK || gl->table.glIsBuffer(gl->marker)) return result;
-    return culvi_fail(
-        culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-        "%s(): the attached context was destroyed, and another one has its handle; "
-        "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
-        call);
+    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
+                      "%s(): the attached context was destroyed, and another one has its handle; "
+                      "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
+                      call);
 }
 
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)

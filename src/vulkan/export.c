@@ -259,12 +259,10 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
 /* Of the types in `bits` the first device-local one, or else the first; -1 for none. */
 static int choose_type(const culv_vk_device *vk, uint32_t bits)
 {
-    VkPhysicalDeviceMemoryProperties memory;
+    const VkPhysicalDeviceMemoryProperties *memory = &vk->memory_types;
     int found = -1;
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceMemoryProperties,
-                 (vk->physical_device, &memory));
-    for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
-        VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+    for (uint32_t i = 0; i < memory->memoryTypeCount; i++) {
+        VkMemoryPropertyFlags flags = memory->memoryTypes[i].propertyFlags;
         if (!(bits & (UINT32_C(1) << i)) ||
             (flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT)))
             continue;

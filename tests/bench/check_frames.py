@@ -43,7 +43,7 @@ def check_all(run):
     assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
     assert {r["work"] for r in run["frames"] if r["section"] != "overlap"} == {"arithmetic"}
-    for work in ("blocks", "small", "memory"):
+    for work in ("blocks", "short blocks", "small", "memory"):
         rows = [r for r in run["frames"] if r["section"] == "overlap" and r["work"] == work]
         assert {r["scheme"] for r in rows} == {"solver alone", "renderer alone", "raw ring", "raw in-queue", "in-queue", "raw async", "async"}, rows
         assert all(r["left_out"] is None and r["checked"] > 0 for r in rows if not r["scheme"].endswith(" alone")), rows

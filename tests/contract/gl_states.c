@@ -201,7 +201,13 @@ static void misuse_map(const misused *m, const char *name)
 {
     const CUresult result = gl_pair_map(&m->p, m->r);
     row(name, result);
-    if (result == CUDA_SUCCESS) row("its unmap", gl_pair_unmap(&m->p, m->r));
+    if (result == CUDA_SUCCESS) {
+        CUdeviceptr pointer = 0;
+        size_t size = 0;
+        const CUresult asked = m->p.cu->GraphicsResourceGetMappedPointer(&pointer, &size, m->r);
+        ANSWER("its mapped size", "%s, %zu", raw_cuda_result_name(asked), size);
+        row("its unmap", gl_pair_unmap(&m->p, m->r));
+    }
 }
 
 static void misused_unregistered_early(void)
