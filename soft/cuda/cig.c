@@ -95,10 +95,10 @@ CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     switch ((int)limit) {
-    case CU_LIMIT_SHMEM_SIZE:
-    case CU_LIMIT_CIG_ENABLED: return soft_end(CUDA_ERROR_INVALID_VALUE); /* only queried */
+    case CU_LIMIT_SHMEM_SIZE: return soft_end(CUDA_ERROR_INVALID_VALUE); /* only queried */
+    case CU_LIMIT_CIG_ENABLED: return soft_end(CUDA_ERROR_NOT_PERMITTED);
     case CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED:
-        if (!context->cig) return soft_end(CUDA_ERROR_INVALID_VALUE);
+        if (!context->cig) return soft_end(CUDA_ERROR_UNSUPPORTED_LIMIT);
         context->no_fallback = value == 0;
         return soft_end(CUDA_SUCCESS);
     default: return soft_end(CUDA_ERROR_UNSUPPORTED_LIMIT);

@@ -321,19 +321,34 @@ static void strange_contexts(void)
     if (unregistered(&p, "an unregistration in a context that does not share", r)) test_pass();
     raw_gl_current(&p.gl, NULL);
     row("a map without a GL context", gl_pair_map(&p, r));
-    if (!cu->software) test_pass(); /* an unregistration ends the process in NVIDIA's driver */
+    if (!cu->software) {
+        ANSWER("an unregistration without a GL context", "crashes"); /* so it is not called */
+        test_pass();
+    }
     if (unregistered(&p, "an unregistration without a GL context", r)) test_pass();
     raw_gl_current(&p.gl, p.gl.context);
+    CU_OK(cu->GraphicsUnregisterResource(r));
+    raw_gl_destroy(&p.gl, stranger);
+    p.gl.DeleteBuffers(1, &buffer);
+    gl_pair_close(&p);
+}
+
+/* The right context of OpenGL, and a wrong one of CUDA. */
+static void strange_cuda_context(void)
+{
+    gl_pair p;
+    gl_pair_open(&p, RAW_GL_CORE);
+    const raw_cuda *cu = p.cu;
+    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
+    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE), one[] = {r};
     CUcontext second = NULL;
     CU_OK(cu->CtxCreate(&second, 0, p.device));
-    CUgraphicsResource one[] = {r};
     row("a map in another CUDA context", cu->GraphicsMapResources(1, one, NULL));
     row("an unregistration in another CUDA context", cu->GraphicsUnregisterResource(r));
     if (!cu->software) test_pass(); /* how it goes on there is not known */
     CU_OK(cu->CtxDestroy(second));
     CU_OK(cu->CtxSetCurrent(p.context));
     CU_OK(cu->GraphicsUnregisterResource(r));
-    raw_gl_destroy(&p.gl, stranger);
     p.gl.DeleteBuffers(1, &buffer);
     gl_pair_close(&p);
 }
@@ -553,6 +568,10 @@ const test_case gl_state_cases[] = {
      .own = true},
     {.name = "gl.contexts", .run = contexts, .mark = TEST_BOTH, .own = true},
     {.name = "gl.strange_contexts", .run = strange_contexts, .mark = TEST_BOTH, .own = true},
+    {.name = "gl.strange_cuda_context",
+     .run = strange_cuda_context,
+     .mark = TEST_BOTH,
+     .own = true},
     {.name = "gl.devices", .run = devices, .mark = TEST_BOTH},
     {.name = "gl.end_of_the_context", .run = end_of_the_context, .mark = TEST_BOTH, .own = true},
     {.name = "gl.order", .run = order, .mark = TEST_BOTH},
