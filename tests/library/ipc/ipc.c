@@ -113,7 +113,71 @@ static void fields(void)
     lib_close(&w);
 }
 
+/* A viewer on a second GPU, which reads and writes the first one's memory as a peer. */
+static void view_from_second(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    vmm_stage_open_second(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    CUstream stream = lib_stream(&s.w);
+    for (size_t i = 0; i < SIZES; i++) {
+        culv_vmm_allocation *memory = NULL;
+        culv_ipc_object *object = ipc_receive(client, (const char[]){'f', (char)('0' + i), 0});
+        const culv_device_caps here = lib_caps(s.w.device);
+        const culv_ipc_info info = ipc_info_of(object);
+        REQUIRE(memcmp(&info.device, &here.uuid, sizeof here.uuid) != 0);
+        LIB_OK(culv_ipc_import_vmm(object, &memory));
+        culv_vmm_range *range = vmm_range(&s, blocks_of(sizes[i]));
+        LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+        ipc_require(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i);
+        ipc_write(&s.w, stream, vmm_address(range, 0), sizes[i], (uint32_t)i + 100);
+        lib_finish(&s.w, stream);
+        LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&memory);
+        culv_ipc_object_destroy(&object);
+    }
+    ipc_say(parent, 'd');
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void two_gpus(void)
+{
+    ipc_child viewer;
+    vmm_stage s;
+    char name[CULV_IPC_NAME_SIZE];
+    culv_vmm_allocation *memory[SIZES];
+    culv_vmm_range *range[SIZES];
+    raw_cuda_two_devices();
+    ipc_fork(&viewer, view_from_second, ipc_name(name, "two"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_server *server = ipc_server(s.w.device, name);
+    for (size_t i = 0; i < SIZES; i++) {
+        memory[i] = vmm_allocation(&s, blocks_of(sizes[i]), FD_BIT);
+        range[i] = vmm_range(&s, blocks_of(sizes[i]));
+        LIB_OK(culv_vmm_map(range[i], 0, memory[i], NULL, 0));
+        ipc_write(&s.w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
+        lib_finish(&s.w, stream);
+        ipc_offer_vmm(server, (const char[]){'f', (char)('0' + i), 0}, memory[i]);
+    }
+    ipc_hear_serving(&viewer, 'd', server);
+    ipc_join_serving(&viewer, server);
+    culv_ipc_server_destroy(&server);
+    for (size_t i = 0; i < SIZES; i++) {
+        ipc_require(&s.w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i + 100);
+        LIB_OK(culv_vmm_unmap(range[i], 0, culv_vmm_range_size(range[i])));
+        LIB_OK(culv_vmm_range_destroy(&range[i]));
+        culv_vmm_allocation_destroy(&memory[i]);
+    }
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
 static const test_case cases[] = {
+    {.name = "two_gpus", .run = two_gpus, .own = true},
     {.name = "fields", .run = fields, .own = true, .smoke = true},
     {.name = NULL},
 };

@@ -90,10 +90,12 @@ typedef struct consumer {
     culv_vmm_range *range;
 } consumer;
 
+static bool on_second; /* the consumer's GPU is another one than the producer's */
+
 static void consumer_open(consumer *c, const char *name, culv_ring_policy policy)
 {
     memset(c, 0, sizeof *c);
-    vmm_stage_open(&c->s);
+    (on_second ? vmm_stage_open_second : vmm_stage_open)(&c->s);
     c->stream = lib_stream(&c->s.w);
     c->client = ipc_client(c->s.w.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
@@ -208,6 +210,19 @@ static void newest(void)
 static void both(void)
 {
     run_with(read_every, read_newest);
+}
+
+/* A consumer on a second GPU, beside one on the producer's. */
+static void read_from_second(ipc_child *parent, const char *name)
+{
+    on_second = true;
+    read_every(parent, name);
+}
+
+static void two_gpus(void)
+{
+    raw_cuda_two_devices();
+    run_with(read_from_second, read_every);
 }
 
 /* Consumers that are killed: while they hold a frame, while the producer's stream waits for them,
@@ -458,6 +473,7 @@ const test_case ipc_ring_cases[] = {
     {.name = "ring.every", .run = every, .own = true, .smoke = true},
     {.name = "ring.newest", .run = newest, .own = true},
     {.name = "ring.both", .run = both, .own = true},
+    {.name = "ring.two_gpus", .run = two_gpus, .own = true},
     {.name = "ring.deaths", .run = deaths, .own = true},
     {.name = "ring.stream_gone", .run = stream_gone, .own = true},
     {.name = "ring.server_first", .run = server_first, .own = true},

@@ -15,17 +15,29 @@ static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
     return device;
 }
 
-void vmm_stage_open(vmm_stage *s)
+static void open_stage(vmm_stage *s, int32_t ordinal)
 {
     memset(s, 0, sizeof *s);
     s->w.cu = lib_driver();
+    if (ordinal >= s->w.cu->device_count) SKIP("one CUDA device only");
     /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the
      * first export. */
-    s->w.device = open_device(s->w.cu, 0);
+    s->w.device = open_device(s->w.cu, ordinal);
     culv_device_caps caps = lib_caps(s->w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     s->w.context = culv_device_context(s->w.device);
     s->fds = test_open_fds();
+}
+
+void vmm_stage_open(vmm_stage *s)
+{
+    open_stage(s, 0);
+}
+
+void vmm_stage_open_second(vmm_stage *s)
+{
+    raw_cuda_two_devices();
+    open_stage(s, 1);
 }
 
 void vmm_stage_open_two(vmm_stage *s)

@@ -17,6 +17,8 @@ typedef struct vmm_stage {
 void vmm_stage_open(vmm_stage *s);
 /* With a second device of the same driver; skips where there is none. */
 void vmm_stage_open_two(vmm_stage *s);
+/* The second device alone; skips where there is none. */
+void vmm_stage_open_second(vmm_stage *s);
 /* Requires that nothing is left. */
 void vmm_stage_close(vmm_stage *s);
 void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges,
