@@ -97,25 +97,18 @@ culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
         d.bind_flags != 0 ? (UINT)d.bind_flags : (UINT)D3D11_BIND_SHADER_RESOURCE;
     what.buffer.MiscFlags = ((UINT)d.misc_flags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
     what.buffer.StructureByteStride = d.stride;
-    culv_d3d11_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
-    result = culvi_pair_make(&d3d11->base, &plan, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
-    culvi_pair_made(&buffer->pair);
-    *out = buffer;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&d3d11->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d11_buffer, pair);
+    return result;
 }
 
 static void destroy_buffer(culv_d3d11_buffer **buffer, bool has_last_use, CUstream last_use)
 {
     if (buffer == NULL || *buffer == NULL) return;
-    culv_d3d11_buffer *mine = *buffer;
-    *buffer = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_d3d11_buffer_destroy"))
+        *buffer = NULL;
 }
 
 void culv_d3d11_buffer_destroy(culv_d3d11_buffer **buffer)
@@ -174,25 +167,18 @@ culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                  .format = d.format,
                                  .texels = d.texels,
                                  .no_surfaces = d.no_surfaces != 0};
-    culv_d3d11_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name, .is_image = true};
-    result = culvi_pair_make(&d3d11->base, &plan, &image->pair);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
-    culvi_pair_made(&image->pair);
-    *out = image;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&d3d11->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d11_image, pair);
+    return result;
 }
 
 static void destroy_image(culv_d3d11_image **image, bool has_last_use, CUstream last_use)
 {
     if (image == NULL || *image == NULL) return;
-    culv_d3d11_image *mine = *image;
-    *image = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_d3d11_image_destroy"))
+        *image = NULL;
 }
 
 void culv_d3d11_image_destroy(culv_d3d11_image **image)

@@ -101,27 +101,19 @@ culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
     shape.desc.SampleDesc.Count = 1;
     shape.desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
     shape.desc.Flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
-    culv_d3d12_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {
         .label = d.label, .desc = &shape, .desc_name = "culv_d3d12_buffer_create_desc"};
-    result = culvi_pair_make(&d3d12->base, &plan, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
-    culvi_pair_made(&buffer->pair);
-    *out = buffer;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&d3d12->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d12_buffer, pair);
+    return result;
 }
 
 static void destroy_buffer(culv_d3d12_buffer **buffer, bool has_last_use, CUstream last_use)
 {
     if (buffer == NULL || *buffer == NULL) return;
-    culv_d3d12_buffer *mine = *buffer;
-    if (culvi_pair_refuse_owned(&mine->pair, "culv_d3d12_buffer_destroy")) return;
-    *buffer = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_d3d12_buffer_destroy"))
+        *buffer = NULL;
 }
 
 void culv_d3d12_buffer_destroy(culv_d3d12_buffer **buffer)
@@ -183,26 +175,18 @@ culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                               .format = d.format,
                                               .texels = d.texels,
                                               .no_surfaces = d.no_surfaces != 0}};
-    culv_d3d12_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label, .desc = &shape, .desc_name = name, .is_image = true};
-    result = culvi_pair_make(&d3d12->base, &plan, &image->pair);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
-    culvi_pair_made(&image->pair);
-    *out = image;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&d3d12->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d12_image, pair);
+    return result;
 }
 
 static void destroy_image(culv_d3d12_image **image, bool has_last_use, CUstream last_use)
 {
     if (image == NULL || *image == NULL) return;
-    culv_d3d12_image *mine = *image;
-    if (culvi_pair_refuse_owned(&mine->pair, "culv_d3d12_image_destroy")) return;
-    *image = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_d3d12_image_destroy"))
+        *image = NULL;
 }
 
 void culv_d3d12_image_destroy(culv_d3d12_image **image)

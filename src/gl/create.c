@@ -18,26 +18,19 @@ culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_c
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                  bool only_host, culv_gl_buffer **out)
 {
-    const culvi_voice *voice = culvi_gl_voice(gl);
     const culv_gl_buffer_create_desc d = *desc;
     culv_result result = culvi_gl_check_buffer_size(gl, &d);
     if (result != CULV_OK) return result;
-    culv_gl_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     const culvi_gl_shape shape = {.label = d.label, .size = d.size};
     culvi_plan plan = {.label = d.label,
                        .desc = &shape,
                        .desc_name = "culv_gl_buffer_create_desc",
                        .fallback = d.fallback,
                        .only_host = only_host};
-    result = culvi_pair_make(&gl->base, &plan, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
-    culvi_pair_made(&buffer->pair);
-    *out = buffer;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&gl->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_gl_buffer, pair);
+    return result;
 }
 
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
@@ -95,27 +88,20 @@ CUdeviceptr culv_gl_buffer_pointer(const culv_gl_buffer *buffer)
 culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *desc, bool only_host,
                                 culv_gl_image **out)
 {
-    const culvi_voice *voice = culvi_gl_voice(gl);
     const culv_gl_image_create_desc d = *desc;
     culvi_gl_shape shape;
     culv_result result = culvi_gl_read_shape(gl, &d, &shape);
     if (result != CULV_OK) return result;
-    culv_gl_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label,
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
                        .fallback = d.fallback,
                        .only_host = only_host,
                        .is_image = true};
-    result = culvi_pair_make(&gl->base, &plan, &image->pair);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
-    culvi_pair_made(&image->pair);
-    *out = image;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&gl->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_gl_image, pair);
+    return result;
 }
 
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,

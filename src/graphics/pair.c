@@ -219,7 +219,21 @@ void culvi_pair_made(culvi_pair *pair)
     culvi_graphics_count_created(pair->graphics, true);
 }
 
-bool culvi_pair_refuse_owned(const culvi_pair *pair, const char *call)
+culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
+{
+    culvi_pair *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
+    culv_result result = culvi_pair_make(graphics, plan, made);
+    if (result != CULV_OK) {
+        culvi_free(made);
+        return result;
+    }
+    culvi_pair_made(made);
+    *out = made;
+    return CULV_OK;
+}
+
+static bool refuse_owned(const culvi_pair *pair, const char *call)
 {
     if (pair->ring_destroy_call == NULL) return false;
     (void)culvi_fail(&pair->graphics->device->voice,
@@ -241,4 +255,11 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
     culvi_free(pair);
     culvi_graphics_count_created(graphics, false);
     culvi_graphics_unref(graphics);
+}
+
+bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call)
+{
+    if (refuse_owned(pair, call)) return false;
+    culvi_pair_destroy(pair, has_last_use, last_use);
+    return true;
 }

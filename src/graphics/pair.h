@@ -53,12 +53,14 @@ typedef struct culvi_pair {
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair);
 /* Both halves are made: counts the object and holds the attachment. */
 void culvi_pair_made(culvi_pair *pair);
+/* All of that for an object whose struct is the pair. */
+culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out);
 /* Releases both halves and frees the pair, or the struct whose first member it is. It may be
  * NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
-/* Whether the object is a ring's own, which the caller may not destroy; records OWNED then. */
-bool culvi_pair_refuse_owned(const culvi_pair *pair, const char *call);
+/* What a public destroy call does. False, with OWNED recorded, where the object is a ring's own. */
+bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call);
 
 /* Has CUDA map all of pair->import, only for this object. After an error the import is still
  * there. */

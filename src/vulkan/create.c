@@ -83,10 +83,8 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
 static void destroy_buffer(culv_vk_buffer **buffer, bool has_last_use, CUstream last_use)
 {
     if (buffer == NULL || *buffer == NULL) return;
-    culv_vk_buffer *mine = *buffer;
-    if (culvi_pair_refuse_owned(&mine->pair, "culv_vk_buffer_destroy")) return;
-    *buffer = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_vk_buffer_destroy"))
+        *buffer = NULL;
 }
 
 void culv_vk_buffer_destroy(culv_vk_buffer **buffer)
@@ -132,30 +130,22 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_image_create_desc");
-    culv_vk_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
                        .desc_name = "culv_vk_image_create_desc",
                        .fallback = d.fallback,
                        .is_image = true};
-    result = culvi_pair_make(&vk->base, &plan, &image->pair);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
-    culvi_pair_made(&image->pair);
-    *out = image;
-    return CULV_OK;
+    culvi_pair *pair = NULL;
+    result = culvi_pair_create(&vk->base, &plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_vk_image, pair);
+    return result;
 }
 
 static void destroy_image(culv_vk_image **image, bool has_last_use, CUstream last_use)
 {
     if (image == NULL || *image == NULL) return;
-    culv_vk_image *mine = *image;
-    if (culvi_pair_refuse_owned(&mine->pair, "culv_vk_image_destroy")) return;
-    *image = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_vk_image_destroy"))
+        *image = NULL;
 }
 
 void culv_vk_image_destroy(culv_vk_image **image)
