@@ -44,8 +44,10 @@ typedef struct culv_ipc_consumer culv_ipc_consumer;
 /** Two timelines that a graphics API made and exported, both at 0. */
 typedef struct culv_ipc_timelines {
     size_t struct_size; /**< Set by culv_ipc_timelines_init(). */
-    culv_handle ready;  /**< OPAQUE_FD (Windows: OPAQUE_WIN32). Borrowed. */
-    culv_handle done;   /**< OPAQUE_FD (Windows: OPAQUE_WIN32). Borrowed. */
+    /** OPAQUE_FD; on Windows OPAQUE_WIN32, or D3D12_FENCE or D3D11_FENCE for a shared fence.
+     * Borrowed. */
+    culv_handle ready;
+    culv_handle done; /**< Of the same type. Borrowed. */
     /** Signals the timeline that the other side died with (`ready` for a consumer, `done` for a
      * producer) from the host. NULL: Culvert signals it by CUDA. */
     culv_result (*signal)(void *context, uint64_t value);

@@ -100,8 +100,8 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
         return c->device != NULL ? import_lines(c, &own->ready, &own->done, &c->device->caps.uuid)
                                  : CULV_OK;
     }
-    const culv_handle ready = culvi_ipc_handle((culv_handle_type)CULVI_HANDLE_OPAQUE, fds[2]),
-                      done = culvi_ipc_handle((culv_handle_type)CULVI_HANDLE_OPAQUE, fds[3]);
+    const culv_handle_type type = culvi_ipc_join_type(&m->join);
+    const culv_handle ready = culvi_ipc_handle(type, fds[2]), done = culvi_ipc_handle(type, fds[3]);
     return import_lines(c, &ready, &done, &c->client->server_device);
 }
 
@@ -111,10 +111,8 @@ static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines
     const culvi_voice *voice = culvi_ipc_voice(c->device);
     culv_result result = culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines");
     if (result != CULV_OK) return result;
-    if ((int)out->ready.type != CULVI_HANDLE_OPAQUE || (int)out->done.type != CULVI_HANDLE_OPAQUE)
-        return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_ipc_timelines: both handles must be %s",
-                          culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    result = culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out);
+    if (result != CULV_OK) return result;
     if (out->signal == NULL && c->device == NULL)
         return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_timelines.signal is NULL, and the client has no device that "
@@ -152,6 +150,7 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
         question.join.timelines = 1;
+        question.join.handle_type = (uint32_t)own.ready.type;
         question.fds = 2;
         mine[0] = culvi_ipc_native_of(&own.ready);
         mine[1] = culvi_ipc_native_of(&own.done);
