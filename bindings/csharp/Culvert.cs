@@ -4269,6 +4269,9 @@ namespace Culvert
         public static extern void culv_ipc_consumer_destroy(IntPtr* consumer);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_ipc_consumer_get_timelines(IntPtr consumer, culv_ipc_timelines* @out);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_ipc_consumer_join(IntPtr client, culv_ipc_consumer_desc* desc, ulong timeout, IntPtr* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]

@@ -257,6 +257,19 @@ CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
  * Since: 0.1 */
 CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
 
+/** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a
+ * graphics API that waits for `ready` and signals `done` in its own queue. out->signal stays NULL:
+ * CUDA moves `ready` on when the producer dies. A consumer that uses the calls with a stream needs
+ * none of this.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the timelines are counters, or were given to
+ * culv_ipc_consumer_join()).
+ * Ownership: the handles stay the consumer's and go with it. Give a driver that takes them a
+ * duplicate (culv_handle_dup()).
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
+                                                        culv_ipc_timelines *out);
+
 /** Receives a part of a slot.
  * Errors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).
  * Ownership: as there.

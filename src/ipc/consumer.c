@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "base/handle.h"
 #include "base/platform.h"
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@ struct culv_ipc_consumer {
     uint64_t number; /* the server's, to leave with */
     culvi_ipc_pages *ring, *mine;
     culvi_ipc_line ready, done;
-    bool dead; /* the producer is gone, and what was to be moved on was */
+    culv_handle made[2]; /* ready and done, where the producer made them */
+    bool dead;           /* the producer is gone, and what was to be moved on was */
     bool held;
     uint64_t frame; /* that is held, or MAILBOX: was held last, and 1; 0: none */
     uint32_t slot;
@@ -102,7 +104,10 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
     }
     const culv_handle_type type = culvi_ipc_join_type(&m->join);
     const culv_handle ready = culvi_ipc_handle(type, fds[2]), done = culvi_ipc_handle(type, fds[3]);
-    return import_lines(c, &ready, &done, &c->client->server_device);
+    result = import_lines(c, &ready, &done, &c->client->server_device);
+    if (result == CULV_OK) result = culv_handle_dup(&ready, &c->made[0]);
+    if (result == CULV_OK) result = culv_handle_dup(&done, &c->made[1]);
+    return result;
 }
 
 static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines *given,
@@ -188,6 +193,8 @@ void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)
     }
     culvi_ipc_line_close(&c->ready);
     culvi_ipc_line_close(&c->done);
+    for (int i = 0; i < 2; i++)
+        if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
     culvi_ipc_pages_close(&c->mine);
     culvi_ipc_pages_close(&c->ring);
     culvi_ipc_client_unref(c->client);
@@ -200,6 +207,27 @@ uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *pa
     if (consumer == NULL) return 0;
     if (parts != NULL) *parts = consumer->parts;
     return consumer->slots;
+}
+
+culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
+                                            culv_ipc_timelines *out)
+{
+    culv_ipc_timelines t = culv_ipc_timelines_init();
+    CULVI_REQUIRE(NULL, consumer);
+    const culvi_voice *voice = culvi_ipc_voice(consumer->device);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_struct_check(voice, out, "culv_ipc_timelines");
+    if (result != CULV_OK) return result;
+    if (consumer->made[1].type == CULV_HANDLE_NONE)
+        return culvi_fail(voice, consumer->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ipc_consumer_get_timelines: the ring's timelines are %s",
+                          consumer->ready.word != NULL
+                              ? "counters; use the calls with a stream"
+                              : "those that this side gave to culv_ipc_consumer_join()");
+    t.ready = consumer->made[0];
+    t.done = consumer->made[1];
+    culvi_struct_write(out, &t, sizeof t);
+    return CULV_OK;
 }
 
 culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot, uint32_t part,

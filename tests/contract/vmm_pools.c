@@ -174,7 +174,7 @@ static void pool_by_fabric(void)
         result = f.export_pool(bytes, pool, type, 0);
         CU_OK(result);
     }
-    /* cuMemPoolDestroy may crash after an export that failed (measured of another one): it stays. */
+    /* cuMemPoolDestroy may crash after an export that failed (measured of an fd's): it stays. */
     if (result != CUDA_SUCCESS) {
         pair_close(&p);
         return;

@@ -205,6 +205,19 @@ static void reader_open(reader *r, const char *name)
     queue_open(&r->queue, &r->scene, r->row);
     const culv_ipc_timelines t = lend(&r->queue, r->row);
     r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, r->slots);
+    culv_ipc_timelines made = culv_ipc_timelines_init();
+    if (!r->row->producers) {
+        REFUSES(culv_ipc_consumer_get_timelines(r->side, &made), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+        return;
+    }
+    /* What the producer made, for a queue of this process's. */
+    OK(culv_ipc_consumer_get_timelines(r->side, &made));
+    REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
+    culv_semaphore_destroy(&r->queue.ready);
+    culv_semaphore_destroy(&r->queue.done);
+    r->queue.ready = import_timeline(&r->queue, &made.ready);
+    r->queue.done = import_timeline(&r->queue, &made.done);
 }
 
 static void reader_close(reader *r)
@@ -216,11 +229,17 @@ static void reader_close(reader *r)
     ipc_close(&r->scene);
 }
 
-/* Acquires a frame and has a stream wait for it. */
+/* By a stream, or by the queue; the producer's timelines by both in turn. */
+static bool by_stream(const reader *r, uint64_t number)
+{
+    return r->row->producers && number % 2 == 0;
+}
+
+/* Acquires a frame and has it waited for. */
 static culv_ipc_frame take(reader *r, uint32_t number)
 {
     culv_ipc_frame f;
-    if (r->row->producers) {
+    if (by_stream(r, number)) {
         OK(culv_ipc_consumer_acquire_on(r->side, r->scene.stream, SCENE_FAR, &f));
     } else {
         OK(culv_ipc_consumer_acquire(r->side, SCENE_FAR, &f));
@@ -232,7 +251,7 @@ static culv_ipc_frame take(reader *r, uint32_t number)
 
 static void give(reader *r, culv_ipc_frame *f)
 {
-    if (r->row->producers) {
+    if (by_stream(r, f->number)) {
         OK(culv_ipc_consumer_release_on(r->side, r->scene.stream, f));
         return;
     }

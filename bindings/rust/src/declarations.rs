@@ -6668,6 +6668,12 @@ extern "C" {
     pub fn culv_ipc_consumer_destroy(consumer: *mut *mut culv_ipc_consumer);
 }
 extern "C" {
+    pub fn culv_ipc_consumer_get_timelines(
+        consumer: *const culv_ipc_consumer,
+        out: *mut culv_ipc_timelines,
+    ) -> culv_result;
+}
+extern "C" {
     pub fn culv_ipc_consumer_receive(
         consumer: *mut culv_ipc_consumer,
         slot: u32,

@@ -286,6 +286,8 @@ static void show(ipc_child *parent, const char *name)
               CULV_REASON_VALUE);
     own.signal = signal_ready;
     LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
+    LIB_ERROR(culv_ipc_consumer_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     for (uint32_t i = 0; i < SLOTS; i++)

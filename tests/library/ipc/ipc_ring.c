@@ -100,6 +100,9 @@ static void consumer_open(consumer *c, const char *name, culv_ring_policy policy
     d.ring = "frames";
     d.policy = policy;
     LIB_OK(culv_ipc_consumer_join(c->client, &d, IPC_FAR, &c->side));
+    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are counters */
+    LIB_ERROR(culv_ipc_consumer_get_timelines(c->side, &none), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     uint32_t parts = 0;
     REQUIRE_EQ(culv_ipc_consumer_slots(c->side, &parts), SLOTS);
     REQUIRE_EQ(parts, 1);
