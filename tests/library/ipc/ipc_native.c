@@ -130,8 +130,8 @@ static void natives(void)
     lib_close(&w);
 }
 
-/* Binary semaphores: one that Vulkan (or what plays it) signals and one that CUDA of the other process does. That a
- * signal was submitted, or a wait, the processes tell each other. */
+/* Binary semaphores: one that Vulkan (or what plays it) signals and one that CUDA of the other
+ * process does. That a signal was submitted, or a wait, the processes tell each other. */
 enum { TURNS = 5 };
 
 static culv_semaphore *receive_binary(culv_ipc_client *client, const char *name)
