@@ -412,6 +412,7 @@ namespace Culvert
         CULV_IPC_POOL = 9,
         CULV_IPC_POOL_MEMORY = 10,
         CULV_IPC_VMM_FABRIC = 11,
+        CULV_IPC_POOL_FABRIC = 12,
     }
 
     public enum culv_ipc_tiling
@@ -1277,6 +1278,73 @@ namespace Culvert
     }
 
     [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct culv_mem_pool_desc
+    {
+        public UIntPtr struct_size;
+        public uint handle_types;
+        public ulong max_size;
+        public ulong release_threshold;
+        public IntPtr security_attributes;
+        public IntPtr label;
+        public culv_fabric fabric;
+
+        public static culv_mem_pool_desc init()
+        {
+            var made = new culv_mem_pool_desc();
+            made.struct_size = (UIntPtr)sizeof(culv_mem_pool_desc);
+            return made;
+        }
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct culv_mem_pool_import_desc
+    {
+        public UIntPtr struct_size;
+        public culv_handle handle;
+        public IntPtr label;
+
+        public static culv_mem_pool_import_desc init()
+        {
+            var made = new culv_mem_pool_import_desc();
+            made.struct_size = (UIntPtr)sizeof(culv_mem_pool_import_desc);
+            return made;
+        }
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct culv_mem_pool_pointer
+    {
+        public fixed byte data[64];
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct culv_pointer_info
+    {
+        public UIntPtr struct_size;
+        public culv_pointer_kind kind;
+        public uint handle_types;
+        public uint graphics;
+        public fixed byte reason_text[384];
+        public int device;
+        public ulong range_start;
+        public ulong range_size;
+        public ulong mapping_start;
+        public ulong mapping_size;
+        public ulong memory_id;
+        public ulong buffer_id;
+        public IntPtr pool;
+        public uint ipc;
+        public uint rdma;
+
+        public static culv_pointer_info init()
+        {
+            var made = new culv_pointer_info();
+            made.struct_size = (UIntPtr)sizeof(culv_pointer_info);
+            return made;
+        }
+    }
+
+    [StructLayout(LayoutKind.Sequential)]
     public unsafe struct culv_fabric_handle
     {
         public fixed byte bytes[64];
@@ -1419,72 +1487,6 @@ namespace Culvert
         {
             var made = new culv_ipc_chunk();
             made.struct_size = (UIntPtr)sizeof(culv_ipc_chunk);
-            return made;
-        }
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct culv_mem_pool_desc
-    {
-        public UIntPtr struct_size;
-        public uint handle_types;
-        public ulong max_size;
-        public ulong release_threshold;
-        public IntPtr security_attributes;
-        public IntPtr label;
-
-        public static culv_mem_pool_desc init()
-        {
-            var made = new culv_mem_pool_desc();
-            made.struct_size = (UIntPtr)sizeof(culv_mem_pool_desc);
-            return made;
-        }
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct culv_mem_pool_import_desc
-    {
-        public UIntPtr struct_size;
-        public culv_handle handle;
-        public IntPtr label;
-
-        public static culv_mem_pool_import_desc init()
-        {
-            var made = new culv_mem_pool_import_desc();
-            made.struct_size = (UIntPtr)sizeof(culv_mem_pool_import_desc);
-            return made;
-        }
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct culv_mem_pool_pointer
-    {
-        public fixed byte data[64];
-    }
-
-    [StructLayout(LayoutKind.Sequential)]
-    public unsafe struct culv_pointer_info
-    {
-        public UIntPtr struct_size;
-        public culv_pointer_kind kind;
-        public uint handle_types;
-        public uint graphics;
-        public fixed byte reason_text[384];
-        public int device;
-        public ulong range_start;
-        public ulong range_size;
-        public ulong mapping_start;
-        public ulong mapping_size;
-        public ulong memory_id;
-        public ulong buffer_id;
-        public IntPtr pool;
-        public uint ipc;
-        public uint rdma;
-
-        public static culv_pointer_info init()
-        {
-            var made = new culv_pointer_info();
-            made.struct_size = (UIntPtr)sizeof(culv_pointer_info);
             return made;
         }
     }
@@ -4267,6 +4269,9 @@ namespace Culvert
         public static extern void culv_ipc_consumer_destroy(IntPtr* consumer);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_ipc_consumer_get_timelines(IntPtr consumer, culv_ipc_timelines* @out);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_ipc_consumer_join(IntPtr client, culv_ipc_consumer_desc* desc, ulong timeout, IntPtr* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -4312,6 +4317,9 @@ namespace Culvert
         public static extern culv_result culv_ipc_import_pool(IntPtr @object, IntPtr* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_ipc_import_pool_fabric(IntPtr @object, IntPtr* @out);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_ipc_import_pool_memory(IntPtr @object, IntPtr pool, IntPtr @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
@@ -4343,6 +4351,9 @@ namespace Culvert
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_ipc_offer_pool(IntPtr server, IntPtr pool, culv_ipc_info* info);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_ipc_offer_pool_fabric(IntPtr server, IntPtr pool, culv_ipc_info* info);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_ipc_offer_pool_memory(IntPtr server, IntPtr pool, ulong pointer, culv_ipc_info* info);
@@ -4501,13 +4512,22 @@ namespace Culvert
         public static extern culv_result culv_mem_pool_export_dup(IntPtr pool, culv_handle_type type, culv_handle* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_mem_pool_export_fabric(IntPtr pool, culv_fabric_handle* @out);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_mem_pool_export_pointer(IntPtr pool, ulong pointer, culv_mem_pool_pointer* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_mem_pool_free(IntPtr pool, ulong pointer, IntPtr stream);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern uint culv_mem_pool_handle_types(IntPtr pool);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_mem_pool_import_borrow(IntPtr device, culv_mem_pool_import_desc* desc, IntPtr* @out);
+
+        [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
+        public static extern culv_result culv_mem_pool_import_fabric(IntPtr device, culv_fabric_handle* handle, culv_mem_pool_import_desc* desc, IntPtr* @out);
 
         [DllImport(Library, CallingConvention = CallingConvention.Cdecl)]
         public static extern culv_result culv_mem_pool_import_pointer(IntPtr pool, culv_mem_pool_pointer* pointer, IntPtr @out);

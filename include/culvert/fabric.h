@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: fabric handles. VMM memory as 64 bytes that any process may have, in a container of its
- * own or on another machine of the same NVLink domain, in place of a file descriptor.
+/* Culvert: fabric handles. VMM memory or a memory pool as 64 bytes that any process may have, in a
+ * container of its own or on another machine of the same NVLink domain, in place of a file
+ * descriptor.
  *
  * They need an IMEX channel of this user. The driver's attribute (culv_device_caps::vmm_fabric) is
  * 1 without one, so Culvert tries: culv_check_fabric() makes an allocation and exports it.
@@ -12,10 +13,14 @@
  *   culv_vmm_allocation_create(device, &d, &allocation);
  *   culv_vmm_export_fabric(allocation, &bytes);
  *
- * culv_ipc_offer_vmm_fabric() (culvert/ipc_cuda.h) carries them. */
+ * A pool likewise: culv_mem_pool_desc::fabric, culv_mem_pool_export_fabric(), and then
+ * culv_mem_pool_export_pointer() for its allocations.
+ *
+ * culv_ipc_offer_vmm_fabric() and culv_ipc_offer_pool_fabric() (culvert/ipc_cuda.h) carry them. */
 #ifndef CULV_FABRIC_H_
 #define CULV_FABRIC_H_
 
+#include "mem_pool.h"
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
@@ -59,6 +64,29 @@ CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
                                                const culv_fabric_handle *handle,
                                                const culv_vmm_import_desc *desc,
                                                culv_vmm_allocation **out);
+
+/** Exports a pool that was made with culv_mem_pool_desc::fabric, and whose
+ * culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC. From then on you can export the
+ * pool's pointers by culv_mem_pool_export_pointer().
+ * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is plain bytes. The pool must live until the other side has imported it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemPoolExportToShareableHandle, CU_MEM_HANDLE_TYPE_FABRIC. */
+CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fabric_handle *out);
+
+/** Imports what culv_mem_pool_export_fabric() exported. desc->handle stays empty, and desc may be
+ * NULL. culv_mem_pool_import_pointer() then imports the pool's allocations.
+ * Errors: as culv_mem_pool_import_take(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER
+ * (HANDLE_REFUSED: no such handle, or no IMEX channel).
+ * Ownership: *out is yours, for culv_mem_pool_destroy().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMemPoolImportFromShareableHandle. */
+CULV_EXPORT culv_result culv_mem_pool_import_fabric(culv_device *device,
+                                                    const culv_fabric_handle *handle,
+                                                    const culv_mem_pool_import_desc *desc,
+                                                    culv_mem_pool **out);
 
 CULV_EXTERN_C_END
 

@@ -72,6 +72,7 @@ typedef enum culv_ipc_kind {
     CULV_IPC_POOL_MEMORY = 10, /**< An allocation of a pool: culvert/ipc_cuda.h. */
     /** A culv_vmm_allocation by its fabric handle: culvert/ipc_cuda.h. */
     CULV_IPC_VMM_FABRIC = 11,
+    CULV_IPC_POOL_FABRIC = 12, /**< A memory pool by its fabric handle: culvert/ipc_cuda.h. */
     CULV_IPC_KIND_FORCE32 = 0x7fffffff
 } culv_ipc_kind;
 
@@ -321,15 +322,15 @@ static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
 }
 
 /** Finds the servers that programs of this network namespace run, or those with sockets in
- * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). `names` gets the first `room`
- * of them by name, and *count how many there are. Whether you are admitted is for
- * culv_ipc_client_connect() to find out.
- * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read), UNSUPPORTED
- * (NOT_BUILT: on Windows).
+ * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). On Windows it finds those of
+ * this machine, of all users. `names` gets the first `room` of them by name, and *count how many
+ * there are. Whether you are admitted is for culv_ipc_client_connect() to find out.
+ * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
+ * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
  * Ownership: the copies are yours.
  * Threads: any.
  * Since: 0.1.
- * Source: proc(5), /proc/net/unix. */
+ * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t room,
                                               size_t *count);

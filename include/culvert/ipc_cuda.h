@@ -147,6 +147,26 @@ CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
 CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object,
                                                    culv_vmm_allocation **out);
 
+/** Offers a memory pool by its fabric handle: the client gets 64 bytes and no file descriptor. Its
+ * allocations go by culv_ipc_offer_pool_memory(). Of `info` it reads the name and the text. Where
+ * culv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC, offer it by
+ * culv_ipc_offer_pool().
+ * Errors: as culv_mem_pool_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME).
+ * Ownership: the pool stays yours. Keep it until the clients have imported it.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv_mem_pool *pool,
+                                                   const culv_ipc_info *info);
+
+/** Imports a received pool of culv_ipc_offer_pool_fabric(), on the client's device.
+ * Errors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the thing is of another kind, or the
+ * client has no device).
+ * Ownership: *out is yours, for culv_mem_pool_destroy().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_import_pool_fabric(const culv_ipc_object *object,
+                                                    culv_mem_pool **out);
+
 CULV_EXTERN_C_END
 
 #endif

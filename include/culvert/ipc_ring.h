@@ -44,8 +44,10 @@ typedef struct culv_ipc_consumer culv_ipc_consumer;
 /** Two timelines that a graphics API made and exported, both at 0. */
 typedef struct culv_ipc_timelines {
     size_t struct_size; /**< Set by culv_ipc_timelines_init(). */
-    culv_handle ready;  /**< OPAQUE_FD (Windows: OPAQUE_WIN32). Borrowed. */
-    culv_handle done;   /**< OPAQUE_FD (Windows: OPAQUE_WIN32). Borrowed. */
+    /** OPAQUE_FD; on Windows OPAQUE_WIN32, or D3D12_FENCE or D3D11_FENCE for a shared fence.
+     * Borrowed. */
+    culv_handle ready;
+    culv_handle done; /**< Of the same type. Borrowed. */
     /** Signals the timeline that the other side died with (`ready` for a consumer, `done` for a
      * producer) from the host. NULL: Culvert signals it by CUDA. */
     culv_result (*signal)(void *context, uint64_t value);
@@ -254,6 +256,19 @@ CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
+
+/** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a
+ * graphics API that waits for `ready` and signals `done` in its own queue. out->signal stays NULL:
+ * CUDA moves `ready` on when the producer dies. A consumer that uses the calls with a stream needs
+ * none of this.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the timelines are counters, or were given to
+ * culv_ipc_consumer_join()).
+ * Ownership: the handles stay the consumer's and go with it. Give a driver that takes them a
+ * duplicate (culv_handle_dup()).
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
+                                                        culv_ipc_timelines *out);
 
 /** Receives a part of a slot.
  * Errors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).

@@ -19,6 +19,7 @@
 
 #include "device.h"
 #include "handle.h"
+#include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -43,6 +44,10 @@ typedef struct culv_mem_pool_desc {
      * handles (cuda.h, CUmemPoolProps). Read during the call. NULL: this user's default. */
     const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
+    /** Besides handle_types: culv_mem_pool_export_fabric() (culvert/fabric.h). Whether it works is
+     * tried by an export. culv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC where it
+     * did. */
+    culv_fabric fabric;
 } culv_mem_pool_desc;
 
 /** Returns a default descriptor: a pool that is not exported.
@@ -88,8 +93,9 @@ typedef struct culv_mem_pool_pointer {
 
 /** Makes a pool of the device's memory.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: no pool is exported as that type; OS:
- * no file descriptor is left for an exported pool), UNSUPPORTED (VMM: the device lacks pools;
- * HANDLE_TYPE: this device or system lacks the type; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * no file descriptor is left for an exported pool; VALUE: `fabric`), UNSUPPORTED (VMM: the device
+ * lacks pools; HANDLE_TYPE: this device or system lacks the type, or fabric handles that were
+ * required; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
  * Since: 0.1.
@@ -119,6 +125,14 @@ CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
+
+/** Returns the types that the pool can be exported as: bits (1 << culv_handle_type) of what it was
+ * made for. 0 for an import, and for NULL.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
  * it with culv_mem_pool_import_take(). From then on you can export the pool's pointers. A file

@@ -396,6 +396,7 @@ class culv_ipc_kind(IntEnum):
     CULV_IPC_POOL = 9
     CULV_IPC_POOL_MEMORY = 10
     CULV_IPC_VMM_FABRIC = 11
+    CULV_IPC_POOL_FABRIC = 12
 
 
 class culv_ipc_tiling(IntEnum):
@@ -1106,6 +1107,48 @@ class culv_dlpack_desc(Structure):
         ("device_type", c_int)]
 
 
+class culv_mem_pool_desc(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("handle_types", c_uint32),
+        ("max_size", c_uint64),
+        ("release_threshold", c_uint64),
+        ("security_attributes", c_void_p),
+        ("label", c_char_p),
+        ("fabric", c_int)]
+
+
+class culv_mem_pool_import_desc(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("handle", culv_handle),
+        ("label", c_char_p)]
+
+
+class culv_mem_pool_pointer(Structure):
+    _fields_ = [
+        ("data", c_uint8 * 64)]
+
+
+class culv_pointer_info(Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("kind", c_int),
+        ("handle_types", c_uint32),
+        ("graphics", c_uint32),
+        ("reason_text", c_char * 384),
+        ("device", c_int32),
+        ("range_start", c_uint64),
+        ("range_size", c_uint64),
+        ("mapping_start", c_uint64),
+        ("mapping_size", c_uint64),
+        ("memory_id", c_uint64),
+        ("buffer_id", c_uint64),
+        ("pool", c_void_p),
+        ("ipc", c_uint32),
+        ("rdma", c_uint32)]
+
+
 class culv_fabric_handle(Structure):
     _fields_ = [
         ("bytes", c_uint8 * 64)]
@@ -1201,47 +1244,6 @@ class culv_ipc_chunk(Structure):
         ("offset", c_uint64),
         ("size", c_uint64),
         ("handle", culv_handle)]
-
-
-class culv_mem_pool_desc(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("handle_types", c_uint32),
-        ("max_size", c_uint64),
-        ("release_threshold", c_uint64),
-        ("security_attributes", c_void_p),
-        ("label", c_char_p)]
-
-
-class culv_mem_pool_import_desc(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("handle", culv_handle),
-        ("label", c_char_p)]
-
-
-class culv_mem_pool_pointer(Structure):
-    _fields_ = [
-        ("data", c_uint8 * 64)]
-
-
-class culv_pointer_info(Structure):
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("kind", c_int),
-        ("handle_types", c_uint32),
-        ("graphics", c_uint32),
-        ("reason_text", c_char * 384),
-        ("device", c_int32),
-        ("range_start", c_uint64),
-        ("range_size", c_uint64),
-        ("mapping_start", c_uint64),
-        ("mapping_size", c_uint64),
-        ("memory_id", c_uint64),
-        ("buffer_id", c_uint64),
-        ("pool", c_void_p),
-        ("ipc", c_uint32),
-        ("rdma", c_uint32)]
 
 
 class culv_ipc_fetch_desc(Structure):
@@ -2874,6 +2876,8 @@ FUNCTIONS = {
         "Tells whether the producer is still there, without waiting. When it is not, the call moves on\nwhat this process's GPU waits for.\nErrors: none; 0 for NULL.\nOwnership: none.\nThreads: one at a time.\nSince: 0.1"),
     "culv_ipc_consumer_destroy": (None, (("consumer", c_void_p), ),
         "Leaves the ring and sets *consumer to NULL. The GPU's work with its frames should be done: the\nproducer takes the slots back at once. What CUDA holds is released by a later\nculv_device_collect(), or with the device. NULL, or a pointer to NULL, is a no-op.\nErrors: none.\nOwnership: *consumer is Culvert's again.\nThreads: one at a time.\nSince: 0.1"),
+    "culv_ipc_consumer_get_timelines": (culv_result, (("consumer", c_void_p), ("out", c_void_p), ),
+        "Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a\ngraphics API that waits for `ready` and signals `done` in its own queue. out->signal stays NULL:\nCUDA moves `ready` on when the producer dies. A consumer that uses the calls with a stream needs\nnone of this.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the timelines are counters, or were given to\nculv_ipc_consumer_join()).\nOwnership: the handles stay the consumer's and go with it. Give a driver that takes them a\nduplicate (culv_handle_dup()).\nThreads: one at a time.\nSince: 0.1"),
     "culv_ipc_consumer_join": (culv_result, (("client", c_void_p), ("desc", c_void_p), ("timeout", c_uint64), ("out", c_void_p), ),
         'Joins a ring. It gets the frames that are released from now on.\nErrors: as culv_ipc_client_receive() and culv_semaphore_import_borrow(); INVALID (VALUE: it is no\nring, the kinds of timelines do not fit, or the client has no device), UNSUPPORTED (IPC_REFUSED:\nthe ring has as many consumers as it admits; DRIVER_TOO_OLD: no stream memory operations).\nOwnership: *out is yours; give it to culv_ipc_consumer_destroy(), before the client.\nThreads: one at a time.\nSince: 0.1'),
     "culv_ipc_consumer_receive": (culv_result, (("consumer", c_void_p), ("slot", c_uint32), ("part", c_uint32), ("timeout", c_uint64), ("out", c_void_p), ),
@@ -2893,7 +2897,7 @@ FUNCTIONS = {
     "culv_ipc_fetch_dup": (culv_result, (("desc", c_void_p), ("out", c_void_p), ),
         'Makes a handle of what another process has by that number. The other process keeps its own and\ntakes no part in it. The handle is not inherited by programs that this process starts.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_KIND; VALUE: the pid, the users;\nHANDLE_BAD: the other process has no such handle; SIZE; OS: no handle is left), ASYNC (IPC_GONE:\nthe process has ended, or is another one than was meant), UNSUPPORTED (HANDLE_TYPE; IPC_REFUSED:\nthe system does not allow it, or the process is of a user who is not trusted; OS: the kernel is\nolder than Linux 5.6), OUT_OF_MEMORY, DRIVER (OS).\nOwnership: *out is yours; give it to a ..._take() call or to culv_handle_close().\nThreads: any.\nSince: 0.1.\nSource: pidfd_getfd(2), ptrace(2); Windows: DuplicateHandle.'),
     "culv_ipc_find_servers": (culv_result, (("directory", c_char_p), ("names", c_void_p), ("room", c_size_t), ("count", c_void_p), ),
-        'Finds the servers that programs of this network namespace run, or those with sockets in\n`directory` (culv_ipc_server_desc::directory; NULL: abstract ones). `names` gets the first `room`\nof them by name, and *count how many there are. Whether you are admitted is for\nculv_ipc_client_connect() to find out.\nErrors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read), UNSUPPORTED\n(NOT_BUILT: on Windows).\nOwnership: the copies are yours.\nThreads: any.\nSince: 0.1.\nSource: proc(5), /proc/net/unix.'),
+        'Finds the servers that programs of this network namespace run, or those with sockets in\n`directory` (culv_ipc_server_desc::directory; NULL: abstract ones). On Windows it finds those of\nthis machine, of all users. `names` gets the first `room` of them by name, and *count how many\nthere are. Whether you are admitted is for culv_ipc_client_connect() to find out.\nErrors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no\npipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).\nOwnership: the copies are yours.\nThreads: any.\nSince: 0.1.\nSource: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes.'),
     "culv_ipc_import_buffer": (culv_result, (("object", c_void_p), ("out", c_void_p), ),
         "Imports a received buffer into CUDA, on the client's device.\nErrors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as above).\nOwnership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.\nThreads: any.\nSince: 0.1"),
     "culv_ipc_import_cuda_memory": (culv_result, (("object", c_void_p), ("out", c_void_p), ),
@@ -2904,6 +2908,8 @@ FUNCTIONS = {
         "Imports a received image into CUDA, on the client's device.\nErrors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as above; TILING).\nOwnership: *out is yours; give it to culv_image_unmap(). It keeps the import alive.\nThreads: any.\nSince: 0.1"),
     "culv_ipc_import_pool": (culv_result, (("object", c_void_p), ("out", c_void_p), ),
         "Imports a received pool on the client's device.\nErrors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the thing is of another kind, or the\nclient has no device).\nOwnership: *out is yours; give it to culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1"),
+    "culv_ipc_import_pool_fabric": (culv_result, (("object", c_void_p), ("out", c_void_p), ),
+        "Imports a received pool of culv_ipc_offer_pool_fabric(), on the client's device.\nErrors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the thing is of another kind, or the\nclient has no device).\nOwnership: *out is yours, for culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1"),
     "culv_ipc_import_pool_memory": (culv_result, (("object", c_void_p), ("pool", c_void_p), ("out", c_void_p), ),
         'Imports a received allocation of a pool that was imported.\nErrors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the thing is of another kind).\nOwnership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.\nThreads: any.\nSince: 0.1'),
     "culv_ipc_import_semaphore": (culv_result, (("object", c_void_p), ("out", c_void_p), ),
@@ -2926,6 +2932,8 @@ FUNCTIONS = {
         "Offers an event of the server's device, made with CU_EVENT_INTERPROCESS and\nCU_EVENT_DISABLE_TIMING. Of `info` it reads the name and the text. A wait in another process is\nfor the record that was submitted last before it.\nErrors: as culv_ipc_offer_cuda_memory(); INVALID (NOT_EXPORTABLE: not made with those flags).\nOwnership: the event stays yours. Destroy it when the other processes are done with it.\nThreads: one at a time.\nSince: 0.1.\nSource: cuda.h, cuIpcGetEventHandle."),
     "culv_ipc_offer_pool": (culv_result, (("server", c_void_p), ("pool", c_void_p), ("info", c_void_p), ),
         'Offers a memory pool that was made for OPAQUE_FD. Of `info` it reads the name and the text.\nErrors: as culv_mem_pool_export_dup(); BUSY (IPC_NAME).\nOwnership: the pool stays yours.\nThreads: one at a time.\nSince: 0.1'),
+    "culv_ipc_offer_pool_fabric": (culv_result, (("server", c_void_p), ("pool", c_void_p), ("info", c_void_p), ),
+        'Offers a memory pool by its fabric handle: the client gets 64 bytes and no file descriptor. Its\nallocations go by culv_ipc_offer_pool_memory(). Of `info` it reads the name and the text. Where\nculv_mem_pool_handle_types() lacks the bit of CULV_HANDLE_FABRIC, offer it by\nculv_ipc_offer_pool().\nErrors: as culv_mem_pool_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME).\nOwnership: the pool stays yours. Keep it until the clients have imported it.\nThreads: one at a time.\nSince: 0.1'),
     "culv_ipc_offer_pool_memory": (culv_result, (("server", c_void_p), ("pool", c_void_p), ("pointer", c_uint64), ("info", c_void_p), ),
         'Offers an allocation of a pool that is offered. Of `info` it reads the name, the text, the size\nand the elements. Say in the text which pool it is of, where there are several.\nErrors: as culv_mem_pool_export_pointer(); BUSY (IPC_NAME), INVALID (VALUE).\nOwnership: the memory stays yours. Free it when the other processes have freed theirs.\nThreads: one at a time.\nSince: 0.1'),
     "culv_ipc_offer_vector": (culv_result, (("server", c_void_p), ("vector", c_void_p), ("info", c_void_p), ),
@@ -3025,17 +3033,23 @@ FUNCTIONS = {
     "culv_mem_pool_alloc": (culv_result, (("pool", c_void_p), ("size", c_uint64), ("stream", c_void_p), ("out", c_void_p), ),
         'Allocates `size` bytes in stream order. You get the address at once. Work that you submit to the\nstream later may use it.\nErrors: INVALID (NULL_ARGUMENT, SIZE; USAGE: an imported pool; STREAM_DEVICE), OUT_OF_MEMORY,\nDRIVER, ASYNC.\nOwnership: *out is yours; give it to culv_mem_pool_free() or cuMemFreeAsync.\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemAllocFromPoolAsync.'),
     "culv_mem_pool_create": (culv_result, (("device", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
-        "Makes a pool of the device's memory.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: no pool is exported as that type; OS:\nno file descriptor is left for an exported pool), UNSUPPORTED (VMM: the device lacks pools;\nHANDLE_TYPE: this device or system lacks the type; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: *out is yours; give it to culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolCreate."),
+        "Makes a pool of the device's memory.\nErrors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: no pool is exported as that type; OS:\nno file descriptor is left for an exported pool; VALUE: `fabric`), UNSUPPORTED (VMM: the device\nlacks pools; HANDLE_TYPE: this device or system lacks the type, or fabric handles that were\nrequired; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: *out is yours; give it to culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolCreate."),
     "culv_mem_pool_destroy": (None, (("pool", c_void_p), ),
         "Destroys the pool and sets *pool to NULL. Memory that is not freed yet stays, and cuMemFreeAsync\nfrees it later; the pool's own memory goes with the last of it. Does not wait. NULL, or a pointer\nto NULL, is a no-op.\n\nNVIDIA's cuMemPoolDestroy crashes for a pool whose export failed because the process had no file\ndescriptor left (measured on an H200). culv_mem_pool_export_dup() therefore asks the system for a\ndescriptor before it calls the driver. If another thread takes the last one in between, Culvert\nleaves that pool in the driver and logs a warning.\nErrors: none.\nOwnership: *pool is Culvert's again.\nThreads: any, ordered with other calls on this object.\nSince: 0.1.\nSource: cuda.h, cuMemPoolDestroy."),
     "culv_mem_pool_export_dup": (culv_result, (("pool", c_void_p), ("type", c_int), ("out", c_void_p), ),
         "Exports the pool as a handle of one of the types that it was made for. Another process imports\nit with culv_mem_pool_import_take(). From then on you can export the pool's pointers. A file\ndescriptor is closed on exec.\nErrors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: it was not made for that type, or is\nitself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: each call makes a new *out, which you close with culv_handle_close().\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolExportToShareableHandle."),
+    "culv_mem_pool_export_fabric": (culv_result, (("pool", c_void_p), ("out", c_void_p), ),
+        "Exports a pool that was made with culv_mem_pool_desc::fabric, and whose\nculv_mem_pool_handle_types() has the bit of CULV_HANDLE_FABRIC. From then on you can export the\npool's pointers by culv_mem_pool_export_pointer().\nErrors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.\nOwnership: *out is plain bytes. The pool must live until the other side has imported it.\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolExportToShareableHandle, CU_MEM_HANDLE_TYPE_FABRIC."),
     "culv_mem_pool_export_pointer": (culv_result, (("pool", c_void_p), ("pointer", c_uint64), ("out", c_void_p), ),
         'Exports an allocation of the pool, for culv_mem_pool_import_pointer() in a process that imported\nthe pool. `pointer` comes from culv_mem_pool_alloc() or cuMemAllocFromPoolAsync.\nErrors: INVALID (NULL_ARGUMENT; NOT_READY: the pool was not exported yet; NOT_EXPORTABLE: the\npool was not made for export, or is an import; VALUE: not memory of this pool), DRIVER, ASYNC,\nOUT_OF_MEMORY.\nOwnership: the copy is yours; it keeps nothing alive.\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolExportPointer.'),
     "culv_mem_pool_free": (culv_result, (("pool", c_void_p), ("pointer", c_uint64), ("stream", c_void_p), ),
         "Frees memory of the pool, its own or imported, in stream order: when the stream gets there. A\npointer of 0 is a no-op.\nErrors: INVALID (NULL_ARGUMENT, STREAM_DEVICE), DRIVER (also for a pointer without memory),\nASYNC.\nOwnership: the memory is the pool's again.\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemFreeAsync."),
+    "culv_mem_pool_handle_types": (c_uint32, (("pool", c_void_p), ),
+        'Returns the types that the pool can be exported as: bits (1 << culv_handle_type) of what it was\nmade for. 0 for an import, and for NULL.\nErrors: none.\nOwnership: none.\nThreads: any.\nSince: 0.1'),
     "culv_mem_pool_import_borrow": (culv_result, (("device", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
         'Imports a pool and BORROWS its handle.\nErrors: as culv_mem_pool_import_take().\nOwnership: the handle stays yours, and you may close it right after the call. *out is yours; give\nit to culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1'),
+    "culv_mem_pool_import_fabric": (culv_result, (("device", c_void_p), ("handle", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
+        "Imports what culv_mem_pool_export_fabric() exported. desc->handle stays empty, and desc may be\nNULL. culv_mem_pool_import_pointer() then imports the pool's allocations.\nErrors: as culv_mem_pool_import_take(); INVALID (HANDLE_TYPE: desc->handle is given), DRIVER\n(HANDLE_REFUSED: no such handle, or no IMEX channel).\nOwnership: *out is yours, for culv_mem_pool_destroy().\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolImportFromShareableHandle."),
     "culv_mem_pool_import_pointer": (culv_result, (("pool", c_void_p), ("pointer", c_void_p), ("out", c_void_p), ),
         'Imports an allocation of an imported pool.\nErrors: INVALID (NULL_ARGUMENT; USAGE: the pool is not an import), DRIVER (HANDLE_REFUSED: the\ndata is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.\nOwnership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.\nThreads: any.\nSince: 0.1.\nSource: cuda.h, cuMemPoolImportPointer.'),
     "culv_mem_pool_import_take": (culv_result, (("device", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
@@ -3608,15 +3622,15 @@ INITIAL = {
     "culv_vector_desc": {},
     "culv_vector_stats": {},
     "culv_dlpack_desc": {},
+    "culv_mem_pool_desc": {},
+    "culv_mem_pool_import_desc": {},
+    "culv_pointer_info": {},
     "culv_semaphore_desc": {},
     "culv_ipc_info": {},
     "culv_ipc_server_desc": {},
     "culv_ipc_client_desc": {},
     "culv_ipc_vector_desc": {},
     "culv_ipc_chunk": {},
-    "culv_mem_pool_desc": {},
-    "culv_mem_pool_import_desc": {},
-    "culv_pointer_info": {},
     "culv_ipc_fetch_desc": {},
     "culv_ring_settings": {},
     "culv_ring_desc": {},

@@ -91,8 +91,11 @@ static CUresult check(const CUmemPoolProps *props)
     switch ((int)props->location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
         if (!soft_device_valid(props->location.id)) return CUDA_ERROR_INVALID_VALUE; /* measured */
-        return (unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal()
-                                                                      : CUDA_SUCCESS;
+        /* Measured without an IMEX channel: pools are made, where cuMemCreate refuses. */
+        return ((unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC) &&
+                       soft_fabric_refusal() == CUDA_ERROR_NOT_SUPPORTED
+                   ? CUDA_ERROR_NOT_SUPPORTED
+                   : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;

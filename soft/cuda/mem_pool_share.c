@@ -41,9 +41,19 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     struct soft_pool *found = soft_pool_find(pool);
+    const unsigned type = (unsigned)handleType;
+    const bool fabric = type == SOFT_HANDLE_TYPE_FABRIC;
     if (handle_out == NULL || found == NULL || found->fd < 0 || found->imported || flags != 0 ||
-        handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        !((unsigned)found->props.handleTypes & type) ||
+        (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !fabric))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (fabric) {
+        result = soft_fabric_refusal();
+        if (result == CUDA_SUCCESS && !soft_fabric_write(found->fd, handle_out))
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+        found->exported |= result == CUDA_SUCCESS;
+        return soft_end(result);
+    }
     const int fd = soft_reopen(found->fd);
     if (fd < 0) {
         found->export_failed = true;
@@ -54,6 +64,23 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
     return soft_end(CUDA_SUCCESS);
 }
 
+/* The file behind a handle, another fd of it; what is no pool's is refused. */
+static CUresult open_pool(void *handle, bool fabric, int *fd, struct label *label)
+{
+    const uintptr_t number = (uintptr_t)handle;
+    if (fabric) {
+        CUresult result = soft_fabric_refusal();
+        if (result != CUDA_SUCCESS) return result;
+        *fd = soft_fabric_open(handle);
+        if (*fd >= 0 && read_label(*fd, label)) return CUDA_SUCCESS;
+        if (*fd >= 0) soft_close(*fd);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (number > INT_MAX || !read_label((int)number, label)) return CUDA_ERROR_INVALID_VALUE;
+    *fd = soft_duplicate((int)number); /* the fd stays the caller's */
+    return *fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
                                                     CUmemAllocationHandleType handleType,
                                                     unsigned long long flags)
@@ -61,21 +88,22 @@ CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void
     struct label label;
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
-    const uintptr_t number = (uintptr_t)handle;
-    if (pool_out == NULL || flags != 0 || handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-        number > INT_MAX || !read_label((int)number, &label))
+    const bool fabric = (unsigned)handleType == SOFT_HANDLE_TYPE_FABRIC;
+    int fd = -1, device = 0;
+    if (pool_out == NULL || flags != 0 || (fabric && handle == NULL) ||
+        (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !fabric))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    int device = 0;
+    result = open_pool(handle, fabric, &fd, &label);
+    if (result != CUDA_SUCCESS) return soft_end(result);
     while (device < soft.device_count &&
            memcmp(label.device_uuid, soft.devices[device].uuid, sizeof(label.device_uuid)) != 0)
         device++;
-    if (device == soft.device_count) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     label.props.location.id = device;
-    const int fd = soft_duplicate((int)number); /* the fd stays the caller's */
-    struct soft_pool *pool = fd < 0 ? NULL : soft_pool_new(&label.props);
+    struct soft_pool *pool = device == soft.device_count ? NULL : soft_pool_new(&label.props);
     if (pool == NULL) {
-        if (fd >= 0) soft_close(fd);
-        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+        soft_close(fd);
+        return soft_end(device == soft.device_count ? CUDA_ERROR_NOT_SUPPORTED
+                                                    : CUDA_ERROR_OUT_OF_MEMORY);
     }
     soft_pool_own_file(pool, fd, label.size);
     pool->id = label.id;

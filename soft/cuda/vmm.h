@@ -61,8 +61,8 @@ CUresult soft_fabric_refusal(void);
 /* --- vmm_fabric.c */
 /* Whether this user has an IMEX channel. */
 bool soft_fabric_channel(void);
-/* The 64 bytes that stand for memory in a file. */
-bool soft_fabric_write(const struct soft_physical *physical, void *out);
+/* The 64 bytes that stand for memory, or for a pool, in a file. */
+bool soft_fabric_write(int fd, void *out);
 /* The file behind such bytes; -1: there is none. */
 int soft_fabric_open(const void *handle);
 /* --- vmm.c */

@@ -32,11 +32,11 @@ bool soft_fabric_channel(void)
     return channel;
 }
 
-bool soft_fabric_write(const struct soft_physical *physical, void *out)
+bool soft_fabric_write(int file, void *out)
 {
-    struct bytes b = {.magic = MAGIC, .process = (int32_t)getpid(), .fd = physical->fd};
+    struct bytes b = {.magic = MAGIC, .process = (int32_t)getpid(), .fd = file};
     struct stat st;
-    if (fstat(physical->fd, &st) != 0) return false;
+    if (fstat(file, &st) != 0) return false;
     b.device = (uint64_t)st.st_dev;
     b.inode = (uint64_t)st.st_ino;
     memcpy(out, &b, sizeof(b));

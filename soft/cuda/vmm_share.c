@@ -97,8 +97,9 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
     if (physical->fd < 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* a multicast object */
     if (!write_label(physical)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     if (type == SOFT_HANDLE_TYPE_FABRIC)
-        return soft_end(soft_fabric_write(physical, shareableHandle) ? CUDA_SUCCESS
-                                                                     : CUDA_ERROR_OUT_OF_MEMORY);
+        return soft_end(soft_fabric_write(physical->fd, shareableHandle)
+                            ? CUDA_SUCCESS
+                            : CUDA_ERROR_OUT_OF_MEMORY);
     return soft_end(soft_share_export(physical, type, shareableHandle));
 }
 

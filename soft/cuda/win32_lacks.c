@@ -80,9 +80,9 @@ bool soft_fabric_channel(void)
     return false;
 }
 
-bool soft_fabric_write(const struct soft_physical *physical, void *out)
+bool soft_fabric_write(int fd, void *out)
 {
-    (void)physical, (void)out;
+    (void)fd, (void)out;
     return false;
 }
 

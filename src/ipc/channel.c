@@ -53,3 +53,8 @@ bool culvi_ipc_travels(culv_handle_type type)
     const culvi_handle_row *row = culvi_handle_row_of(type);
     return row->here && (row->kind == CULVI_KIND_FD || row->kind == CULVI_KIND_NT);
 }
+
+bool culvi_ipc_is_timeline(culv_handle_type type)
+{
+    return culvi_ipc_travels(type) && culvi_handle_number(type, CULVI_USE_TIMELINE) != 0;
+}

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "base/handle.h"
 #include "base/platform.h"
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@ struct culv_ipc_consumer {
     uint64_t number; /* the server's, to leave with */
     culvi_ipc_pages *ring, *mine;
     culvi_ipc_line ready, done;
-    bool dead; /* the producer is gone, and what was to be moved on was */
+    culv_handle made[2]; /* ready and done, where the producer made them */
+    bool dead;           /* the producer is gone, and what was to be moved on was */
     bool held;
     uint64_t frame; /* that is held, or MAILBOX: was held last, and 1; 0: none */
     uint32_t slot;
@@ -100,9 +102,12 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
         return c->device != NULL ? import_lines(c, &own->ready, &own->done, &c->device->caps.uuid)
                                  : CULV_OK;
     }
-    const culv_handle ready = culvi_ipc_handle((culv_handle_type)CULVI_HANDLE_OPAQUE, fds[2]),
-                      done = culvi_ipc_handle((culv_handle_type)CULVI_HANDLE_OPAQUE, fds[3]);
-    return import_lines(c, &ready, &done, &c->client->server_device);
+    const culv_handle_type type = culvi_ipc_join_type(&m->join);
+    const culv_handle ready = culvi_ipc_handle(type, fds[2]), done = culvi_ipc_handle(type, fds[3]);
+    result = import_lines(c, &ready, &done, &c->client->server_device);
+    if (result == CULV_OK) result = culv_handle_dup(&ready, &c->made[0]);
+    if (result == CULV_OK) result = culv_handle_dup(&done, &c->made[1]);
+    return result;
 }
 
 static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines *given,
@@ -111,10 +116,8 @@ static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines
     const culvi_voice *voice = culvi_ipc_voice(c->device);
     culv_result result = culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines");
     if (result != CULV_OK) return result;
-    if ((int)out->ready.type != CULVI_HANDLE_OPAQUE || (int)out->done.type != CULVI_HANDLE_OPAQUE)
-        return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_ipc_timelines: both handles must be %s",
-                          culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    result = culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out);
+    if (result != CULV_OK) return result;
     if (out->signal == NULL && c->device == NULL)
         return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_timelines.signal is NULL, and the client has no device that "
@@ -152,6 +155,7 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
     if (result == CULV_OK && d.timelines != NULL) {
         result = read_own(c, d.timelines, &own);
         question.join.timelines = 1;
+        question.join.handle_type = (uint32_t)own.ready.type;
         question.fds = 2;
         mine[0] = culvi_ipc_native_of(&own.ready);
         mine[1] = culvi_ipc_native_of(&own.done);
@@ -189,6 +193,8 @@ void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)
     }
     culvi_ipc_line_close(&c->ready);
     culvi_ipc_line_close(&c->done);
+    for (int i = 0; i < 2; i++)
+        if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
     culvi_ipc_pages_close(&c->mine);
     culvi_ipc_pages_close(&c->ring);
     culvi_ipc_client_unref(c->client);
@@ -201,6 +207,27 @@ uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *pa
     if (consumer == NULL) return 0;
     if (parts != NULL) *parts = consumer->parts;
     return consumer->slots;
+}
+
+culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
+                                            culv_ipc_timelines *out)
+{
+    culv_ipc_timelines t = culv_ipc_timelines_init();
+    CULVI_REQUIRE(NULL, consumer);
+    const culvi_voice *voice = culvi_ipc_voice(consumer->device);
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_struct_check(voice, out, "culv_ipc_timelines");
+    if (result != CULV_OK) return result;
+    if (consumer->made[1].type == CULV_HANDLE_NONE)
+        return culvi_fail(voice, consumer->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ipc_consumer_get_timelines: the ring's timelines are %s",
+                          consumer->ready.word != NULL
+                              ? "counters; use the calls with a stream"
+                              : "those that this side gave to culv_ipc_consumer_join()");
+    t.ready = consumer->made[0];
+    t.done = consumer->made[1];
+    culvi_struct_write(out, &t, sizeof t);
+    return CULV_OK;
 }
 
 culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot, uint32_t part,

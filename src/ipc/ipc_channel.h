@@ -48,6 +48,8 @@ static inline culvi_ipc_native culvi_ipc_native_of(const culv_handle *handle)
 
 /* Whether handles of this type can be sent: this system has them, and they own something. */
 bool culvi_ipc_travels(culv_handle_type type);
+/* The same, of a timeline: Vulkan's, or on Windows a fence of Direct3D's. */
+bool culvi_ipc_is_timeline(culv_handle_type type);
 
 typedef enum culvi_ipc_io {
     CULVI_IPC_DONE,
@@ -104,6 +106,17 @@ bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint3
  * over. */
 culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, const char *label,
                                 uint64_t timeout, uint32_t *numbers, size_t room, size_t *count);
+
+/* Names of servers, in order; with too little room the first ones stay. */
+typedef struct culvi_ipc_names {
+    char (*list)[CULV_IPC_NAME_SIZE];
+    size_t room, count;
+} culvi_ipc_names;
+
+/* Leaves out what no server can be called. */
+void culvi_ipc_names_add(culvi_ipc_names *names, const char *name);
+/* Adds all that the system knows. */
+culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out);
 
 /* Connects to a server. Waits until it is there. */
 culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,

@@ -57,6 +57,13 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
  * a driver. */
 void culvi_ipc_pages_close(culvi_ipc_pages **pages);
 
+/* Of the handles that go with a join. */
+static inline culv_handle_type culvi_ipc_join_type(const culvi_ipc_join *join)
+{
+    return (culv_handle_type)(join->handle_type != 0 ? join->handle_type
+                                                     : (uint32_t)CULVI_HANDLE_OPAQUE);
+}
+
 /* A timeline as this process has it: a counter in a page, or a semaphore. */
 typedef struct culvi_ipc_line {
     _Atomic uint64_t *word; /* NULL: a semaphore */
@@ -69,6 +76,10 @@ typedef struct culvi_ipc_line {
     uint64_t signaled; /* the highest value that was handed out to be signaled here */
 } culvi_ipc_line;
 
+/* Refuses timelines whose handles are of two types, or of one that no timeline travels by. `where`
+ * begins the message. */
+culv_result culvi_ipc_timelines_check(const culvi_voice *voice, const char *label,
+                                      const char *where, const culv_ipc_timelines *timelines);
 /* Whether the driver has stream memory operations. */
 bool culvi_ipc_can_count(const culv_device *device);
 culv_result culvi_ipc_line_import(culv_device *device, const culv_handle *handle,

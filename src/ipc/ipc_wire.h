@@ -39,6 +39,8 @@ typedef struct culvi_ipc_join {
     uint32_t timelines; /* 0: counters in the page; 1: the consumer's two fds; 2: the producer's */
     uint32_t depth, parts;
     uint64_t page_size;
+    /* culv_handle_type of those handles; 0: the system's opaque one, OPAQUE_FD or OPAQUE_WIN32 */
+    uint32_t handle_type;
 } culvi_ipc_join;
 
 typedef struct culvi_ipc_message {

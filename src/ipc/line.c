@@ -3,6 +3,7 @@
 #include "ipc/ipc_line.h"
 
 #include "base/alloc.h"
+#include "base/handle.h"
 #include "core/semaphore.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
@@ -108,6 +109,22 @@ void culvi_ipc_pages_close(culvi_ipc_pages **pages)
 }
 
 /* Timelines ------------------------------------------------------------------------------------ */
+
+culv_result culvi_ipc_timelines_check(const culvi_voice *voice, const char *label,
+                                      const char *where, const culv_ipc_timelines *t)
+{
+    const culv_handle_type type = t->ready.type;
+    if (type == t->done.type && culvi_ipc_is_timeline(type) && t->ready.name == NULL &&
+        t->done.name == NULL)
+        return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                      "%s: ready is %s and done is %s%s; both must be %s", where,
+                      culvi_handle_type_name(type), culvi_handle_type_name(t->done.type),
+                      t->ready.name != NULL || t->done.name != NULL ? ", and one is a name" : "",
+                      culvi_ipc_is_timeline(CULV_HANDLE_D3D12_FENCE)
+                          ? "handles of one type: OPAQUE_WIN32, D3D12_FENCE or D3D11_FENCE"
+                          : "OPAQUE_FD");
+}
 
 bool culvi_ipc_can_count(const culv_device *device)
 {

@@ -18,7 +18,8 @@ static const char *const kinds[] = {"nothing",
                                     "an event",
                                     "a memory pool",
                                     "an allocation of a pool",
-                                    "a VMM allocation by its fabric handle"};
+                                    "a VMM allocation by its fabric handle",
+                                    "a memory pool by its fabric handle"};
 
 culv_result culvi_ipc_object_check(const culv_ipc_object *object, const char *call,
                                    culv_ipc_kind kind, const void *out)

@@ -128,9 +128,12 @@ static culv_result check_handle(const culv_ipc_server *server, const culv_ipc_in
     const culvi_voice *voice = &server->device->voice;
     const bool semaphore = info->kind == CULV_IPC_SEMAPHORE;
     culvi_handle_facts facts;
+    const bool binary = semaphore && info->semaphore_type == CULV_SEMAPHORE_BINARY;
     culv_result result =
         culvi_handle_use_check(voice, server->label, "culv_ipc_offer: handle.type", handle->type,
-                               semaphore ? CULVI_USE_TIMELINE : CULVI_USE_MEMORY);
+                               binary      ? CULVI_USE_BINARY
+                               : semaphore ? CULVI_USE_TIMELINE
+                                           : CULVI_USE_MEMORY);
     if (result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL))
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_ipc_offer: handle is %s, which keeps nothing alive for the other "

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* VMM memory that goes to clients as the bytes of a fabric handle, with no file descriptor. */
+/* VMM memory and pools that go to clients as the bytes of a fabric handle, with no file
+ * descriptor. */
 #include "culvert/fabric.h"
 #include "ipc/ipc_server.h"
 
@@ -25,6 +26,22 @@ culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server, culv_vmm_allocati
     offer.info.allocation_size = what.size;
     if (offer.info.size == 0) offer.info.size = what.requested;
     offer.info.offset = 0;
+    memcpy(offer.data, handle.bytes, sizeof handle.bytes);
+    return culvi_ipc_offer_add(server, __func__, &offer);
+}
+
+culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv_mem_pool *pool,
+                                       const culv_ipc_info *info)
+{
+    culvi_ipc_offer offer;
+    culv_fabric_handle handle;
+    CULVI_REQUIRE(NULL, server);
+    CULVI_REQUIRE2(&server->device->voice, pool, info);
+    culv_result result = culvi_ipc_offer_begin(server, info, &offer);
+    if (result == CULV_OK) result = culv_mem_pool_export_fabric(pool, &handle);
+    if (result != CULV_OK) return result;
+    offer.info.kind = CULV_IPC_POOL_FABRIC;
+    offer.info.handle_type = CULV_HANDLE_NONE;
     memcpy(offer.data, handle.bytes, sizeof handle.bytes);
     return culvi_ipc_offer_add(server, __func__, &offer);
 }

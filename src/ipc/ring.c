@@ -316,7 +316,8 @@ static culv_result take_timelines(culv_ipc_ring *ring, side *s, const culv_handl
 }
 
 /* The producer's graphics API makes them; CUDA of this process needs neither. */
-static culv_result make_timelines(culv_ipc_ring *ring, side *s, culvi_ipc_native out[2])
+static culv_result make_timelines(culv_ipc_ring *ring, side *s, culvi_ipc_native out[2],
+                                  uint32_t *type)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
     culv_result result = ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t);
@@ -324,6 +325,8 @@ static culv_result make_timelines(culv_ipc_ring *ring, side *s, culvi_ipc_native
     s->done.signal = t.signal;
     s->done.context = t.context;
     culv_handle ready, done;
+    result = culvi_ipc_timelines_check(voice_of(ring), ring->name, "culv_ipc_ring_desc.make", &t);
+    if (result != CULV_OK) goto drop;
     result = culv_handle_dup(&t.ready, &ready);
     if (result != CULV_OK) goto drop;
     result = culv_handle_dup(&t.done, &done);
@@ -340,6 +343,7 @@ static culv_result make_timelines(culv_ipc_ring *ring, side *s, culvi_ipc_native
     }
     out[0] = culvi_ipc_native_of(&ready);
     out[1] = culvi_ipc_native_of(&done);
+    *type = (uint32_t)ready.type;
     return CULV_OK;
 drop:
     if (ring->desc.drop != NULL) ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
@@ -411,12 +415,13 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                 CULV_NATIVE_OS, culvi_ipc_os_error(), culvi_handle_duplicate_call,
                                 "the ring's page could not be lent: no handle is left");
     if (result == CULV_OK && s->timelines == CONSUMERS) {
-        const culv_handle_type opaque = (culv_handle_type)CULVI_HANDLE_OPAQUE;
-        const culv_handle ready = culvi_ipc_handle(opaque, fds[0]),
-                          done = culvi_ipc_handle(opaque, fds[1]);
+        const culv_handle_type type = culvi_ipc_join_type(asked);
+        const culv_handle ready = culvi_ipc_handle(type, fds[0]),
+                          done = culvi_ipc_handle(type, fds[1]);
         result = take_timelines(ring, s, &ready, &done);
     }
-    if (result == CULV_OK && s->timelines == PRODUCERS) result = make_timelines(ring, s, out + 2);
+    if (result == CULV_OK && s->timelines == PRODUCERS)
+        result = make_timelines(ring, s, out + 2, &reply->join.handle_type);
     if (result != CULV_OK) {
         culvi_ipc_line_close(&s->ready);
         culvi_ipc_line_close(&s->done);

@@ -111,7 +111,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
 
 void culvi_ipc_pipe_name(const culvi_ipc_address *address, wchar_t out[CULVI_IPC_PIPE_NAME])
 {
-    static const char prefix[] = "\\\\.\\pipe\\culvert.";
+    static const char prefix[] = "\\\\.\\pipe\\" CULVI_IPC_PIPE_PREFIX;
     size_t n = 0;
     for (size_t i = 0; prefix[i] != 0; i++)
         out[n++] = (wchar_t)prefix[i];

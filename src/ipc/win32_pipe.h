@@ -32,6 +32,8 @@ typedef struct culvi_ipc_pipe {
     size_t num_sent;
 } culvi_ipc_pipe;
 
+/* Of every server's pipe, before the server's name. */
+#define CULVI_IPC_PIPE_PREFIX "culvert."
 enum { CULVI_IPC_PIPE_NAME = 16 + CULV_IPC_NAME_SIZE };
 void culvi_ipc_pipe_name(const culvi_ipc_address *address, wchar_t out[CULVI_IPC_PIPE_NAME]);
 /* Whether something is there to be read, or the connection is over. */

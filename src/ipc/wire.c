@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages, as bytes and back. */
-#include "ipc/ipc_wire.h"
+#include "ipc/ipc_channel.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -155,6 +155,7 @@ static void body(cursor *c, culvi_ipc_message *m)
         u32(c, &m->join.depth);
         u32(c, &m->join.parts);
         u64(c, &m->join.page_size);
+        u32(c, &m->join.handle_type);
         break;
     case CULVI_IPC_LEAVE: u64(c, &m->number); break;
     case CULVI_IPC_ERROR:
@@ -188,7 +189,7 @@ void culvi_ipc_encode(const culvi_ipc_message *message, unsigned char out[CULVI_
 bool culvi_ipc_is_data(culv_ipc_kind kind)
 {
     return kind == CULV_IPC_CUDA_MEMORY || kind == CULV_IPC_EVENT || kind == CULV_IPC_POOL_MEMORY ||
-           kind == CULV_IPC_VMM_FABRIC;
+           kind == CULV_IPC_VMM_FABRIC || kind == CULV_IPC_POOL_FABRIC;
 }
 
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE])
@@ -250,7 +251,7 @@ bool culvi_ipc_info_good(const culv_ipc_info *i, culvi_text *why)
         return false;
     }
     LEAST(kind, CULV_IPC_VMM);
-    MOST(kind, CULV_IPC_VMM_FABRIC);
+    MOST(kind, CULV_IPC_POOL_FABRIC);
     MOST(handle_type, 31);
     MOST(allocation_size, MOST_BYTES);
     MOST(offset, MOST_BYTES);
@@ -316,6 +317,19 @@ static bool chunks_good(const culvi_ipc_message *m, culvi_text *why)
     return true;
 }
 
+static bool join_good(const culvi_ipc_message *m, culvi_text *why)
+{
+    const culvi_ipc_join *j = &m->join;
+    if (j->policy > 1) return wrong(why, "the policy", j->policy);
+    if (j->timelines > 2) return wrong(why, "the kind of timelines", j->timelines);
+    if (j->handle_type != 0 &&
+        (j->timelines == 0 || !culvi_ipc_is_timeline((culv_handle_type)j->handle_type)))
+        return wrong(why, "the handle type of the timelines", j->handle_type);
+    if (m->answer && (j->depth < 1 || j->depth > CULV_RING_MAX_DEPTH))
+        return wrong(why, "the depth", j->depth);
+    return true;
+}
+
 static bool body_good(const culvi_ipc_message *m, culvi_text *why)
 {
     const bool has_name = !m->answer && (m->type == CULVI_IPC_RECEIVE ||
@@ -330,12 +344,7 @@ static bool body_good(const culvi_ipc_message *m, culvi_text *why)
         !culvi_ipc_info_good(&m->info, why))
         return false;
     if (m->type == CULVI_IPC_CHUNKS && m->answer && !chunks_good(m, why)) return false;
-    if (m->type == CULVI_IPC_JOIN) {
-        if (m->join.policy > 1) return wrong(why, "the policy", m->join.policy);
-        if (m->join.timelines > 2) return wrong(why, "the kind of timelines", m->join.timelines);
-        if (m->answer && (m->join.depth < 1 || m->join.depth > CULV_RING_MAX_DEPTH))
-            return wrong(why, "the depth", m->join.depth);
-    }
+    if (m->type == CULVI_IPC_JOIN && !join_good(m, why)) return false;
     if (m->type == CULVI_IPC_ERROR &&
         ((int)m->result >= 0 || (int)m->reason < 0 || m->reason >= CULV_REASON_COUNT_ ||
          !text_good(m->text, sizeof m->text))) {

@@ -8,6 +8,7 @@
 #include "cuda/cig.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
+#include "vmm/fabric.h"
 #include "vmm/property.h"
 
 #include <inttypes.h>
@@ -41,11 +42,9 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
                       device->caps.name);
 }
 
-/* In the device's context. */
 static culv_result check_handle_types(const culv_device *device, const culv_mem_pool_desc *d)
 {
     const uint32_t types = d->handle_types;
-    int supported = 0;
     culv_result result = culvi_handle_types_check(&device->voice, d->label,
                                                   "culv_mem_pool_desc.handle_types has a bit that",
                                                   types, CULVI_USE_VMM);
@@ -55,18 +54,28 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
             &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_mem_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 "
             "handles, which handle_types lacks");
+    return CULV_OK;
+}
+
+/* In the device's context. */
+static culv_result check_supported(const culv_mem_pool *pool)
+{
+    const culv_device *device = pool->device;
+    const uint32_t types = pool->handle_types;
+    int supported = 0;
     if (types == 0) return CULV_OK;
     CUresult r =
         CULVI_CU(device, cuDeviceGetAttribute,
                  (&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, device->ordinal));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
-            device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+            device, pool->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked how pools of '%s' are exported", device->caps.name);
     if ((culvi_vmm_to_cuda_handle_types(types) & ~(unsigned)supported) == 0) return CULV_OK;
     return culvi_fail(
-        &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "culv_mem_pool_desc.handle_types is %#" PRIx32 ", but pools of '%s' are exported only as "
+        &device->voice, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "culv_mem_pool_desc.handle_types (with fabric: bit 13) is %#" PRIx32
+        ", but pools of '%s' are exported only as "
         "CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
         types, device->caps.name, (unsigned)supported);
 }
@@ -81,14 +90,19 @@ static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
     return culvi_release_done(device, "cuMemPoolDestroy", r, last_try);
 }
 
+static void tell_broken(const culv_mem_pool *pool)
+{
+    culvi_log(
+        &pool->device->voice, CULV_LOG_WARNING,
+        "the memory pool '%s' is left at the driver, which crashes when it destroys a pool whose export failed",
+        pool->label);
+}
+
 static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, deferred);
     if (atomic_load(&pool->broken))
-        culvi_log(
-            &device->voice, CULV_LOG_WARNING,
-            "the memory pool '%s' is left at the driver, which crashes when it destroys a pool whose export failed",
-            pool->label);
+        tell_broken(pool);
     else if (!release_pool(device, pool->pool, last_try))
         return false;
     culvi_log_object(&device->voice, "destroyed", "memory pool", pool->label, 0);
@@ -121,14 +135,27 @@ typedef struct security_attributes {
 } security_attributes;
 #endif
 
+/* Gives back a pool that has no object yet. */
+static void unmake(culv_mem_pool *pool)
+{
+    if (atomic_load(&pool->broken)) {
+        tell_broken(pool);
+        return;
+    }
+    if (!release_pool(pool->device, pool->pool, false))
+        (void)release_pool(pool->device, pool->pool, true);
+}
+
 /* In the device's context. */
 static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
 {
     culv_device *device = pool->device;
+    const uint32_t fabric = UINT32_C(1) << CULV_HANDLE_FABRIC;
     CUmemPoolProps props;
     memset(&props, 0, sizeof props);
     props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-    props.handleTypes = (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
+    props.handleTypes =
+        (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(pool->handle_types);
     props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     props.location.id = device->ordinal;
     props.maxSize = (size_t)d->max_size;
@@ -142,7 +169,10 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
     }
 #endif
     CUresult r = CULVI_CU(device, cuMemPoolCreate, (&pool->pool, &props));
-    if (r != CUDA_SUCCESS && d->handle_types != 0 && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {
+    if (pool->handle_types & fabric && culvi_fabric_not_here(r))
+        return culvi_fabric_refuse(device, pool->label, r, "cuMemPoolCreate");
+    if (r != CUDA_SUCCESS && pool->handle_types != 0 && !culvi_cuda_sticky(r) &&
+        !culvi_cuda_gone(r)) {
         culv_result left =
             culvi_handle_check_left(&device->voice, pool->label, "cuMemPoolCreate", "memory pool");
         if (left != CULV_OK) return left;
@@ -153,15 +183,38 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
             d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "a memory pool could not be made%s",
             d->max_size != 0 ? " (culv_mem_pool_desc.max_size came with CUDA 12.2)" : "");
+    culv_result result = CULV_OK;
+    if (pool->handle_types & fabric) result = culvi_mem_pool_try_fabric(pool);
+    if (result != CULV_OK) {
+        unmake(pool);
+        return result;
+    }
     if (d->release_threshold == 0) return CULV_OK;
     cuuint64_t threshold = d->release_threshold;
     r = CULVI_CU(device, cuMemPoolSetAttribute,
                  (pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
     if (r == CUDA_SUCCESS) return CULV_OK;
-    if (!release_pool(device, pool->pool, false)) (void)release_pool(device, pool->pool, true);
+    unmake(pool);
     return culvi_fail_cuda(
         device, pool->label, r, "cuMemPoolSetAttribute", CULV_REASON_DRIVER_REFUSED,
         "the pool's release_threshold of %" PRIu64 " bytes was refused", d->release_threshold);
+}
+
+/* With a fabric handle, where that works and is asked for. */
+static culv_result make_either(culv_mem_pool *pool, const culv_mem_pool_desc *d, bool fabric)
+{
+    culv_result result;
+    if (fabric) {
+        pool->handle_types = d->handle_types | UINT32_C(1) << CULV_HANDLE_FABRIC;
+        result = check_supported(pool);
+        if (result == CULV_OK) result = make(pool, d);
+        if (result != CULV_ERROR_UNSUPPORTED || d->fabric == CULV_FABRIC_REQUIRED) return result;
+        culvi_fabric_log_without(pool->device, pool->label);
+    }
+    pool->handle_types = d->handle_types;
+    atomic_store(&pool->broken, false);
+    result = check_supported(pool);
+    return result == CULV_OK ? make(pool, d) : result;
 }
 
 culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
@@ -181,14 +234,17 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
     culv_mem_pool *pool = culvi_alloc(sizeof *pool);
     if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     pool->device = device;
-    pool->handle_types = d.handle_types;
     atomic_init(&pool->exported, false);
     culvi_label_set(pool->label, d.label);
     result = culvi_enter(device, &scope, pool->label);
     if (result == CULV_OK) {
+        bool fabric = false;
         result = culvi_mem_pool_check_device(device, pool->label);
         if (result == CULV_OK) result = check_handle_types(device, &d);
-        if (result == CULV_OK) result = make(pool, &d);
+        if (result == CULV_OK)
+            result = culvi_fabric_ask(device, d.fabric, "culv_mem_pool_desc.fabric", pool->label,
+                                      &fabric);
+        if (result == CULV_OK) result = make_either(pool, &d, fabric);
         culvi_leave(device, &scope);
     }
     if (result != CULV_OK) {
@@ -214,6 +270,11 @@ void culv_mem_pool_destroy(culv_mem_pool **pool)
 CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool)
 {
     return pool != NULL ? pool->pool : NULL;
+}
+
+uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool)
+{
+    return pool != NULL ? pool->handle_types : 0;
 }
 
 /* Makes the context current for one call on a stream of the device's, which breaks nobody's

@@ -16,6 +16,11 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     CULVI_REQUIRE(NULL, pool);
     CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
+    if (type == CULV_HANDLE_FABRIC)
+        return culvi_fail(&device->voice, pool->label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_HANDLE_TYPE,
+                          "culv_mem_pool_export_dup: type is FABRIC; a fabric handle is plain "
+                          "bytes: culv_mem_pool_export_fabric()");
     culv_result result = culvi_handle_use_check(
         &device->voice, pool->label, "culv_mem_pool_export_dup: type", type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
@@ -75,8 +80,7 @@ static void describe(const void *object, culvi_text *text)
               "cuMemPoolExportToShareableHandle), which must still be alive in its own process");
 }
 
-/* The importing device reads and writes it, wherever it lies. */
-static culv_result allow(culv_mem_pool *pool)
+culv_result culvi_mem_pool_allow(culv_mem_pool *pool)
 {
     culv_device *device = pool->device;
     CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
@@ -156,7 +160,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
         return result;
     }
     culvi_log_object(&device->voice, "made", "memory pool", pool->label, 0);
-    result = allow(pool);
+    result = culvi_mem_pool_allow(pool);
     if (result != CULV_OK) {
         culvi_mem_pool_release_or_defer(pool);
         culvi_device_unref(device);
@@ -221,8 +225,8 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
             "culv_mem_pool_export_pointer: the pool was not exported yet; CUDA exports pointers "
-            "only from a pool that was shared before (cuda.h): call culv_mem_pool_export_dup() "
-            "first");
+            "only from a pool that was shared before (cuda.h): call culv_mem_pool_export_fabric() or "
+            "culv_mem_pool_export_dup() first");
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     result = check_pointer(pool, pointer);

@@ -474,6 +474,18 @@ int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore)
     return fd;
 }
 
+VkSemaphore raw_vk_timeline_import(raw_vk *vk, int fd)
+{
+    const VkSemaphore semaphore = make_semaphore(vk, VK_SEMAPHORE_TYPE_TIMELINE, 0, false);
+    const VkImportSemaphoreFdInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR,
+        .semaphore = semaphore,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .fd = fd};
+    VK_OK(vkImportSemaphoreFdKHR(vk->device, &info));
+    return semaphore;
+}
+
 int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
 {
     return raw_vk_semaphore_fd(vk, semaphore);

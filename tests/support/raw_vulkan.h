@@ -135,6 +135,7 @@ void raw_vk_semaphore_destroy(raw_vk *vk, VkSemaphore semaphore);
 /* Timelines; their _fd and _destroy are those above. */
 VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable);
 int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore);
+VkSemaphore raw_vk_timeline_import(raw_vk *vk, int fd); /* takes the fd */
 uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore);
 void raw_vk_timeline_signal(raw_vk *vk, VkSemaphore semaphore, uint64_t value); /* by the host */
 /* By the host; false when it took longer than timeout_ms. */

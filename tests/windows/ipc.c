@@ -272,9 +272,6 @@ static void offers(void)
     c.name = "nobody";
     REFUSES(culv_ipc_client_connect(NULL, &c, 0, &client), CULV_ERROR_TIMEOUT,
             CULV_REASON_IPC_NAME);
-    size_t count = 0;
-    REFUSES(culv_ipc_find_servers(NULL, NULL, 0, &count), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_BUILT);
     REQUIRE(culv_ipc_server_fd(server) == -1);
     culv_ipc_server_destroy(&server);
     ipc_close(&s);
@@ -282,39 +279,21 @@ static void offers(void)
 
 /* A ring from CUDA to CUDA --------------------------------------------------------------------- */
 
-enum { SLOTS = 3, FRAMES = 40, SLOT_WORDS = 4111, SLOT_ROOM = 65536 };
-
-static culv_ipc_consumer *join(culv_ipc_client *client, CUdeviceptr at[SLOTS],
-                               culv_buffer *slots[SLOTS])
-{
-    culv_ipc_consumer *side = NULL;
-    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
-    d.ring = "frames";
-    OK(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side));
-    for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_object *o = NULL;
-        OK(culv_ipc_consumer_receive(side, i, 0, SCENE_FAR, &o));
-        OK(culv_ipc_import_buffer(o, &slots[i]));
-        culv_ipc_object_destroy(&o);
-        at[i] = culv_buffer_pointer(slots[i]);
-    }
-    return side;
-}
+enum { FRAMES = 40, SLOT_WORDS = 4111 };
 
 static void watch(const char *name)
 {
     ipc_scene s;
-    CUdeviceptr at[SLOTS];
-    culv_buffer *slots[SLOTS] = {NULL};
+    culv_buffer *slots[SCENE_SLOTS];
     culv_ipc_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = join(client, at, slots);
+    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
         OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
         REQUIRE(f.number == i);
-        ipc_require(&s, at[f.slot], SLOT_WORDS, i);
+        ipc_require(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
         OK(culv_ipc_consumer_release_on(side, s.stream, &f));
     }
     ipc_say(name, 'r');
@@ -324,8 +303,7 @@ static void watch(const char *name)
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
     culv_ipc_consumer_destroy(&side);
     culv_ipc_client_destroy(&client);
-    for (uint32_t i = 0; i < SLOTS; i++)
-        culv_buffer_unmap(&slots[i]);
+    ipc_leave_ring(slots);
     ipc_close(&s);
 }
 
@@ -333,52 +311,27 @@ static void watch(const char *name)
 static void hold(const char *name)
 {
     ipc_scene s;
-    CUdeviceptr at[SLOTS];
-    culv_buffer *slots[SLOTS] = {NULL};
+    culv_buffer *slots[SCENE_SLOTS];
     culv_ipc_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
-    culv_ipc_consumer *side = join(client, at, slots);
+    culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
     OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
 
-static culv_ipc_ring *make_ring(const ipc_scene *s, culv_ipc_server *server,
-                                culv_buffer *slots[SLOTS])
-{
-    culv_ipc_ring *ring = NULL;
-    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
-    d.name = "frames";
-    d.slots = SLOTS;
-    OK(culv_ipc_ring_create(server, &d, &ring));
-    for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_ipc_info info = culv_ipc_info_init();
-        culv_memory_desc md = culv_memory_desc_init();
-        culv_memory *memory = NULL;
-        info.kind = CULV_IPC_BUFFER;
-        info.allocation_size = md.size = SLOT_ROOM;
-        md.handle = culv_handle_opaque_win32(
-            ipc_share(i == 0 ? names[3] : NULL, OPAQUE_MEMORY, false, SLOT_ROOM));
-        OK(culv_ipc_ring_offer(ring, i, 0, &info, &md.handle));
-        OK(culv_memory_import_take(s->device, &md, &memory));
-        OK(culv_buffer_map(memory, NULL, &slots[i]));
-        culv_memory_destroy(&memory);
-    }
-    return ring;
-}
-
 static void run_ring(bool dies)
 {
     ipc_scene s;
     ipc_child child;
-    culv_buffer *slots[SLOTS];
+    culv_buffer *slots[SCENE_SLOTS];
     culv_ipc_frame f;
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
-    culv_ipc_ring *ring = make_ring(&s, server, slots);
+    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, names[3], slots);
     ipc_start(&child, dies ? "hold" : "watch", name);
     ipc_hear(name, 'j', server);
     for (uint32_t i = 0; i < FRAMES; i++) {
@@ -398,8 +351,7 @@ static void run_ring(bool dies)
     REFUSES(culv_ipc_ring_acquire_on(ring, s.stream, 0, &f), CULV_ERROR_ASYNC,
             CULV_REASON_RING_STOPPED);
     culv_ipc_ring_destroy(&ring);
-    for (uint32_t i = 0; i < SLOTS; i++)
-        culv_buffer_unmap(&slots[i]);
+    ipc_leave_ring(slots);
     REQUIRE(!section_lives(names[3]));
     ipc_close(&s);
 }

@@ -208,6 +208,16 @@ static void odd_handles(HANDLE pipe)
     REQUIRE(reply.reason == CULV_REASON_IPC_NAME);
 }
 
+/* Types that are no timeline's: nothing is made of the handles. */
+static void odd_types(HANDLE pipe)
+{
+    culvi_ipc_message m = join_question();
+    greet(pipe);
+    m.join.handle_type = CULV_HANDLE_D3D12_RESOURCE;
+    REQUIRE(put_message(pipe, &m, (const uint64_t[]){UINT64_MAX, UINT64_MAX}));
+    closed(pipe);
+}
+
 /* It asks and asks, and reads nothing. */
 static void deaf(HANDLE pipe)
 {
@@ -239,6 +249,7 @@ static void server(void)
                    {"an answer", says_answer},
                    {"handles that it does not have", no_handles},
                    {"handles of something else", odd_handles},
+                   {"timelines of a type that none has", odd_types},
                    {"asks and does not read", deaf},
                    {"leaves at once", at_once}};
     target t;

@@ -120,6 +120,56 @@ culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name)
     return object;
 }
 
+culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
+                        const wchar_t *section, culv_buffer *slots[SCENE_SLOTS])
+{
+    enum { ROOM = 65536, OPAQUE_MEMORY = 2 /* CUexternalMemoryHandleType */ };
+    culv_ipc_ring *ring = NULL;
+    culv_ipc_ring_desc d = desc != NULL ? *desc : culv_ipc_ring_desc_init();
+    d.name = "frames";
+    d.slots = SCENE_SLOTS;
+    OK(culv_ipc_ring_create(server, &d, &ring));
+    for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
+        culv_ipc_info info = culv_ipc_info_init();
+        culv_memory_desc md = culv_memory_desc_init();
+        culv_memory *memory = NULL;
+        info.kind = CULV_IPC_BUFFER;
+        info.allocation_size = md.size = ROOM;
+        md.handle = culv_handle_opaque_win32(
+            ipc_share(i == 0 ? section : NULL, OPAQUE_MEMORY, false, ROOM));
+        OK(culv_ipc_ring_offer(ring, i, 0, &info, &md.handle));
+        OK(culv_memory_import_take(s->device, &md, &memory));
+        slots[i] = NULL;
+        OK(culv_buffer_map(memory, NULL, &slots[i]));
+        culv_memory_destroy(&memory);
+    }
+    return ring;
+}
+
+culv_ipc_consumer *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
+                                 culv_buffer *slots[SCENE_SLOTS])
+{
+    culv_ipc_consumer *side = NULL;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    d.timelines = timelines;
+    OK(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side));
+    for (uint32_t i = 0; i < SCENE_SLOTS; i++) {
+        culv_ipc_object *o = NULL;
+        OK(culv_ipc_consumer_receive(side, i, 0, SCENE_FAR, &o));
+        slots[i] = NULL;
+        OK(culv_ipc_import_buffer(o, &slots[i]));
+        culv_ipc_object_destroy(&o);
+    }
+    return side;
+}
+
+void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS])
+{
+    for (uint32_t i = 0; i < SCENE_SLOTS; i++)
+        culv_buffer_unmap(&slots[i]);
+}
+
 /* Processes ------------------------------------------------------------------------------------ */
 
 void ipc_start(ipc_child *child, const char *role, const char *name)
@@ -197,7 +247,8 @@ static bool asked(int argc, char **argv, const char *name)
 
 static int play(const char *role, const char *server)
 {
-    static const ipc_role *const tables[] = {ipc_roles, ipc_life_roles};
+    static const ipc_role *const tables[] = {ipc_roles, ipc_life_roles, ipc_find_roles,
+                                             ipc_fence_roles};
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         for (const ipc_role *r = tables[i]; r->name != NULL; r++) {
             if (strcmp(r->name, role) != 0) continue;
@@ -210,7 +261,8 @@ static int play(const char *role, const char *server)
 
 int main(int argc, char **argv)
 {
-    static const ipc_case *const tables[] = {ipc_cases, ipc_life_cases, ipc_attack_cases};
+    static const ipc_case *const tables[] = {ipc_cases, ipc_find_cases, ipc_fence_cases,
+                                             ipc_life_cases, ipc_attack_cases};
     unsigned passed = 0;
     setvbuf(stdout, NULL, _IONBF, 0);
     if (argc == 4 && strcmp(argv[1], "--role") == 0) end_process(play(argv[2], argv[3]));

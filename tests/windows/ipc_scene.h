@@ -47,6 +47,15 @@ culv_ipc_server *ipc_server(const ipc_scene *s, const char *name);
 culv_ipc_client *ipc_client(const ipc_scene *s, const char *name);
 culv_ipc_object *ipc_receive(culv_ipc_client *client, const char *name);
 
+/* A ring 'frames' of buffers. `desc` has its callbacks, or is NULL; `section` is the first buffer's
+ * name. */
+enum { SCENE_SLOTS = 3 };
+culv_ipc_ring *ipc_ring(const ipc_scene *s, culv_ipc_server *server, const culv_ipc_ring_desc *desc,
+                        const wchar_t *section, culv_buffer *slots[SCENE_SLOTS]);
+culv_ipc_consumer *ipc_join_ring(culv_ipc_client *client, const culv_ipc_timelines *timelines,
+                                 culv_buffer *slots[SCENE_SLOTS]);
+void ipc_leave_ring(culv_buffer *slots[SCENE_SLOTS]);
+
 /* The other process: this program again, in another role. */
 typedef struct ipc_child {
     HANDLE process;
@@ -71,7 +80,8 @@ typedef struct ipc_role {
     const char *name;
     void (*run)(const char *server);
 } ipc_role;
-extern const ipc_case ipc_cases[], ipc_life_cases[], ipc_attack_cases[];
-extern const ipc_role ipc_roles[], ipc_life_roles[];
+extern const ipc_case ipc_cases[], ipc_life_cases[], ipc_attack_cases[], ipc_find_cases[],
+    ipc_fence_cases[];
+extern const ipc_role ipc_roles[], ipc_life_roles[], ipc_find_roles[], ipc_fence_roles[];
 
 #endif

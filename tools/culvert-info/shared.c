@@ -17,9 +17,9 @@ static const uint64_t patience = UINT64_C(2000000000);
 
 static const char *kind_key(culv_ipc_kind kind)
 {
-    static const char *const keys[] = {"none",  "vmm",       "vector",     "buffer",
-                                       "image", "semaphore", "ring",       "cuda_memory",
-                                       "event", "pool",      "pool_memory"};
+    static const char *const keys[] = {
+        "none",        "vmm",   "vector", "buffer",      "image",      "semaphore",  "ring",
+        "cuda_memory", "event", "pool",   "pool_memory", "vmm_fabric", "pool_fabric"};
     return (size_t)kind < sizeof keys / sizeof keys[0] ? keys[kind] : "unknown";
 }
 
@@ -35,7 +35,9 @@ static const char *kind_words(culv_ipc_kind kind)
                                         "memory of cuMemAlloc",
                                         "CUDA event",
                                         "memory pool",
-                                        "memory of a pool"};
+                                        "memory of a pool",
+                                        "VMM memory by fabric handle",
+                                        "memory pool by fabric handle"};
     return (size_t)kind < sizeof words / sizeof words[0] ? words[kind] : "something newer";
 }
 

@@ -5610,6 +5610,135 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct culv_mem_pool {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct culv_mem_pool_desc {
+    pub struct_size: size_t,
+    pub handle_types: u32,
+    pub max_size: u64,
+    pub release_threshold: u64,
+    pub security_attributes: *const ::std::os::raw::c_void,
+    pub label: *const ::std::os::raw::c_char,
+    pub fabric: culv_fabric,
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct culv_mem_pool_import_desc {
+    pub struct_size: size_t,
+    pub handle: culv_handle,
+    pub label: *const ::std::os::raw::c_char,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct culv_mem_pool_pointer {
+    pub data: [u8; 64usize],
+}
+extern "C" {
+    pub fn culv_mem_pool_create(
+        device: *mut culv_device,
+        desc: *const culv_mem_pool_desc,
+        out: *mut *mut culv_mem_pool,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_destroy(pool: *mut *mut culv_mem_pool);
+}
+extern "C" {
+    pub fn culv_mem_pool_native_handle(pool: *const culv_mem_pool) -> CUmemoryPool;
+}
+extern "C" {
+    pub fn culv_mem_pool_handle_types(pool: *const culv_mem_pool) -> u32;
+}
+extern "C" {
+    pub fn culv_mem_pool_export_dup(
+        pool: *mut culv_mem_pool,
+        type_: culv_handle_type,
+        out: *mut culv_handle,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_import_take(
+        device: *mut culv_device,
+        desc: *const culv_mem_pool_import_desc,
+        out: *mut *mut culv_mem_pool,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_import_borrow(
+        device: *mut culv_device,
+        desc: *const culv_mem_pool_import_desc,
+        out: *mut *mut culv_mem_pool,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_alloc(
+        pool: *mut culv_mem_pool,
+        size: u64,
+        stream: CUstream,
+        out: *mut CUdeviceptr,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_free(
+        pool: *mut culv_mem_pool,
+        pointer: CUdeviceptr,
+        stream: CUstream,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_export_pointer(
+        pool: *mut culv_mem_pool,
+        pointer: CUdeviceptr,
+        out: *mut culv_mem_pool_pointer,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_import_pointer(
+        pool: *mut culv_mem_pool,
+        pointer: *const culv_mem_pool_pointer,
+        out: *mut CUdeviceptr,
+    ) -> culv_result;
+}
+pub const CULV_POINTER_NONE: culv_pointer_kind = 0;
+pub const CULV_POINTER_DEVICE: culv_pointer_kind = 1;
+pub const CULV_POINTER_VMM: culv_pointer_kind = 2;
+pub const CULV_POINTER_POOL: culv_pointer_kind = 3;
+pub const CULV_POINTER_MANAGED: culv_pointer_kind = 4;
+pub const CULV_POINTER_HOST: culv_pointer_kind = 5;
+pub const CULV_POINTER_EXTERNAL: culv_pointer_kind = 6;
+pub const CULV_POINTER_KIND_FORCE32: culv_pointer_kind = 2147483647;
+pub type culv_pointer_kind = ::std::os::raw::c_uint;
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct culv_pointer_info {
+    pub struct_size: size_t,
+    pub kind: culv_pointer_kind,
+    pub handle_types: u32,
+    pub graphics: culv_bool,
+    pub reason_text: [::std::os::raw::c_char; 384usize],
+    pub device: i32,
+    pub range_start: CUdeviceptr,
+    pub range_size: u64,
+    pub mapping_start: CUdeviceptr,
+    pub mapping_size: u64,
+    pub memory_id: u64,
+    pub buffer_id: u64,
+    pub pool: CUmemoryPool,
+    pub ipc: culv_bool,
+    pub rdma: culv_bool,
+}
+extern "C" {
+    pub fn culv_pointer_get_info(
+        device: *mut culv_device,
+        pointer: CUdeviceptr,
+        out: *mut culv_pointer_info,
+    ) -> culv_result;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct culv_fabric_handle {
     pub bytes: [u8; 64usize],
 }
@@ -5628,6 +5757,20 @@ extern "C" {
         handle: *const culv_fabric_handle,
         desc: *const culv_vmm_import_desc,
         out: *mut *mut culv_vmm_allocation,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_export_fabric(
+        pool: *mut culv_mem_pool,
+        out: *mut culv_fabric_handle,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_mem_pool_import_fabric(
+        device: *mut culv_device,
+        handle: *const culv_fabric_handle,
+        desc: *const culv_mem_pool_import_desc,
+        out: *mut *mut culv_mem_pool,
     ) -> culv_result;
 }
 #[repr(C)]
@@ -5841,6 +5984,7 @@ pub const CULV_IPC_EVENT: culv_ipc_kind = 8;
 pub const CULV_IPC_POOL: culv_ipc_kind = 9;
 pub const CULV_IPC_POOL_MEMORY: culv_ipc_kind = 10;
 pub const CULV_IPC_VMM_FABRIC: culv_ipc_kind = 11;
+pub const CULV_IPC_POOL_FABRIC: culv_ipc_kind = 12;
 pub const CULV_IPC_KIND_FORCE32: culv_ipc_kind = 2147483647;
 pub type culv_ipc_kind = ::std::os::raw::c_uint;
 pub const CULV_IPC_COLOR_UNKNOWN: culv_ipc_color = 0;
@@ -6105,131 +6249,6 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
-pub struct culv_mem_pool {
-    _unused: [u8; 0],
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct culv_mem_pool_desc {
-    pub struct_size: size_t,
-    pub handle_types: u32,
-    pub max_size: u64,
-    pub release_threshold: u64,
-    pub security_attributes: *const ::std::os::raw::c_void,
-    pub label: *const ::std::os::raw::c_char,
-}
-#[repr(C)]
-#[derive(Copy, Clone)]
-pub struct culv_mem_pool_import_desc {
-    pub struct_size: size_t,
-    pub handle: culv_handle,
-    pub label: *const ::std::os::raw::c_char,
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct culv_mem_pool_pointer {
-    pub data: [u8; 64usize],
-}
-extern "C" {
-    pub fn culv_mem_pool_create(
-        device: *mut culv_device,
-        desc: *const culv_mem_pool_desc,
-        out: *mut *mut culv_mem_pool,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_destroy(pool: *mut *mut culv_mem_pool);
-}
-extern "C" {
-    pub fn culv_mem_pool_native_handle(pool: *const culv_mem_pool) -> CUmemoryPool;
-}
-extern "C" {
-    pub fn culv_mem_pool_export_dup(
-        pool: *mut culv_mem_pool,
-        type_: culv_handle_type,
-        out: *mut culv_handle,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_import_take(
-        device: *mut culv_device,
-        desc: *const culv_mem_pool_import_desc,
-        out: *mut *mut culv_mem_pool,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_import_borrow(
-        device: *mut culv_device,
-        desc: *const culv_mem_pool_import_desc,
-        out: *mut *mut culv_mem_pool,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_alloc(
-        pool: *mut culv_mem_pool,
-        size: u64,
-        stream: CUstream,
-        out: *mut CUdeviceptr,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_free(
-        pool: *mut culv_mem_pool,
-        pointer: CUdeviceptr,
-        stream: CUstream,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_export_pointer(
-        pool: *mut culv_mem_pool,
-        pointer: CUdeviceptr,
-        out: *mut culv_mem_pool_pointer,
-    ) -> culv_result;
-}
-extern "C" {
-    pub fn culv_mem_pool_import_pointer(
-        pool: *mut culv_mem_pool,
-        pointer: *const culv_mem_pool_pointer,
-        out: *mut CUdeviceptr,
-    ) -> culv_result;
-}
-pub const CULV_POINTER_NONE: culv_pointer_kind = 0;
-pub const CULV_POINTER_DEVICE: culv_pointer_kind = 1;
-pub const CULV_POINTER_VMM: culv_pointer_kind = 2;
-pub const CULV_POINTER_POOL: culv_pointer_kind = 3;
-pub const CULV_POINTER_MANAGED: culv_pointer_kind = 4;
-pub const CULV_POINTER_HOST: culv_pointer_kind = 5;
-pub const CULV_POINTER_EXTERNAL: culv_pointer_kind = 6;
-pub const CULV_POINTER_KIND_FORCE32: culv_pointer_kind = 2147483647;
-pub type culv_pointer_kind = ::std::os::raw::c_uint;
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
-pub struct culv_pointer_info {
-    pub struct_size: size_t,
-    pub kind: culv_pointer_kind,
-    pub handle_types: u32,
-    pub graphics: culv_bool,
-    pub reason_text: [::std::os::raw::c_char; 384usize],
-    pub device: i32,
-    pub range_start: CUdeviceptr,
-    pub range_size: u64,
-    pub mapping_start: CUdeviceptr,
-    pub mapping_size: u64,
-    pub memory_id: u64,
-    pub buffer_id: u64,
-    pub pool: CUmemoryPool,
-    pub ipc: culv_bool,
-    pub rdma: culv_bool,
-}
-extern "C" {
-    pub fn culv_pointer_get_info(
-        device: *mut culv_device,
-        pointer: CUdeviceptr,
-        out: *mut culv_pointer_info,
-    ) -> culv_result;
-}
-#[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct culv_ipc_cuda_memory {
     _unused: [u8; 0],
 }
@@ -6304,6 +6323,19 @@ extern "C" {
     pub fn culv_ipc_import_vmm_fabric(
         object: *const culv_ipc_object,
         out: *mut *mut culv_vmm_allocation,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_ipc_offer_pool_fabric(
+        server: *mut culv_ipc_server,
+        pool: *mut culv_mem_pool,
+        info: *const culv_ipc_info,
+    ) -> culv_result;
+}
+extern "C" {
+    pub fn culv_ipc_import_pool_fabric(
+        object: *const culv_ipc_object,
+        out: *mut *mut culv_mem_pool,
     ) -> culv_result;
 }
 #[repr(C)]
@@ -6634,6 +6666,12 @@ extern "C" {
 }
 extern "C" {
     pub fn culv_ipc_consumer_destroy(consumer: *mut *mut culv_ipc_consumer);
+}
+extern "C" {
+    pub fn culv_ipc_consumer_get_timelines(
+        consumer: *const culv_ipc_consumer,
+        out: *mut culv_ipc_timelines,
+    ) -> culv_result;
 }
 extern "C" {
     pub fn culv_ipc_consumer_receive(

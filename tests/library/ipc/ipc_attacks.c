@@ -373,6 +373,21 @@ static void join_wrongly(target *t)
     m.join.timelines = 3;
     culvi_ipc_encode(&m, bytes);
     bytes_close(t, bytes, sizeof bytes, NULL, 0);
+    /* Types that no timeline has here; and one where no handles come. */
+    static const uint32_t types[] = {CULV_HANDLE_OPAQUE_WIN32,
+                                     CULV_HANDLE_D3D12_FENCE,
+                                     CULV_HANDLE_DMA_BUF_FD,
+                                     CULV_HANDLE_FABRIC,
+                                     UINT32_MAX,
+                                     CULV_HANDLE_OPAQUE_FD};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        m.join.timelines = types[i] != CULV_HANDLE_OPAQUE_FD;
+        m.join.handle_type = types[i];
+        m.fds = 2 * m.join.timelines;
+        culvi_ipc_encode(&m, bytes);
+        bytes_close(t, bytes, sizeof bytes, t->pipe, m.fds);
+    }
+    m.join.handle_type = m.fds = 0;
     m.join.timelines = 0;
     m.join.policy = 2;
     culvi_ipc_encode(&m, bytes);

@@ -241,12 +241,23 @@ static void use_pool(ipc_child *parent, const char *name)
     vmm_stage s;
     culv_mem_pool *pool = NULL;
     CUdeviceptr at = 0;
+    if (strstr(name, "fabric") != NULL) ipc_play_fabric();
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     culv_ipc_object *object = ipc_receive(client, "pool");
-    REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_POOL);
-    LIB_OK(culv_ipc_import_pool(object, &pool));
+    const bool fabric = ipc_info_of(object).kind == CULV_IPC_POOL_FABRIC;
+    if (fabric) {
+        LIB_ERROR(culv_ipc_import_pool(object, &pool), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        const size_t fds = test_open_fds();
+        LIB_OK(culv_ipc_import_pool_fabric(object, &pool));
+        REQUIRE_EQ(test_open_fds(), fds + 1); /* the twin's own */
+    } else {
+        REQUIRE_EQ(ipc_info_of(object).kind, CULV_IPC_POOL);
+        LIB_ERROR(culv_ipc_import_pool_fabric(object, &pool), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_OK(culv_ipc_import_pool(object, &pool));
+    }
     LIB_ERROR(culv_ipc_import_pool_memory(object, pool, &at), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     culv_ipc_object_destroy(&object);
@@ -265,7 +276,8 @@ static void use_pool(ipc_child *parent, const char *name)
     vmm_stage_close(&s);
 }
 
-static void pools(void)
+/* By a file descriptor, or by a fabric handle. */
+static void share_pool(const char *word, bool fabric)
 {
     enum { FEW = 77777 };
     ipc_child child;
@@ -273,11 +285,13 @@ static void pools(void)
     culv_mem_pool *pool = NULL;
     CUdeviceptr at = 0;
     char name[CULV_IPC_NAME_SIZE];
-    ipc_fork(&child, use_pool, ipc_name(name, "pools"));
+    ipc_fork(&child, use_pool, ipc_name(name, word));
+    if (fabric) ipc_play_fabric();
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
-    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    d.handle_types = fabric ? 0 : 1u << CULV_HANDLE_OPAQUE_FD;
+    d.fabric = fabric ? CULV_FABRIC_REQUIRED : CULV_FABRIC_NO;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     LIB_OK(culv_mem_pool_alloc(pool, 4 * FEW, stream, &at));
     ipc_write(&s.w, stream, at, FEW, 1);
@@ -287,7 +301,21 @@ static void pools(void)
     LIB_ERROR(culv_ipc_offer_pool_memory(server, pool, at, &info), CULV_ERROR_INVALID,
               CULV_REASON_NOT_READY); /* the pool first */
     culv_ipc_info of_pool = culv_ipc_info_named("pool");
-    LIB_OK(culv_ipc_offer_pool(server, pool, &of_pool));
+    if (fabric) {
+        const size_t fds = test_open_fds();
+        LIB_ERROR(culv_ipc_offer_pool(server, pool, &of_pool), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_ERROR(culv_ipc_offer_pool_fabric(NULL, pool, &of_pool), CULV_ERROR_INVALID,
+                  CULV_REASON_NULL_ARGUMENT);
+        LIB_OK(culv_ipc_offer_pool_fabric(server, pool, &of_pool));
+        LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_BUSY,
+                  CULV_REASON_IPC_NAME);
+        REQUIRE_EQ(test_open_fds(), fds);
+    } else {
+        LIB_ERROR(culv_ipc_offer_pool_fabric(server, pool, &of_pool), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_OK(culv_ipc_offer_pool(server, pool, &of_pool));
+    }
     LIB_OK(culv_ipc_offer_pool_memory(server, pool, at, &info));
     ipc_hear_serving(&child, 'w', server);
     ipc_require(&s.w, stream, at, FEW, 2);
@@ -298,6 +326,16 @@ static void pools(void)
     culv_mem_pool_destroy(&pool);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
+}
+
+static void pools(void)
+{
+    share_pool("pools", false);
+}
+
+static void fabric_pools(void)
+{
+    share_pool("fabric-pools", true);
 }
 
 /* Servers are found by name, and a client without a device lists what they offer. */
@@ -474,6 +512,7 @@ const test_case ipc_cuda_cases[] = {
     {.name = "cuda.memory", .run = memory, .own = true},
     {.name = "cuda.events", .run = events, .own = true},
     {.name = "cuda.pools", .run = pools, .own = true},
+    {.name = "fabric.pools", .run = fabric_pools, .own = true},
     {.name = "found", .run = found, .own = true},
     {.name = "raw_peers", .run = raw_peers, .own = true},
     {.name = NULL},

@@ -8,10 +8,7 @@ enum { WORDS = 500003 };
 
 static void open_played(vmm_stage *s)
 {
-    const raw_cuda *cu = lib_driver();
-    if (!cu->software) SKIP("IMEX channels are played on the twin");
-    cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
-    cu->SoftPlayFabric(1);
+    ipc_play_fabric();
     vmm_stage_open(s);
 }
 

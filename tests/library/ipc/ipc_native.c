@@ -3,6 +3,7 @@
  * and a ring whose consumer is Vulkan. */
 #include "ipc_stage.h"
 
+#include "raw_binary.h"
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
@@ -125,6 +126,108 @@ static void natives(void)
     ipc_join_serving(&child, server);
     culv_ipc_server_destroy(&server);
     raw_vk_image_destroy(&w.vk, &image);
+    raw_vk_buffer_destroy(&w.vk, &buffer);
+    lib_close(&w);
+}
+
+/* Binary semaphores: one that Vulkan (or what plays it) signals and one that CUDA of the other
+ * process does. That a signal was submitted, or a wait, the processes tell each other. */
+enum { TURNS = 5 };
+
+static culv_semaphore *receive_binary(culv_ipc_client *client, const char *name)
+{
+    culv_semaphore *out = NULL;
+    culv_ipc_object *object = ipc_receive(client, name);
+    REQUIRE_EQ(ipc_info_of(object).semaphore_type, CULV_SEMAPHORE_BINARY);
+    LIB_OK(culv_ipc_import_semaphore(object, &out));
+    REQUIRE_EQ(culv_semaphore_get_type(out), CULV_SEMAPHORE_BINARY);
+    culv_ipc_object_destroy(&object);
+    return out;
+}
+
+static void use_binaries(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_buffer *buffer = NULL;
+    vmm_stage_open(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    LIB_OK(culv_ipc_import_buffer(object, &buffer));
+    culv_ipc_object_destroy(&object);
+    culv_semaphore *there = receive_binary(client, "there"), *back = receive_binary(client, "back");
+    for (uint32_t i = 0; i < TURNS; i++) {
+        ipc_hear(parent, 'w');
+        LIB_OK(culv_semaphore_mark_signaled(there));
+        LIB_OK(culv_semaphore_wait(there, stream, 0));
+        ipc_require(&s.w, stream, culv_buffer_pointer(buffer), WORDS, i);
+        ipc_write(&s.w, stream, culv_buffer_pointer(buffer), WORDS, i + 100);
+        if (i > 0) LIB_OK(culv_semaphore_mark_waited(back));
+        LIB_OK(culv_semaphore_signal(back, stream, 0));
+        ipc_say(parent, 's');
+    }
+    lib_finish(&s.w, stream);
+    ipc_hear(parent, 'e');
+    culv_semaphore_destroy(&there);
+    culv_semaphore_destroy(&back);
+    culv_buffer_unmap(&buffer);
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void offer_binary(culv_ipc_server *server, lib_world *w, const char *name, raw_binary *out)
+{
+    raw_binary_create(&w->vk, w->cu, out);
+    culv_handle handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, out));
+    culv_ipc_info info = culv_ipc_info_named(name);
+    info.kind = CULV_IPC_SEMAPHORE;
+    info.semaphore_type = CULV_SEMAPHORE_BINARY;
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    culv_handle_close(&handle);
+}
+
+static void binaries(void)
+{
+    ipc_child child;
+    lib_world w;
+    raw_vk_buffer buffer, host;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, use_binaries, ipc_name(name, "binaries"));
+    lib_open(&w);
+    culv_ipc_server *server = ipc_server(w.device, name);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &buffer);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    culv_handle handle = culv_handle_opaque_fd(raw_vk_buffer_fd(&w.vk, &buffer));
+    culv_ipc_info info = culv_ipc_info_named("cells");
+    info.kind = CULV_IPC_BUFFER;
+    info.allocation_size = buffer.allocation_size;
+    info.offset = buffer.offset;
+    info.size = buffer.size;
+    LIB_OK(culv_ipc_offer(server, &info, &handle));
+    culv_handle_close(&handle);
+    raw_binary there, back;
+    offer_binary(server, &w, "there", &there);
+    offer_binary(server, &w, "back", &back);
+    for (uint32_t i = 0; i < TURNS; i++) {
+        raw_binary_turn signals = {.signal = &there}, waits = {.wait = &back};
+        for (uint32_t k = 0; k < WORDS; k++)
+            ((uint32_t *)host.mapped)[k] = lib_word(k, i);
+        raw_vk_copy(&w.vk, &host, 0, &buffer, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &signals));
+        raw_binary_turn_end(w.cu, &signals);
+        ipc_say(&child, 'w');
+        ipc_hear_serving(&child, 's', server);
+        raw_vk_copy(&w.vk, &buffer, 0, &host, 0, WORDS * 4, raw_binary_turn_begin(w.cu, &waits));
+        raw_binary_turn_end(w.cu, &waits);
+        raw_vk_idle(&w.vk);
+        REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i + 100);
+    }
+    ipc_say(&child, 'e');
+    ipc_join_serving(&child, server);
+    culv_ipc_server_destroy(&server);
+    raw_binary_destroy(&w.vk, &there);
+    raw_binary_destroy(&w.vk, &back);
+    raw_vk_buffer_destroy(&w.vk, &host);
     raw_vk_buffer_destroy(&w.vk, &buffer);
     lib_close(&w);
 }
@@ -286,6 +389,8 @@ static void show(ipc_child *parent, const char *name)
               CULV_REASON_VALUE);
     own.signal = signal_ready;
     LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
+    LIB_ERROR(culv_ipc_consumer_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
     for (uint32_t i = 0; i < SLOTS; i++)
@@ -385,6 +490,7 @@ static void vulkan_dies(void)
 
 const test_case ipc_native_cases[] = {
     {.name = "natives", .run = natives, .own = true},
+    {.name = "binaries", .run = binaries, .own = true},
     {.name = "vectors", .run = vectors, .own = true},
     {.name = "ring.to_vulkan", .run = to_vulkan, .own = true},
     {.name = "ring.vulkan_dies", .run = vulkan_dies, .own = true},

@@ -90,18 +90,28 @@ typedef struct consumer {
     culv_vmm_range *range;
 } consumer;
 
-static bool on_second; /* the consumer's GPU is another one than the producer's */
-
-static void consumer_open(consumer *c, const char *name, culv_ring_policy policy)
+/* `gpu` is 0, the producer's, or 1: the stage's two devices change places. */
+static void consumer_open_on(consumer *c, const char *name, culv_ring_policy policy, int gpu)
 {
     memset(c, 0, sizeof *c);
-    (on_second ? vmm_stage_open_second : vmm_stage_open)(&c->s);
+    if (gpu == 0) {
+        vmm_stage_open(&c->s);
+    } else {
+        vmm_stage_open_two(&c->s);
+        culv_device *first = c->s.w.device;
+        c->s.w.device = c->s.other;
+        c->s.other = first;
+        c->s.w.context = culv_device_context(c->s.w.device);
+    }
     c->stream = lib_stream(&c->s.w);
     c->client = ipc_client(c->s.w.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.policy = policy;
     LIB_OK(culv_ipc_consumer_join(c->client, &d, IPC_FAR, &c->side));
+    culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are counters */
+    LIB_ERROR(culv_ipc_consumer_get_timelines(c->side, &none), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     uint32_t parts = 0;
     REQUIRE_EQ(culv_ipc_consumer_slots(c->side, &parts), SLOTS);
     REQUIRE_EQ(parts, 1);
@@ -129,6 +139,11 @@ static void consumer_close(consumer *c)
     vmm_stage_close(&c->s);
 }
 
+static void consumer_open(consumer *c, const char *name, culv_ring_policy policy)
+{
+    consumer_open_on(c, name, policy, 0);
+}
+
 /* The number of the frame that was read. */
 static uint64_t consume(consumer *c)
 {
@@ -154,6 +169,21 @@ static void read_every(ipc_child *parent, const char *name)
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < FRAMES; i++)
         REQUIRE_EQ(consume(&c), i);
+    ipc_say(parent, 'd');
+    consumer_close(&c);
+}
+
+/* On another GPU than the producer's, and what it writes there is read here. */
+static void read_on_other_gpu(ipc_child *parent, const char *name)
+{
+    consumer c;
+    ipc_hear(parent, 'g');
+    consumer_open_on(&c, name, CULV_RING_FIFO, 1);
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < FRAMES; i++)
+        REQUIRE_EQ(consume(&c), i);
+    ipc_write(&c.s.w, c.stream, culv_vmm_range_pointer(c.range), WORDS, 77);
+    lib_finish(&c.s.w, c.stream);
     ipc_say(parent, 'd');
     consumer_close(&c);
 }
@@ -202,6 +232,33 @@ static void every(void)
     run_with(read_every, NULL);
 }
 
+static void other_gpu(void)
+{
+    ipc_child child;
+    producer p;
+    char name[CULV_IPC_NAME_SIZE];
+    int reaches = 0;
+    raw_cuda_two_devices();
+    ipc_fork(&child, read_on_other_gpu, ipc_name(name, "other-gpu"));
+    producer_open(&p, name, false);
+    if (p.w.cu->device_count > 1) CU_OK(p.w.cu->DeviceCanAccessPeer(&reaches, 1, 0));
+    if (!reaches) {
+        ipc_kill(&child);
+        producer_close(&p, false);
+        SKIP("one CUDA device only, or no peers");
+    }
+    ipc_say(&child, 'g');
+    ipc_hear_serving(&child, 'j', p.slots.server);
+    for (int i = 0; i < FRAMES; i++)
+        produce(&p, words);
+    ipc_hear_serving(&child, 'd', p.slots.server);
+    lib_finish(&p.w, p.stream);
+    ipc_require(&p.w, p.stream, culv_vmm_range_pointer(p.slots.range), WORDS, 77);
+    ipc_join_serving(&child, p.slots.server);
+    wait_for_consumers(&p, 0);
+    producer_close(&p, false);
+}
+
 static void newest(void)
 {
     run_with(read_newest, NULL);
@@ -210,19 +267,6 @@ static void newest(void)
 static void both(void)
 {
     run_with(read_every, read_newest);
-}
-
-/* A consumer on a second GPU, beside one on the producer's. */
-static void read_from_second(ipc_child *parent, const char *name)
-{
-    on_second = true;
-    read_every(parent, name);
-}
-
-static void two_gpus(void)
-{
-    raw_cuda_two_devices();
-    run_with(read_from_second, read_every);
 }
 
 /* Consumers that are killed: while they hold a frame, while the producer's stream waits for them,
@@ -471,9 +515,9 @@ static void server_first(void)
 
 const test_case ipc_ring_cases[] = {
     {.name = "ring.every", .run = every, .own = true, .smoke = true},
+    {.name = "ring.other_gpu", .run = other_gpu, .own = true},
     {.name = "ring.newest", .run = newest, .own = true},
     {.name = "ring.both", .run = both, .own = true},
-    {.name = "ring.two_gpus", .run = two_gpus, .own = true},
     {.name = "ring.deaths", .run = deaths, .own = true},
     {.name = "ring.stream_gone", .run = stream_gone, .own = true},
     {.name = "ring.server_first", .run = server_first, .own = true},

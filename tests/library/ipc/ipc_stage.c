@@ -122,6 +122,14 @@ const char *ipc_name(char out[CULV_IPC_NAME_SIZE], const char *word)
     return out;
 }
 
+void ipc_play_fabric(void)
+{
+    const raw_cuda *cu = lib_driver();
+    if (!cu->software) SKIP("IMEX channels are played on the twin");
+    cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
+    cu->SoftPlayFabric(1);
+}
+
 culv_ipc_server *ipc_server(culv_device *device, const char *name)
 {
     culv_ipc_server *server = NULL;

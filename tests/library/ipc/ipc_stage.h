@@ -43,6 +43,9 @@ culv_ipc_info ipc_info_of(const culv_ipc_object *object);
 void ipc_offer_vmm(culv_ipc_server *server, const char *name, culv_vmm_allocation *memory);
 void ipc_serve(culv_ipc_server *server); /* what has come by now */
 
+/* Has the twin play an IMEX channel; skips on hardware. Before a device is opened. */
+void ipc_play_fabric(void);
+
 /* In a stream, and waited for. */
 void ipc_write(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words, uint32_t seed);
 void ipc_require(const lib_world *w, CUstream stream, CUdeviceptr at, size_t words, uint32_t seed);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring whose producer is Vulkan: it makes two timelines for each consumer. The consumers are
- * CUDA, in other processes; one of them dies. */
+ * CUDA or Vulkan, in other processes; one of them dies. */
 #include "ipc_stage.h"
 
 #include <stdio.h>
@@ -68,6 +68,78 @@ static void read_every(ipc_child *parent, const char *name)
     lib_settle(&c.s.w);
     lib_stream_destroy(&c.s.w, c.stream);
     vmm_stage_close(&c.s);
+}
+
+static VkSemaphore import_timeline(raw_vk *vk, const culv_handle *handle)
+{
+    culv_handle mine;
+    LIB_OK(culv_handle_dup(handle, &mine));
+    return raw_vk_timeline_import(vk, mine.value.fd);
+}
+
+/* Vulkan on this side, too: the producer's timelines in a queue of this process's. */
+static void read_in_vulkan(ipc_child *parent, const char *name)
+{
+    lib_world w;
+    raw_vk_buffer slots[SLOTS], host, like;
+    culv_ipc_consumer *side = NULL;
+    culv_ipc_timelines t = culv_ipc_timelines_init(), bad = {.struct_size = 0};
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    lib_open(&w);
+    culv_ipc_client *client = ipc_client(w.device, name);
+    d.ring = "frames";
+    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    LIB_ERROR(culv_ipc_consumer_get_timelines(NULL, &t), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_ipc_consumer_get_timelines(side, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_ipc_consumer_get_timelines(side, &bad), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
+    LIB_OK(culv_ipc_consumer_get_timelines(side, &t));
+    REQUIRE(t.ready.type == CULV_HANDLE_OPAQUE_FD && t.done.type == CULV_HANDLE_OPAQUE_FD);
+    REQUIRE(t.signal == NULL && t.context == NULL);
+    const VkSemaphore ready = import_timeline(&w.vk, &t.ready),
+                      done = import_timeline(&w.vk, &t.done);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_HOST, &host);
+    raw_vk_buffer_create(&w.vk, WORDS * 4, RAW_VK_EXPORT, &like);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        culv_ipc_object *object = NULL;
+        culv_handle handle;
+        LIB_OK(culv_ipc_consumer_receive(side, i, 0, IPC_FAR, &object));
+        const culv_ipc_info info = ipc_info_of(object);
+        REQUIRE(info.allocation_size == like.allocation_size && info.offset == like.offset);
+        LIB_OK(culv_ipc_object_get_handle(object, &handle));
+        LIB_OK(culv_handle_dup(&handle, &handle));
+        raw_vk_buffer_import(&w.vk, handle.value.fd, &like, &slots[i]);
+        culv_ipc_object_destroy(&object);
+    }
+    ipc_say(parent, 'j');
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        culv_ipc_frame f;
+        raw_vk_job job;
+        memset(&job, 0, sizeof job);
+        LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        job.wait = ready;
+        job.wait_value = f.waits[0].value;
+        LIB_OK(culv_ipc_consumer_release(side, &f));
+        job.signal = done;
+        job.signal_value = f.signals[0].value;
+        raw_vk_copy(&w.vk, &slots[f.slot], 0, &host, 0, WORDS * 4, &job);
+        raw_vk_idle(&w.vk);
+        REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, i);
+    }
+    ipc_say(parent, 'd');
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_client_destroy(&client);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        raw_vk_buffer_destroy(&w.vk, &slots[i]);
+    raw_vk_buffer_destroy(&w.vk, &like);
+    raw_vk_buffer_destroy(&w.vk, &host);
+    raw_vk_timeline_destroy(&w.vk, ready);
+    raw_vk_timeline_destroy(&w.vk, done);
+    lib_settle(&w);
+    lib_close(&w);
 }
 
 /* It ends with a frame in its hands, and the producer's queue must not wait for it. */
@@ -210,6 +282,11 @@ static void from_vulkan(void)
     run(read_every, "from-vulkan", false);
 }
 
+static void vulkan_to_vulkan(void)
+{
+    run(read_in_vulkan, "vulkan-to-vulkan", false);
+}
+
 static void from_vulkan_dies(void)
 {
     run(die, "from-vulkan-dies", true);
@@ -217,6 +294,7 @@ static void from_vulkan_dies(void)
 
 const test_case ipc_vulkan_cases[] = {
     {.name = "ring.from_vulkan", .run = from_vulkan, .own = true},
+    {.name = "ring.vulkan_to_vulkan", .run = vulkan_to_vulkan, .own = true},
     {.name = "ring.from_vulkan_dies", .run = from_vulkan_dies, .own = true},
     {.name = NULL},
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Torture of fabric handles: tried, exported and imported. */
+/* Torture of fabric handles, of memory and of pools: tried, exported and imported. */
 #include "torture.h"
 
 #include <culvert/fabric.h>
 #include <string.h>
 
-enum { BYTES = 2 << 20 };
+enum { BYTES = 2 << 20, FEW = 65536 };
 
 static void begin(void)
 {
@@ -39,8 +39,64 @@ static void run(void)
     DO(culv_device_close(&w->device));
 }
 
+/* With `tried` it may fall back to file descriptors; what it says to be is what it is. */
+static void share_pool(culv_fabric fabric, CUstream stream)
+{
+    lib_world *w = &torture.w;
+    culv_mem_pool *made = POISON(culv_mem_pool), *in = made;
+    culv_fabric_handle bytes, none;
+    culv_mem_pool_pointer sent;
+    CUdeviceptr at = 77, there = 77;
+    memset(&bytes, 0, sizeof bytes);
+    memset(&none, 0, sizeof none);
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.fabric = fabric;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    d.release_threshold = 1 << 20;
+    TRY_AGAIN(culv_mem_pool_create(w->device, &d, &made), made == POISON(culv_mem_pool));
+    if (culv_mem_pool_handle_types(made) & 1u << CULV_HANDLE_FABRIC) {
+        TRY_AGAIN(culv_mem_pool_export_fabric(made, &bytes),
+                  memcmp(&bytes, &none, sizeof none) == 0);
+        TRY_AGAIN(culv_mem_pool_alloc(made, FEW, stream, &at), at == 77);
+        TRY_AGAIN(culv_mem_pool_export_pointer(made, at, &sent), true);
+        TRY_AGAIN(culv_mem_pool_import_fabric(w->device, &bytes, NULL, &in),
+                  in == POISON(culv_mem_pool));
+        TRY_AGAIN(culv_mem_pool_import_pointer(in, &sent, &there), there == 77);
+        TRY_AGAIN(culv_mem_pool_free(in, there, stream), true);
+        TRY_AGAIN(culv_mem_pool_free(made, at, stream), true);
+        lib_finish(w, stream);
+        DO(culv_mem_pool_destroy(&in));
+        REQUIRE(in == NULL);
+    } else if (fabric == CULV_FABRIC_REQUIRED) {
+        torture_complain("a pool without the fabric handle that was required");
+    }
+    DO(culv_mem_pool_destroy(&made));
+    REQUIRE(made == NULL);
+}
+
+static void run_pools(void)
+{
+    lib_world *w = &torture.w;
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    w->cu->SoftCounts(&before);
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    share_pool(CULV_FABRIC_REQUIRED, stream);
+    share_pool(CULV_FABRIC_TRY, stream);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    w->cu->SoftCounts(&after);
+    if (after.memory_pools != before.memory_pools ||
+        after.pool_allocations != before.pool_allocations)
+        torture_complain("leaves pools or memory of pools");
+}
+
 static const torture_path path = {.begin = begin, .run = run, .least = {8, 0, 2}};
 TORTURE_FUNCTIONS(path)
+static const torture_path pools = {.begin = begin, .run = run_pools, .least = {25, 0, 4}};
+TORTURE_FUNCTIONS(pools)
 
-static const test_case cases[] = {TORTURE_ROWS("fabric", path), {.name = NULL}};
+static const test_case cases[] = {
+    TORTURE_ROWS("fabric", path), TORTURE_ROWS("fabric_pools", pools), {.name = NULL}};
 TEST_SUITE(cases);

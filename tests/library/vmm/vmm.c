@@ -369,4 +369,5 @@ const test_case *const test_suite_tables[] = {cases,
                                               vmm_share_cases,
                                               vmm_deferred_cases,
                                               vmm_fabric_cases,
+                                              vmm_fabric_pool_cases,
                                               NULL};

@@ -7,7 +7,7 @@
 
 enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD, FABRIC_BIT = 1 << CULV_HANDLE_FABRIC };
 
-static void open_played(vmm_stage *s, int attribute, int channel)
+void vmm_open_fabric(vmm_stage *s, int attribute, int channel)
 {
     const raw_cuda *cu = lib_driver();
     if (!cu->software) SKIP("IMEX channels are played on the twin");
@@ -38,7 +38,7 @@ static culv_vmm_import_desc come_in(uint64_t size)
 static void both_ways(void)
 {
     vmm_stage s;
-    open_played(&s, 1, 1);
+    vmm_open_fabric(&s, 1, 1);
     const raw_cuda *cu = s.w.cu;
     culv_vmm_allocation *made = NULL, *imported = NULL;
     culv_fabric_handle bytes;
@@ -74,7 +74,7 @@ static void both_ways(void)
 static void lying(void)
 {
     vmm_stage s;
-    open_played(&s, 1, 0);
+    vmm_open_fabric(&s, 1, 0);
     culv_vmm_allocation *made = NULL;
     culv_fabric_handle bytes;
     REQUIRE(lib_caps(s.w.device).vmm_fabric);
@@ -99,7 +99,7 @@ static void lying(void)
 static void none(void)
 {
     vmm_stage s;
-    open_played(&s, 0, 1);
+    vmm_open_fabric(&s, 0, 1);
     LIB_ERROR(culv_check_fabric(s.w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("vmm_fabric is 0");
     vmm_stage_close(&s);
@@ -108,7 +108,7 @@ static void none(void)
 static void refused(void)
 {
     vmm_stage s;
-    open_played(&s, 1, 1);
+    vmm_open_fabric(&s, 1, 1);
     culv_device *device = s.w.device;
     culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(&s, 1, FD_BIT);
     culv_fabric_handle bytes, spoiled;

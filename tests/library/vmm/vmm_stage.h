@@ -15,6 +15,8 @@ typedef struct vmm_stage {
 
 /* Skips where the device has no virtual memory management. */
 void vmm_stage_open(vmm_stage *s);
+/* vmm_fabric.c: the twin plays the attribute and the IMEX channel; skips on hardware. */
+void vmm_open_fabric(vmm_stage *s, int attribute, int channel);
 /* With a second device of the same driver; skips where there is none. */
 void vmm_stage_open_two(vmm_stage *s);
 /* The second device alone; skips where there is none. */
@@ -53,6 +55,6 @@ void vmm_gate_open(const vmm_stage *s, vmm_gate *gate); /* waits for the stream 
 void vmm_gate_end(const vmm_stage *s, vmm_gate *gate);
 
 extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[],
-    vmm_fabric_cases[], vmm_deferred_cases[];
+    vmm_fabric_cases[], vmm_fabric_pool_cases[], vmm_deferred_cases[];
 
 #endif

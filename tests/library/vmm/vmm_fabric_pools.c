@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Fabric handles of memory pools, which the twin plays: with an IMEX channel, with an attribute
+ * that lies, and with a channel that goes. */
+#include "vmm_stage.h"
+
+#include <culvert/fabric.h>
+#include <string.h>
+
+enum {
+    WORDS = 77773,
+    BYTES = WORDS * 4,
+    FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
+    FABRIC_BIT = 1 << CULV_HANDLE_FABRIC
+};
+
+static culv_mem_pool_desc wanted(culv_fabric fabric, uint32_t handle_types)
+{
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.fabric = fabric;
+    d.handle_types = handle_types;
+    d.label = "woven pool";
+    return d;
+}
+
+static uint64_t pools(void)
+{
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    lib_driver()->SoftCounts(&counts);
+    return counts.memory_pools;
+}
+
+/* Out and in again: the same memory, whatever else the pool is exported as. */
+static void both_ways(void)
+{
+    static const uint32_t others[] = {0, FD_BIT};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        vmm_stage s;
+        vmm_open_fabric(&s, 1, 1);
+        const uint64_t before = pools();
+        culv_mem_pool *made = NULL, *imported = NULL;
+        culv_fabric_handle bytes;
+        culv_mem_pool_pointer sent;
+        culv_handle fd = {.type = CULV_HANDLE_NONE};
+        CUdeviceptr at = 0, there = 0, none = 77;
+        CUstream stream = lib_stream(&s.w);
+        const culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, others[i]);
+        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        REQUIRE_EQ(culv_mem_pool_handle_types(made), others[i] | FABRIC_BIT);
+        LIB_OK(culv_mem_pool_alloc(made, BYTES, stream, &at));
+        lib_finish(&s.w, stream);
+        vmm_write(s.w.device, s.w.cu, at, WORDS, 1);
+        LIB_ERROR(culv_mem_pool_export_pointer(made, at, &sent), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_READY); /* to try was no export */
+        const size_t fds = test_open_fds();
+        LIB_OK(culv_mem_pool_export_fabric(made, &bytes));
+        LIB_OK(culv_mem_pool_export_pointer(made, at, &sent));
+        REQUIRE_EQ(test_open_fds(), fds);
+        if (others[i] == 0)
+            LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd),
+                      CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+        else
+            LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+        culv_handle_close(&fd);
+        LIB_OK(culv_mem_pool_import_fabric(s.w.device, &bytes, NULL, &imported));
+        REQUIRE_EQ(culv_mem_pool_handle_types(imported), 0);
+        LIB_ERROR(culv_mem_pool_alloc(imported, BYTES, stream, &none), CULV_ERROR_INVALID,
+                  CULV_REASON_USAGE);
+        LIB_ERROR(culv_mem_pool_export_fabric(imported, &bytes), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_SAYS("keep the bytes");
+        LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
+        vmm_require_words(s.w.device, s.w.cu, there, WORDS, 1);
+        vmm_write(s.w.device, s.w.cu, there, WORDS, 2);
+        vmm_require_words(s.w.device, s.w.cu, at, WORDS, 2);
+        LIB_OK(culv_mem_pool_free(imported, there, stream));
+        LIB_OK(culv_mem_pool_free(made, at, stream));
+        lib_finish(&s.w, stream);
+        culv_mem_pool_destroy(&imported);
+        culv_mem_pool_destroy(&made);
+        lib_stream_destroy(&s.w, stream);
+        REQUIRE_EQ(pools(), before);
+        vmm_stage_close(&s);
+    }
+}
+
+/* What a pool gets where fabric handles do not work: `then` is played after the device has found
+ * that they do. */
+static void not_here(void)
+{
+    static const struct {
+        int attribute, channel, then;
+        int types; /* MEMPOOL_SUPPORTED_HANDLE_TYPES; -1: as the device has them */
+        const char *says;
+    } rows[] = {
+        {1, 0, 0, -1, "cuMem"}, /* as an H200 without an IMEX channel */
+        {0, 1, 1, -1, "vmm_fabric is 0"},
+        {1, 1, 0, -1, "cuMemPoolExportToShareableHandle"}, /* the pool is made all the same */
+        {1, 1, 1, FD_BIT, "MEMPOOL_SUPPORTED_HANDLE_TYPES"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        vmm_stage s;
+        vmm_open_fabric(&s, rows[i].attribute, rows[i].channel);
+        const raw_cuda *cu = s.w.cu;
+        const uint64_t before = pools();
+        culv_mem_pool *made = NULL;
+        culv_fabric_handle bytes;
+        culv_handle fd = {.type = CULV_HANDLE_NONE};
+        culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
+        if (rows[i].channel && rows[i].attribute) LIB_OK(culv_check_fabric(s.w.device));
+        cu->SoftPlayFabric(rows[i].then);
+        if (rows[i].types >= 0)
+            cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
+                                  CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        LIB_REFUSES(culv_mem_pool, made, culv_mem_pool_create(s.w.device, &d, &made),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_SAYS(rows[i].says);
+        REQUIRE_EQ(pools(), before);
+        d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
+        d.release_threshold = 1 << 20;
+        LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
+        REQUIRE_EQ(culv_mem_pool_handle_types(made), FD_BIT);
+        REQUIRE_EQ(pools(), before + 1);
+        LIB_ERROR(culv_mem_pool_export_fabric(made, &bytes), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_SAYS("culv_mem_pool_desc.fabric");
+        LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
+        culv_handle_close(&fd);
+        culv_mem_pool_destroy(&made);
+        REQUIRE_EQ(pools(), before);
+        cu->SoftPlayAttribute(0, 0);
+        vmm_stage_close(&s);
+    }
+}
+
+static void refused(void)
+{
+    vmm_stage s;
+    vmm_open_fabric(&s, 1, 1);
+    culv_device *device = s.w.device;
+    culv_mem_pool *made = NULL, *out = NULL;
+    culv_vmm_allocation *memory = NULL;
+    culv_fabric_handle bytes, spoiled, of_memory;
+    culv_handle handle = {.type = CULV_HANDLE_NONE};
+    culv_mem_pool_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
+    culv_mem_pool_import_desc in = culv_mem_pool_import_desc_init();
+    LIB_OK(culv_mem_pool_create(device, &d, &made));
+    LIB_OK(culv_mem_pool_export_fabric(made, &bytes));
+    culv_vmm_allocation_desc m = culv_vmm_allocation_desc_init();
+    m.size = VMM_BLOCK;
+    m.fabric = CULV_FABRIC_REQUIRED;
+    LIB_OK(culv_vmm_allocation_create(device, &m, &memory));
+    LIB_OK(culv_vmm_export_fabric(memory, &of_memory));
+    memset(&spoiled, 0x5a, sizeof spoiled);
+#define NO(call, class, why) LIB_REFUSES(culv_mem_pool, out, call, class, why)
+    d.fabric = (culv_fabric)3;
+    NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    d = wanted(CULV_FABRIC_NO, FABRIC_BIT); /* asked for by `fabric` alone */
+    NO(culv_mem_pool_create(device, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    NO(culv_mem_pool_import_fabric(NULL, &bytes, &in, &out), CULV_ERROR_INVALID,
+       CULV_REASON_NULL_ARGUMENT);
+    NO(culv_mem_pool_import_fabric(device, NULL, &in, &out), CULV_ERROR_INVALID,
+       CULV_REASON_NULL_ARGUMENT);
+    NO(culv_mem_pool_import_fabric(device, &spoiled, &in, &out), CULV_ERROR_DRIVER,
+       CULV_REASON_HANDLE_REFUSED);
+    NO(culv_mem_pool_import_fabric(device, &of_memory, &in, &out), CULV_ERROR_DRIVER,
+       CULV_REASON_HANDLE_REFUSED);
+    in.handle = culv_handle_opaque_fd(0);
+    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), CULV_ERROR_INVALID,
+       CULV_REASON_HANDLE_TYPE);
+    in.struct_size = 0;
+    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), CULV_ERROR_INVALID,
+       CULV_REASON_STRUCT_SIZE);
+    in = culv_mem_pool_import_desc_init();
+    lib_driver()->SoftPlayFabric(0);
+    NO(culv_mem_pool_import_fabric(device, &bytes, &in, &out), CULV_ERROR_DRIVER,
+       CULV_REASON_HANDLE_REFUSED);
+    LIB_SAYS("IMEX channel");
+    lib_driver()->SoftPlayFabric(1);
+#undef NO
+    LIB_ERROR(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_export_fabric(NULL, &bytes), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_export_fabric(made, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("culv_mem_pool_export_fabric()");
+    REQUIRE_EQ(culv_mem_pool_handle_types(NULL), 0);
+    culv_vmm_allocation *other = NULL; /* a pool's bytes are no allocation */
+    culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    i.size = VMM_BLOCK;
+    LIB_REFUSES(culv_vmm_allocation, other, culv_vmm_import_fabric(device, &bytes, &i, &other),
+                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
+    culv_vmm_allocation_destroy(&memory);
+    culv_mem_pool_destroy(&made);
+    vmm_stage_close(&s);
+}
+
+const test_case vmm_fabric_pool_cases[] = {{.name = "fabric.pools_both_ways", .run = both_ways},
+                                           {.name = "fabric.pools_not_here", .run = not_here},
+                                           {.name = "fabric.pools_refused", .run = refused},
+                                           {.name = NULL}};

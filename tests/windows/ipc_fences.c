@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+/* Rings between processes whose timelines are a graphics API's: fences of Direct3D 12 and 11, and
+ * Vulkan's timelines. The side that makes them submits their values to a queue of its own, which a
+ * CUDA stream plays with semaphores that the library knows nothing of. */
+#include "ipc_scene.h"
+
+#include <string.h>
+
+enum { FRAMES = 8, SLOT_WORDS = 3907, FENCES = CULV_SOFT_SHARE_SEMAPHORE };
+
+typedef struct fence_row {
+    culv_handle_type type;
+    uint32_t share;
+    bool producers;  /* the producer makes them for each consumer; else the consumer brings them */
+    bool calls_back; /* who lives signals from the host (ID3D12Fence::Signal); else by CUDA */
+} fence_row;
+static const fence_row rows[] = {
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, false, false},
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, false, true},
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, true, false},
+    {CULV_HANDLE_D3D12_FENCE, FENCES + 4, true, true},
+    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, false, false},
+    {CULV_HANDLE_D3D11_FENCE, FENCES + 5, true, false},
+    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, false, false},
+    {CULV_HANDLE_OPAQUE_WIN32, FENCES + 10, true, false},
+};
+enum { ROWS = sizeof rows / sizeof rows[0], D3D12_ROWS = 4 /* the first ones */ };
+
+/* The row is a part of the server's name: the other process knows it by that. */
+static const fence_row *row_of(const char *name)
+{
+    return &rows[strrchr(name, '.')[1] - '0'];
+}
+
+/* Two timelines, and a graphics API's queue that uses them. */
+typedef struct queue {
+    const ipc_scene *scene;
+    CUstream stream; /* signals for who has died */
+    culv_handle ready_handle, done_handle;
+    culv_semaphore *ready, *done;
+    unsigned made, dropped, called;
+    uint64_t value; /* of the last call */
+} queue;
+
+static culv_semaphore *import_timeline(const queue *q, const culv_handle *handle)
+{
+    culv_semaphore *out = NULL;
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.handle = *handle;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    OK(culv_semaphore_import_borrow(q->scene->device, &d, &out));
+    return out;
+}
+
+static void queue_open(queue *q, const ipc_scene *s, const fence_row *row)
+{
+    memset(q, 0, sizeof *q);
+    q->scene = s;
+    CU_OK(s->cu->cuStreamCreate(&q->stream, CU_STREAM_NON_BLOCKING));
+    q->ready_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
+    q->done_handle = culv_handle_win32(row->type, ipc_share(NULL, row->share, false, 0));
+    q->ready = import_timeline(q, &q->ready_handle);
+    q->done = import_timeline(q, &q->done_handle);
+}
+
+static void queue_close(queue *q)
+{
+    culv_semaphore_destroy(&q->ready);
+    culv_semaphore_destroy(&q->done);
+    culv_handle_close(&q->ready_handle);
+    culv_handle_close(&q->done_handle);
+    CU_OK(q->scene->cu->cuStreamDestroy(q->stream));
+}
+
+static culv_result signal_ready(void *context, uint64_t value)
+{
+    queue *q = context;
+    q->called++;
+    q->value = value;
+    return culv_semaphore_signal(q->ready, q->stream, value);
+}
+
+static culv_result signal_done(void *context, uint64_t value)
+{
+    queue *q = context;
+    q->called++;
+    q->value = value;
+    return culv_semaphore_signal(q->done, q->stream, value);
+}
+
+static culv_ipc_timelines lend(queue *q, const fence_row *row)
+{
+    culv_ipc_timelines t = culv_ipc_timelines_init();
+    t.ready = q->ready_handle;
+    t.done = q->done_handle;
+    if (row->calls_back) {
+        t.signal = row->producers ? signal_done : signal_ready;
+        t.context = q;
+    }
+    return t;
+}
+
+/* The producer's side -------------------------------------------------------------------------- */
+
+typedef struct maker {
+    queue queue;
+    const fence_row *row;
+} maker;
+
+static culv_result make(void *context, uint32_t consumer, culv_ipc_timelines *out)
+{
+    maker *m = context;
+    REQUIRE(consumer == 0);
+    m->queue.made++;
+    *out = lend(&m->queue, m->row);
+    return CULV_OK;
+}
+
+static void drop(void *context, uint32_t consumer)
+{
+    maker *m = context;
+    REQUIRE(consumer == 0);
+    m->queue.dropped++;
+}
+
+typedef struct producer {
+    ipc_scene scene;
+    maker maker;
+    culv_ipc_server *server;
+    culv_ipc_ring *ring;
+    culv_buffer *slots[SCENE_SLOTS];
+} producer;
+
+static const wchar_t section[] = L"Local\\culvert ipc fences";
+
+static void producer_open(producer *p, const char *name)
+{
+    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+    memset(p, 0, sizeof *p);
+    ipc_open(&p->scene);
+    p->maker.row = row_of(name);
+    queue_open(&p->maker.queue, &p->scene, p->maker.row);
+    if (p->maker.row->producers) {
+        d.make = make;
+        d.drop = drop;
+        d.context = &p->maker;
+    }
+    p->server = ipc_server(&p->scene, name);
+    p->ring = ipc_ring(&p->scene, p->server, &d, section, p->slots);
+}
+
+static void producer_close(producer *p)
+{
+    culv_ipc_ring_destroy(&p->ring);
+    culv_ipc_server_destroy(&p->server);
+    ipc_leave_ring(p->slots);
+    REQUIRE(p->maker.queue.made == p->maker.row->producers);
+    REQUIRE(p->maker.queue.dropped == p->maker.queue.made);
+    queue_close(&p->maker.queue);
+    REQUIRE(!section_lives(section));
+    ipc_close(&p->scene);
+}
+
+static void produce(producer *p, uint32_t number, bool signals)
+{
+    const ipc_scene *s = &p->scene;
+    queue *q = &p->maker.queue;
+    culv_ipc_frame f;
+    if (!p->maker.row->producers) { /* CUDA produces, with the consumer's timelines */
+        OK(culv_ipc_ring_acquire_on(p->ring, s->stream, SCENE_FAR, &f));
+        REQUIRE(f.number == number);
+        ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+        OK(culv_ipc_ring_release_on(p->ring, s->stream, &f));
+        return;
+    }
+    if (number == 0)
+        REFUSES(culv_ipc_ring_acquire_on(p->ring, s->stream, 0, &f), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    OK(culv_ipc_ring_acquire(p->ring, SCENE_FAR, &f));
+    REQUIRE(f.number == number && f.num_waits <= 1);
+    if (f.num_waits > 0) OK(culv_semaphore_wait(q->done, s->stream, f.waits[0].value));
+    ipc_write(s, culv_buffer_pointer(p->slots[f.slot]), SLOT_WORDS, number);
+    OK(culv_ipc_ring_release(p->ring, &f));
+    REQUIRE(f.num_signals == 1 && f.signals[0].value == number + 1);
+    if (signals) OK(culv_semaphore_signal(q->ready, s->stream, f.signals[0].value));
+}
+
+/* The consumer's side -------------------------------------------------------------------------- */
+
+typedef struct reader {
+    ipc_scene scene;
+    queue queue;
+    const fence_row *row;
+    culv_ipc_client *client;
+    culv_ipc_consumer *side;
+    culv_buffer *slots[SCENE_SLOTS];
+} reader;
+
+static void reader_open(reader *r, const char *name)
+{
+    memset(r, 0, sizeof *r);
+    ipc_open(&r->scene);
+    r->row = row_of(name);
+    r->client = ipc_client(&r->scene, name);
+    queue_open(&r->queue, &r->scene, r->row);
+    const culv_ipc_timelines t = lend(&r->queue, r->row);
+    r->side = ipc_join_ring(r->client, r->row->producers ? NULL : &t, r->slots);
+    culv_ipc_timelines made = culv_ipc_timelines_init();
+    if (!r->row->producers) {
+        REFUSES(culv_ipc_consumer_get_timelines(r->side, &made), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+        return;
+    }
+    /* What the producer made, for a queue of this process's. */
+    OK(culv_ipc_consumer_get_timelines(r->side, &made));
+    REQUIRE(made.ready.type == r->row->type && made.done.type == r->row->type);
+    culv_semaphore_destroy(&r->queue.ready);
+    culv_semaphore_destroy(&r->queue.done);
+    r->queue.ready = import_timeline(&r->queue, &made.ready);
+    r->queue.done = import_timeline(&r->queue, &made.done);
+}
+
+static void reader_close(reader *r)
+{
+    culv_ipc_consumer_destroy(&r->side);
+    culv_ipc_client_destroy(&r->client);
+    ipc_leave_ring(r->slots);
+    queue_close(&r->queue);
+    ipc_close(&r->scene);
+}
+
+/* By a stream, or by the queue; the producer's timelines by both in turn. */
+static bool by_stream(const reader *r, uint64_t number)
+{
+    return r->row->producers && number % 2 == 0;
+}
+
+/* Acquires a frame and has it waited for. */
+static culv_ipc_frame take(reader *r, uint32_t number)
+{
+    culv_ipc_frame f;
+    if (by_stream(r, number)) {
+        OK(culv_ipc_consumer_acquire_on(r->side, r->scene.stream, SCENE_FAR, &f));
+    } else {
+        OK(culv_ipc_consumer_acquire(r->side, SCENE_FAR, &f));
+        OK(culv_semaphore_wait(r->queue.ready, r->scene.stream, f.waits[0].value));
+    }
+    REQUIRE(f.number == number && f.waits[0].value == number + 1);
+    return f;
+}
+
+static void give(reader *r, culv_ipc_frame *f)
+{
+    if (by_stream(r, f->number)) {
+        OK(culv_ipc_consumer_release_on(r->side, r->scene.stream, f));
+        return;
+    }
+    OK(culv_ipc_consumer_release(r->side, f));
+    OK(culv_semaphore_signal(r->queue.done, r->scene.stream, f->signals[0].value));
+}
+
+/* The cases ------------------------------------------------------------------------------------ */
+
+static void read_frames(const char *name)
+{
+    reader r;
+    reader_open(&r, name);
+    ipc_say(name, 'j');
+    for (uint32_t i = 0; i < FRAMES; i++) {
+        culv_ipc_frame f = take(&r, i);
+        ipc_require(&r.scene, culv_buffer_pointer(r.slots[f.slot]), SLOT_WORDS, i);
+        give(&r, &f);
+    }
+    CU_OK(r.scene.cu->cuStreamSynchronize(r.scene.stream));
+    reader_close(&r);
+}
+
+/* It gives the first frame back, and its queue never signals that. */
+static void read_and_hang(const char *name)
+{
+    reader r;
+    reader_open(&r, name);
+    ipc_say(name, 'j');
+    culv_ipc_frame f = take(&r, 0);
+    OK(culv_ipc_consumer_release(r.side, &f));
+    ipc_say(name, 'h');
+    Sleep(INFINITE);
+}
+
+static const char *name_of(char out[CULV_IPC_NAME_SIZE], const char *what, size_t row)
+{
+    char word[32];
+    snprintf(word, sizeof word, "%s.%u", what, (unsigned)row);
+    return ipc_name(out, word);
+}
+
+static void both_live(void)
+{
+    for (size_t row = 0; row < ROWS; row++) {
+        producer p;
+        ipc_child child;
+        char name[CULV_IPC_NAME_SIZE];
+        producer_open(&p, name_of(name, "fences", row));
+        ipc_start(&child, "read_frames", name);
+        ipc_hear(name, 'j', p.server);
+        for (uint32_t i = 0; i < FRAMES; i++)
+            produce(&p, i, true);
+        ipc_join(&child, p.server);
+        while (culv_ipc_ring_consumers(p.ring) > 0)
+            OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
+        CU_OK(p.scene.cu->cuStreamSynchronize(p.scene.stream));
+        producer_close(&p);
+    }
+}
+
+/* The slot comes round while nobody has signaled that it was read: the stream waits. */
+static void reader_dies(void)
+{
+    for (size_t row = 0; row < D3D12_ROWS; row++) {
+        producer p;
+        ipc_child child;
+        culv_ipc_frame f;
+        char name[CULV_IPC_NAME_SIZE];
+        producer_open(&p, name_of(name, "dead-reader", row));
+        const ipc_scene *s = &p.scene;
+        const queue *q = &p.maker.queue;
+        ipc_start(&child, "read_and_hang", name);
+        ipc_hear(name, 'j', p.server);
+        produce(&p, 0, true);
+        ipc_hear(name, 'h', p.server);
+        for (uint32_t i = 1; i < SCENE_SLOTS; i++)
+            produce(&p, i, true);
+        if (p.maker.row->producers) {
+            OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f));
+            REQUIRE(f.num_waits == 1 && f.waits[0].value == 1);
+            OK(culv_semaphore_wait(q->done, s->stream, 1));
+        } else {
+            OK(culv_ipc_ring_acquire_on(p.ring, s->stream, SCENE_FAR, &f));
+            REQUIRE(f.num_waits == 1 && f.waits[0].value == 1);
+        }
+        REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+        ipc_kill(&child);
+        while (culv_ipc_ring_consumers(p.ring) > 0)
+            OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
+        CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
+        const bool called = p.maker.row->producers && p.maker.row->calls_back;
+        REQUIRE(q->called == called && q->value == called);
+        OK(culv_ipc_ring_release(p.ring, &f));
+        REQUIRE(f.num_signals == 0);
+        producer_close(&p);
+    }
+}
+
+/* It releases a frame, and its queue never gets there. */
+static void write_and_hang(const char *name)
+{
+    producer p;
+    culv_ipc_frame f;
+    producer_open(&p, name);
+    while (culv_ipc_ring_consumers(p.ring) == 0)
+        OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
+    ipc_hear(name, 's', p.server); /* it has its slots */
+    OK(culv_ipc_ring_acquire(p.ring, SCENE_FAR, &f));
+    OK(culv_ipc_ring_release(p.ring, &f));
+    ipc_say(name, 'h');
+    for (;;)
+        OK(culv_ipc_server_poll(p.server, SCENE_FAR, NULL));
+}
+
+static void writer_dies(void)
+{
+    for (size_t row = 0; row < D3D12_ROWS; row++) {
+        reader r;
+        ipc_child child;
+        char name[CULV_IPC_NAME_SIZE];
+        name_of(name, "dead-writer", row);
+        ipc_start(&child, "write_and_hang", name);
+        reader_open(&r, name);
+        const ipc_scene *s = &r.scene;
+        ipc_say(name, 's');
+        ipc_hear(name, 'h', NULL);
+        (void)take(&r, 0);
+        REQUIRE(s->cu->cuStreamQuery(s->stream) == CUDA_ERROR_NOT_READY);
+        ipc_kill(&child);
+        while (culv_ipc_consumer_connected(r.side))
+            Sleep(1);
+        CU_OK(s->cu->cuStreamSynchronize(s->stream)); /* it hangs unless it was moved on */
+        const bool called = !r.row->producers && r.row->calls_back;
+        REQUIRE(r.queue.called == called && r.queue.value == called);
+        reader_close(&r);
+    }
+}
+
+/* What is no pair of timelines: on the consumer's side, which refuses it by itself, and on the
+ * producer's, which tells the consumer. */
+enum { ODD_PAIRS = 9 };
+
+static void join_with(const char *name)
+{
+    ipc_scene s;
+    culv_ipc_consumer *side = NULL;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    ipc_open(&s);
+    culv_ipc_client *client = ipc_client(&s, name);
+    d.ring = "frames";
+    for (int i = 0; i < ODD_PAIRS; i++) {
+        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), CULV_ERROR_INVALID,
+                CULV_REASON_HANDLE_TYPE);
+        REQUIRE(side == NULL);
+    }
+    culv_ipc_client_destroy(&client);
+    ipc_close(&s);
+}
+
+typedef struct odd {
+    const culv_handle (*pairs)[2];
+    unsigned made, dropped;
+} odd;
+
+static culv_result make_odd(void *context, uint32_t consumer, culv_ipc_timelines *out)
+{
+    odd *o = context;
+    (void)consumer;
+    REQUIRE(o->made < ODD_PAIRS);
+    out->ready = o->pairs[o->made][0];
+    out->done = o->pairs[o->made++][1];
+    return CULV_OK;
+}
+
+static void drop_odd(void *context, uint32_t consumer)
+{
+    odd *o = context;
+    (void)consumer;
+    o->dropped++;
+}
+
+static void refused(void)
+{
+    const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0),
+                 vulkan = ipc_share(NULL, FENCES + 10, false, 0);
+    const culv_handle d3d12 = culv_handle_win32(CULV_HANDLE_D3D12_FENCE, fence),
+                      d3d11 = culv_handle_win32(CULV_HANDLE_D3D11_FENCE, fence),
+                      opaque = culv_handle_opaque_win32(vulkan);
+    const culv_handle pairs[ODD_PAIRS][2] = {
+        {d3d12, opaque},
+        {d3d12, d3d11},
+        {opaque, {.type = CULV_HANDLE_NONE}},
+        {{.type = CULV_HANDLE_NONE}, {.type = CULV_HANDLE_NONE}},
+        {culv_handle_win32(CULV_HANDLE_D3D12_HEAP, fence),
+         culv_handle_win32(CULV_HANDLE_D3D12_HEAP, fence)},
+        {culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, fence),
+         culv_handle_win32(CULV_HANDLE_D3D11_KEYED_MUTEX, fence)},
+        {culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u),
+         culv_handle_opaque_win32_kmt((void *)(uintptr_t)0x40000006u)},
+        {culv_handle_opaque_win32_named(L"Local\\some name"), opaque},
+        {culv_handle_opaque_fd(0), culv_handle_opaque_fd(0)},
+    };
+    ipc_scene s;
+    ipc_child child;
+    culv_buffer *slots[SCENE_SLOTS];
+    char name[CULV_IPC_NAME_SIZE];
+    odd o = {pairs, 0, 0};
+    culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
+    d.make = make_odd;
+    d.drop = drop_odd;
+    d.context = &o;
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd"));
+    culv_ipc_ring *ring = ipc_ring(&s, server, &d, NULL, slots);
+    ipc_start(&child, "join_with", name);
+    ipc_join(&child, server);
+    REQUIRE(o.made == ODD_PAIRS && o.dropped == ODD_PAIRS && culv_ipc_ring_consumers(ring) == 0);
+    culv_ipc_ring_destroy(&ring);
+    culv_ipc_server_destroy(&server);
+    ipc_leave_ring(slots);
+    ipc_close(&s);
+    CloseHandle(fence);
+    CloseHandle(vulkan);
+}
+
+/* The consumer's own. */
+static void refused_at_once(const char *name)
+{
+    ipc_scene s;
+    culv_ipc_consumer *side = NULL;
+    const HANDLE fence = ipc_share(NULL, FENCES + 4, false, 0);
+    culv_ipc_timelines t = culv_ipc_timelines_init();
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    ipc_open(&s);
+    culv_ipc_client *client = ipc_client(&s, name);
+    d.ring = "frames";
+    d.timelines = &t;
+    const struct {
+        culv_handle_type ready, done;
+        culv_result result;
+        culv_reason reason;
+    } pairs[] = {
+        {CULV_HANDLE_D3D12_FENCE, CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_INVALID,
+         CULV_REASON_HANDLE_TYPE},
+        {CULV_HANDLE_D3D12_HEAP, CULV_HANDLE_D3D12_HEAP, CULV_ERROR_INVALID,
+         CULV_REASON_HANDLE_TYPE},
+        /* A fence that says to be another thing: the producer's driver refuses it. */
+        {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
+        {CULV_HANDLE_D3D11_FENCE, CULV_HANDLE_D3D11_FENCE, CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        t.ready = culv_handle_win32(pairs[i].ready, fence);
+        t.done = culv_handle_win32(pairs[i].done, fence);
+        REFUSES(culv_ipc_consumer_join(client, &d, SCENE_FAR, &side), pairs[i].result,
+                pairs[i].reason);
+        REQUIRE(side == NULL);
+    }
+    CloseHandle(fence);
+    culv_ipc_client_destroy(&client);
+    ipc_close(&s);
+}
+
+static void refused_of_consumers(void)
+{
+    ipc_scene s;
+    ipc_child child;
+    culv_buffer *slots[SCENE_SLOTS];
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_open(&s);
+    culv_ipc_server *server = ipc_server(&s, ipc_name(name, "odd-consumers"));
+    culv_ipc_ring *ring = ipc_ring(&s, server, NULL, NULL, slots);
+    ipc_start(&child, "refused_at_once", name);
+    ipc_join(&child, server);
+    REQUIRE(culv_ipc_ring_consumers(ring) == 0);
+    culv_ipc_ring_destroy(&ring);
+    culv_ipc_server_destroy(&server);
+    ipc_leave_ring(slots);
+    ipc_close(&s);
+}
+
+const ipc_case ipc_fence_cases[] = {{"fences", both_live},
+                                    {"fences_reader_dies", reader_dies},
+                                    {"fences_writer_dies", writer_dies},
+                                    {"fences_refused", refused},
+                                    {"fences_of_consumers_refused", refused_of_consumers},
+                                    {NULL, NULL}};
+const ipc_role ipc_fence_roles[] = {
+    {"read_frames", read_frames},         {"read_and_hang", read_and_hang},
+    {"write_and_hang", write_and_hang},   {"join_with", join_with},
+    {"refused_at_once", refused_at_once}, {NULL, NULL}};
