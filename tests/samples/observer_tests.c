@@ -37,7 +37,8 @@ static void all_processes(void)
     run_scratch_path(path, "observer.png");
     run_program(&r, "observer", run_scratch(),
                 (const char *const[]){"--device", device(), "--frames", "12", "--size", "160x120",
-                                      "--particles", "40000", "--output", path, NULL});
+                                      "--particles", "40000", "--limit", "400", "--output", path,
+                                      NULL});
     if (r.status != 0) FAIL("observer: status %d:\n%s", r.status, r.text);
     REQUIRE(strstr(r.text, "viewer: dies with frame ") != NULL);
     REQUIRE(strstr(r.text, "viewer: 24 frames on ") != NULL);
