@@ -142,8 +142,8 @@ int main(int argc, char **argv)
 {
     if (argc > 1) return strcmp(argv[1], "solver") == 0 ? solve() : view();
     snprintf(server_name, sizeof server_name, "hello_ipc-%d", (int)getpid());
-    const int viewer = fork(); /* before CUDA is opened */
+    int status = 1, viewer = fork(); /* before CUDA is opened */
+    alarm(300); /* seconds: if the other process fails, this one ends as well */
     if (viewer == 0) return view();
-    int status = 1;
     return solve() != 0 || waitpid(viewer, &status, 0) != viewer || status != 0;
 }

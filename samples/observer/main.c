@@ -4,6 +4,7 @@
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,9 +12,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../common/arguments.h"
+#include "../common/progress.h"
 #include "../common/report.h"
 #include "observer.h"
 
@@ -30,15 +33,32 @@ static const char help[] =
     "  --rate N          steps a second, 0: as many as there can be (240)\n"
     "  --frames N        frames that a viewer looks at (120)\n"
     "  --die-after N     the viewer kills itself with its Nth frame in its hands\n"
+    "  --death HOW       and how: held; given: it has given the frame back, and its GPU has not\n"
+    "                    read it; stopped: then, but it lives and does nothing (held)\n"
+    "  --patience N      seconds in which another process does what it is waited for (60)\n"
+    "  --limit N         without a word: seconds that a process may take before all are killed\n"
+    "                    (120 and two for each frame)\n"
     "  --size WxH        picture in pixels (960x720)\n"
     "  --output PATH     PNG of a viewer's last frame (out/observer.png; a viewer by itself: none)\n"
     "  --device WHICH    auto: NVIDIA's GPU, else the software twin (default); nvidia; soft\n"
     "  --validation      run viewers under Vulkan's validation; fail if it says anything\n"
     "  --help            this text\n";
 
-static const char *const valued[] = {"--name",   "--particles", "--births", "--rate",
-                                     "--frames", "--die-after", "--size",   "--output",
-                                     "--device", NULL};
+static const char *const valued[] = {
+    "--name",     "--particles", "--births", "--rate",   "--frames", "--die-after", "--death",
+    "--patience", "--limit",     "--size",   "--output", "--device", NULL};
+
+static bool parse_death(const char *name, const char *value, viewer_death *out)
+{
+    static const char *const words[] = {
+        [DEATH_HOLDING] = "held", [DEATH_GIVEN] = "given", [DEATH_STOPPED] = "stopped"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        *out = (viewer_death)i;
+        if (strcmp(value, words[i]) == 0) return true;
+    }
+    report("%s %s: expected held, given or stopped", name, value);
+    return false;
+}
 
 static bool parse_value(options *o, const char *name, const char *value)
 {
@@ -49,6 +69,10 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000, &o->frames);
     if (strcmp(name, "--die-after") == 0)
         return argument_number(name, value, 1, 1000000, &o->die_after);
+    if (strcmp(name, "--death") == 0) return parse_death(name, value, &o->death);
+    if (strcmp(name, "--patience") == 0)
+        return argument_number(name, value, 1, 1000000, &o->patience);
+    if (strcmp(name, "--limit") == 0) return argument_number(name, value, 1, 100000000, &o->limit);
     if (strcmp(name, "--size") == 0)
         return argument_size(name, value, 16, 8192, &o->width, &o->height);
     if (strcmp(name, "--name") == 0)
@@ -69,6 +93,7 @@ static int parse(options *o, int argc, char **argv)
                    .births = 400,
                    .rate = 240,
                    .frames = 120,
+                   .patience = 60,
                    .width = 960,
                    .height = 720};
     for (int i = 1; i < argc; i++) {
@@ -83,6 +108,7 @@ static int parse(options *o, int argc, char **argv)
             if (!name || !parse_value(o, name, value)) return 3;
         }
     }
+    if (o->limit == 0) o->limit = 120 + 2 * o->frames;
     if (!o->output && !o->role) o->output = "out/observer.png";
     if (!o->name && o->role) o->name = "observer";
     return 0;
@@ -90,13 +116,23 @@ static int parse(options *o, int argc, char **argv)
 
 /* All processes -------------------------------------------------------------------------------- */
 
-/* This program once more, before anything of CUDA is opened. */
-static pid_t start(const options *o, const options *more)
+enum { CHILDREN = 5 }; /* the solver, and four viewers */
+
+typedef struct child {
+    const char *role;
+    pid_t pid; /* 0: it has ended, or does not exist yet */
+} child;
+
+/* This program once more, before anything of CUDA is opened: this process has no other thread. */
+static void start(child *out, const options *o, const options *more)
 {
+    const pid_t parent = getpid();
     fflush(NULL);
-    const pid_t child = fork();
-    if (child != 0) return child;
+    *out = (child){more->role, fork()};
+    if (out->pid < 0) report("fork: %s", strerror(errno));
+    if (out->pid != 0) return;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* whoever ends the program ends all of it */
+    if (getppid() != parent) _exit(EXIT_FAILURE);
     options own = *o;
     own.role = more->role;
     own.frames = more->frames ? more->frames : o->frames;
@@ -108,35 +144,82 @@ static pid_t start(const options *o, const options *more)
     _exit(fine ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-static int ended(pid_t child)
+/* The first bytes of a file of /proc without its last newline, "?" when it cannot be read. */
+static void read_line(const char *path, char out[256])
 {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return -1;
-    return status;
+    FILE *file = fopen(path, "r");
+    if (!file || !fgets(out, 256, file)) strcpy(out, "?");
+    out[strcspn(out, "\n")] = '\0';
+    if (file) fclose(file);
 }
 
-static bool well(pid_t child)
+/* What each of its threads does: its name, its state, and where in the kernel it waits. */
+static void tell(const child *c)
 {
-    return ended(child) == 0;
+    char path[320], stat[256], where[256];
+    snprintf(path, sizeof path, "/proc/%ld/task", (long)c->pid);
+    DIR *threads = opendir(path);
+    const struct dirent *entry = NULL;
+    report("the %s is process %ld:", c->role, (long)c->pid);
+    while (threads && (entry = readdir(threads)) != NULL) {
+        if (entry->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/%ld/task/%s/stat", (long)c->pid, entry->d_name);
+        read_line(path, stat);
+        snprintf(path, sizeof path, "/proc/%ld/task/%s/wchan", (long)c->pid, entry->d_name);
+        read_line(path, where);
+        const char *name_ends = strrchr(stat, ')'); /* 123 (name) S 1 2 3 */
+        report("  thread %.*s, in %s", name_ends ? (int)(name_ends - stat) + 3 : 1, stat, where);
+    }
+    if (threads) closedir(threads);
+}
+
+/* Whatever they wait for, none is left behind. */
+static _Noreturn void give_up(const child *late, const options *o, const child all[CHILDREN])
+{
+    report("the %s has not ended after %llu s", late->role, (unsigned long long)o->limit);
+    for (int i = 0; i < CHILDREN; i++)
+        if (all[i].pid > 0) tell(&all[i]);
+    for (int i = 0; i < CHILDREN; i++)
+        if (all[i].pid > 0) kill(all[i].pid, SIGKILL);
+    printf("observer: it failed\n");
+    exit(EXIT_FAILURE);
+}
+
+/* How the child ended, as waitpid() has it; -1: it could not be started. */
+static int ended(child *c, const options *o, const child all[CHILDREN])
+{
+    const struct timespec moment = {.tv_nsec = 5000000};
+    const double until = clock_seconds() + (double)o->limit;
+    int status = -1;
+    if (c->pid <= 0) return -1;
+    for (;;) {
+        const pid_t pid = waitpid(c->pid, &status, WNOHANG);
+        if (pid < 0 && errno != EINTR) return -1;
+        if (pid == c->pid) break;
+        if (clock_seconds() > until) give_up(c, o, all);
+        nanosleep(&moment, NULL);
+    }
+    c->pid = 0;
+    return status;
 }
 
 static bool run_all(const options *o)
 {
-    const pid_t solver = start(o, &(options){.role = "solver"});
+    child all[CHILDREN] = {{NULL, 0}};
+    child *solver = &all[0], *stays = &all[1], *dies = &all[2], *again = &all[3], *late = &all[4];
+    start(solver, o, &(options){.role = "solver"});
     /* One stays, and beside it one comes, dies and returns. */
-    const pid_t stays =
-        start(o, &(options){.role = "viewer", .frames = 2 * o->frames, .output = o->output});
-    const pid_t dies = start(o, &(options){.role = "viewer", .die_after = o->frames / 4 + 1});
-    const int death = ended(dies);
+    start(stays, o, &(options){.role = "viewer", .frames = 2 * o->frames, .output = o->output});
+    start(dies, o, &(options){.role = "viewer", .die_after = o->frames / 4 + 1});
+    const int death = ended(dies, o, all);
     bool fine = WIFSIGNALED(death) && WTERMSIG(death) == SIGKILL;
-    const pid_t again = start(o, &(options){.role = "viewer"});
-    fine = well(again) && fine;
-    fine = well(stays) && fine;
-    const pid_t late = start(o, &(options){.role = "viewer", .frames = o->frames / 4 + 1});
-    fine = well(late) && fine;
-    if (solver > 0) kill(solver, SIGTERM);
-    fine = well(solver) && fine;
+    start(again, o, &(options){.role = "viewer"});
+    fine = ended(again, o, all) == 0 && fine;
+    fine = ended(stays, o, all) == 0 && fine;
+    start(late, o, &(options){.role = "viewer", .frames = o->frames / 4 + 1});
+    fine = ended(late, o, all) == 0 && fine;
+    if (solver->pid > 0) kill(solver->pid, SIGTERM);
+    fine = ended(solver, o, all) == 0 && fine;
     printf("observer: %s%s%s\n",
            fine ? "a viewer was killed and came back, and the solver never stopped" : "it failed",
            fine ? "; " : "", fine ? o->output : "");

@@ -6,12 +6,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OBSERVER_RING    "frames"
-#define OBSERVER_TIMEOUT UINT64_C(30000000000) /* ns; only what is broken takes so long */
+#define OBSERVER_RING "frames"
 
 enum {
-    OBSERVER_SLOTS = 6
-}; /* for four viewers at a time: each holds one, one is new, one written */
+    OBSERVER_VIEWERS = 4, /* at a time */
+    OBSERVER_SLOTS = 6    /* each of them holds one, one is new, one written */
+};
+
+/* How a viewer ends with frame die_after. */
+typedef enum viewer_death {
+    DEATH_HOLDING, /* killed, with the frame in its hands */
+    DEATH_GIVEN,   /* killed when it has given the frame back, and its GPU has not read it */
+    DEATH_STOPPED  /* then, but it lives and does nothing */
+} viewer_death;
 
 typedef struct options {
     const char *role; /* NULL: a solver, and three viewers one after another and at a time */
@@ -23,9 +30,17 @@ typedef struct options {
     uint64_t rate;      /* steps a second; 0: as many as there can be */
     uint64_t frames;    /* that a viewer looks at */
     uint64_t die_after; /* frames, and then the viewer kills itself; 0: it does not */
+    viewer_death death; /* and how */
+    uint64_t patience;  /* seconds in which another process does what it is waited for */
+    uint64_t limit;     /* seconds that each process may take before all are killed */
     uint32_t width, height;
     bool validation, quiet;
 } options;
+
+static inline uint64_t observer_timeout(const options *o)
+{
+    return o->patience * UINT64_C(1000000000);
+}
 
 /* Runs until SIGTERM or SIGINT. True: nothing failed. */
 bool solver_run(const options *o);

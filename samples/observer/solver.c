@@ -62,7 +62,7 @@ static bool offer(solver *s, const options *o)
     server.name = o->name;
     ring.name = OBSERVER_RING;
     ring.slots = OBSERVER_SLOTS;
-    ring.max_consumers = OBSERVER_SLOTS - 2;
+    ring.max_consumers = OBSERVER_VIEWERS;
     if (!culv_ok(culv_ipc_server_create(s->device, &server, &s->server), "the server") ||
         !culv_ok(culv_ipc_ring_create(s->server, &ring, &s->ring), "the ring"))
         return false;
@@ -81,6 +81,36 @@ static bool offer(solver *s, const options *o)
             return false;
     }
     return true;
+}
+
+static bool stream_done(solver *s, const options *o, bool *done)
+{
+    const double until = clock_seconds() + (double)o->patience;
+    do {
+        const CUresult result = s->cu->cuStreamQuery(s->stream);
+        *done = result == CUDA_SUCCESS;
+        if (result != CUDA_ERROR_NOT_READY) return cuda_ok(s->cu, result, "cuStreamQuery");
+        if (!culv_ok(culv_ipc_server_poll(s->server, 100000, NULL), "culv_ipc_server_poll"))
+            return false;
+    } while (clock_seconds() < until);
+    return true;
+}
+
+/* Waits for the stream's work, and answers viewers meanwhile. The work may wait for a viewer that
+ * has died, which only the server's calls notice: cuStreamSynchronize() would wait for ever. */
+static bool wait_for_stream(solver *s, const options *o)
+{
+    bool done = false;
+    if (!stream_done(s, o, &done)) return false;
+    if (done) return true;
+    /* One may live and do nothing, as when it is stopped. */
+    report("a viewer has not read its frame in %llu s; all are turned away",
+           (unsigned long long)o->patience);
+    for (uint32_t i = 0; i < OBSERVER_VIEWERS; i++)
+        (void)culv_ipc_ring_drop(s->ring, i);
+    if (!stream_done(s, o, &done)) return false;
+    if (!done) report("the GPU has not done its work in %llu s", (unsigned long long)o->patience);
+    return done;
 }
 
 static bool make_step(solver *s, const options *o, uint32_t *last)
@@ -116,8 +146,7 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
     if (culv_ipc_ring_consumers(s->ring) > s->most_viewers)
         s->most_viewers = culv_ipc_ring_consumers(s->ring);
     /* A queue of a few steps is enough. */
-    return s->steps % 4 != 0 ||
-           cuda_ok(s->cu, s->cu->cuStreamSynchronize(s->stream), "cuStreamSynchronize");
+    return s->steps % 4 != 0 || wait_for_stream(s, o);
 }
 
 static void rest(const options *o, double began, uint64_t steps)
@@ -129,9 +158,9 @@ static void rest(const options *o, double began, uint64_t steps)
     nanosleep(&t, NULL);
 }
 
-static void tear_down(solver *s)
+static void tear_down(solver *s, const options *o)
 {
-    if (s->stream) (void)s->cu->cuStreamSynchronize(s->stream);
+    if (s->ring) (void)wait_for_stream(s, o);
     culv_ipc_ring_destroy(&s->ring);
     culv_ipc_server_destroy(&s->server);
     for (uint32_t i = 0; i < OBSERVER_SLOTS; i++)
@@ -163,6 +192,6 @@ bool solver_run(const options *o)
                "waited for a viewer\n",
                (unsigned long long)s.steps, (unsigned long long)count, s.most_viewers,
                (unsigned long long)s.late);
-    tear_down(&s);
+    tear_down(&s, o);
     return fine;
 }

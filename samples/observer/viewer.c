@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "../common/files.h"
 #include "../common/interop.h"
 #include "../common/png_file.h"
+#include "../common/progress.h"
 #include "../common/vulkan_pipeline.h"
 #include "observer.h"
 #include "particle.h"
@@ -118,7 +120,7 @@ static bool join(viewer *v, const options *o)
     desc.timelines = &own;
     if (!interop_timeline(v->attached, "ready", &v->ready) ||
         !interop_timeline(v->attached, "done", &v->done) ||
-        !culv_ok(culv_ipc_client_connect(v->device, &client, OBSERVER_TIMEOUT, &v->client),
+        !culv_ok(culv_ipc_client_connect(v->device, &client, observer_timeout(o), &v->client),
                  "culv_ipc_client_connect") ||
         !culv_ok(culv_vk_semaphore_export_dup(v->attached, culv_vk_semaphore_handle(v->ready),
                                               CULV_HANDLE_OPAQUE_FD, &own.ready),
@@ -127,7 +129,7 @@ static bool join(viewer *v, const options *o)
     bool fine = culv_ok(culv_vk_semaphore_export_dup(v->attached, culv_vk_semaphore_handle(v->done),
                                                      CULV_HANDLE_OPAQUE_FD, &own.done),
                         "culv_vk_semaphore_export_dup") &&
-                culv_ok(culv_ipc_consumer_join(v->client, &desc, OBSERVER_TIMEOUT, &v->consumer),
+                culv_ok(culv_ipc_consumer_join(v->client, &desc, observer_timeout(o), &v->consumer),
                         "culv_ipc_consumer_join");
     culv_handle_close(&own.ready);
     culv_handle_close(&own.done);
@@ -180,7 +182,7 @@ static bool open_chunk(viewer *v, const culv_ipc_chunk *from, chunk *out)
 
 /* Takes in what the slot's vector has grown by. The solver changes nothing there meanwhile: the
  * frame is held. */
-static bool update_slot(viewer *v, uint32_t index)
+static bool update_slot(viewer *v, const options *o, uint32_t index)
 {
     slot *s = &v->slots[index];
     culv_ipc_chunk found = culv_ipc_chunk_init();
@@ -191,10 +193,10 @@ static bool update_slot(viewer *v, uint32_t index)
         observer_vector_name(name, index);
         desc.name = name;
         desc.keep_handles = 1;
-        if (!culv_ok(culv_ipc_vector_open(v->client, &desc, OBSERVER_TIMEOUT, &s->vector),
+        if (!culv_ok(culv_ipc_vector_open(v->client, &desc, observer_timeout(o), &s->vector),
                      "culv_ipc_vector_open"))
             return false;
-    } else if (!culv_ok(culv_ipc_vector_update(s->vector, NULL, OBSERVER_TIMEOUT),
+    } else if (!culv_ok(culv_ipc_vector_update(s->vector, NULL, observer_timeout(o)),
                         "culv_ipc_vector_update")) {
         return false;
     }
@@ -277,26 +279,53 @@ static bool record(viewer *v, const options *o, const slot *s, uint64_t number)
     return vk_ok(vkEndCommandBuffer(c), "vkEndCommandBuffer");
 }
 
-static bool draw(viewer *v, const options *o, culv_ipc_frame *frame)
+/* Or stops. */
+static void die(const options *o, uint64_t number)
+{
+    printf("viewer: %s frame %llu %s\n", o->death == DEATH_STOPPED ? "stops with" : "dies with",
+           (unsigned long long)number,
+           o->death == DEATH_HOLDING ? "in its hands" : "given back and not read");
+    fflush(stdout);
+    /* Who is stopped is deaf to anything else when the program that started it ends. */
+    if (o->death == DEATH_STOPPED) (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)raise(o->death == DEATH_STOPPED ? SIGSTOP : SIGKILL);
+}
+
+/* The frame's work is submitted: waits until the GPU has done it. */
+static bool wait_for_frame(viewer *v, const options *o)
+{
+    const double until = clock_seconds() + (double)o->patience;
+    VkResult waited;
+    do { /* it asks meanwhile whether the solver is there: else the call moves `ready` on */
+        waited = vkWaitForFences(v->vulkan.device, 1, &v->fence, VK_TRUE, 100000000);
+    } while (waited == VK_TIMEOUT && (culv_ipc_consumer_connected(v->consumer), true) &&
+             clock_seconds() < until);
+    if (waited == VK_TIMEOUT) {
+        /* It lives and does nothing. What the queue waits with cannot be destroyed. */
+        report("the solver has not written its frame in %llu s; this viewer ends at once",
+               (unsigned long long)o->patience);
+        fflush(NULL);
+        _exit(EXIT_FAILURE);
+    }
+    return vk_ok(waited, "vkWaitForFences") &&
+           vk_ok(vkResetFences(v->vulkan.device, 1, &v->fence), "vkResetFences");
+}
+
+static bool draw(viewer *v, const options *o, culv_ipc_frame *frame, bool last)
 {
     const vulkan_setup *vk = &v->vulkan;
     const uint32_t index = frame->slot;
-    if (!update_slot(v, index) || !record(v, o, &v->slots[index], frame->number) ||
+    if (!update_slot(v, o, index) || !record(v, o, &v->slots[index], frame->number) ||
         !culv_ok(culv_ipc_consumer_release(v->consumer, frame), "culv_ipc_consumer_release"))
         return false;
+    if (last) die(o, frame->number);
     VkSemaphoreSubmitInfo wait =
         vulkan_submit_point(culv_vk_semaphore_handle(v->ready), frame->waits[0].value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(culv_vk_semaphore_handle(v->done), frame->signals[0].value,
                             VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    if (!vulkan_submit(vk->queue, v->buffer, &wait, &signal, v->fence)) return false;
-    VkResult waited;
-    do { /* it asks meanwhile whether the solver is there: else the call moves `ready` on */
-        waited = vkWaitForFences(vk->device, 1, &v->fence, VK_TRUE, 100000000);
-    } while (waited == VK_TIMEOUT && (culv_ipc_consumer_connected(v->consumer), true));
-    if (!vk_ok(waited, "vkWaitForFences") ||
-        !vk_ok(vkResetFences(vk->device, 1, &v->fence), "vkResetFences"))
+    if (!vulkan_submit(vk->queue, v->buffer, &wait, &signal, v->fence) || !wait_for_frame(v, o))
         return false;
     v->wrong += *(const uint32_t *)v->picture.mapped;
     return true;
@@ -328,15 +357,12 @@ static bool look(viewer *v, const options *o)
 {
     for (uint64_t i = 0; i < o->frames; i++) {
         culv_ipc_frame frame;
-        if (!culv_ok(culv_ipc_consumer_acquire(v->consumer, OBSERVER_TIMEOUT, &frame),
+        if (!culv_ok(culv_ipc_consumer_acquire(v->consumer, observer_timeout(o), &frame),
                      "culv_ipc_consumer_acquire"))
             return false;
-        if (o->die_after > 0 && i + 1 == o->die_after) {
-            printf("viewer: dies with frame %llu in its hands\n", (unsigned long long)frame.number);
-            fflush(stdout);
-            (void)raise(SIGKILL);
-        }
-        if (!draw(v, o, &frame)) return false;
+        const bool last = i + 1 == o->die_after;
+        if (last && o->death == DEATH_HOLDING) die(o, frame.number);
+        if (!draw(v, o, &frame, last)) return false;
         if (i == 0) v->first_particles = v->particles;
         v->last_particles = v->particles;
     }

@@ -14,6 +14,9 @@
  * once. */
 #define WAIT_SLICE UINT64_C(1000000000)
 
+/* Fences at a time that say what a semaphore has reached. Of more, the newest ones. */
+#define MOST_FENCES 16
+
 struct soft_vk_semaphore {
     soft_vk_semaphore *link;
     soft_vk_device *device;
@@ -22,6 +25,13 @@ struct soft_vk_semaphore {
     pthread_mutex_t lock; /* of all below, and around every host signal */
     soft_vk_page *page;   /* NULL until the first export or import */
     uint64_t known;       /* the driver's counter is at least this */
+    VkQueue queue;        /* that was last told to signal it, */
+    uint64_t submitted;   /* and the value */
+    struct {
+        VkFence fence;
+        uint64_t value; /* that is reached once the fence is signaled */
+    } fences[MOST_FENCES];
+    unsigned num_fences; /* ever */
     bool ending;
     bool running;
     pthread_t driver_follower;
@@ -211,6 +221,60 @@ void soft_vk_push_all(soft_vk_device *device)
         pthread_mutex_lock(&semaphore->lock);
         push_locked(semaphore);
         pthread_mutex_unlock(&semaphore->lock);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+void soft_vk_submitted(soft_vk_device *device, VkQueue queue, VkSemaphore handle, uint64_t value)
+{
+    soft_vk_semaphore *semaphore = find(device, handle);
+    if (!semaphore) return;
+    pthread_mutex_lock(&semaphore->lock);
+    semaphore->queue = queue;
+    semaphore->submitted = value;
+    pthread_mutex_unlock(&semaphore->lock);
+}
+
+void soft_vk_fenced(soft_vk_device *device, VkQueue queue, VkFence fence)
+{
+    if (fence == VK_NULL_HANDLE) return;
+    pthread_mutex_lock(&device->lock);
+    for (soft_vk_semaphore *semaphore = device->semaphores; semaphore;
+         semaphore = semaphore->link) {
+        pthread_mutex_lock(&semaphore->lock);
+        unsigned at = 0;
+        while (at < MOST_FENCES && semaphore->fences[at].fence != fence)
+            at++;
+        const bool matters = semaphore->queue == queue && semaphore->submitted > semaphore->known;
+        if (at == MOST_FENCES) at = matters ? semaphore->num_fences++ % MOST_FENCES : at;
+        if (at < MOST_FENCES) {
+            semaphore->fences[at].fence = fence;
+            semaphore->fences[at].value = matters ? semaphore->submitted : 0;
+        }
+        pthread_mutex_unlock(&semaphore->lock);
+    }
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* Mesa's emulated timelines reach a value a moment after the fence of the submission is signaled.
+ * In Vulkan a fence is signaled after all semaphores of its submission and of those before. */
+void soft_vk_fence_reached(soft_vk_device *device, VkFence fence)
+{
+    pthread_mutex_lock(&device->lock);
+    for (soft_vk_semaphore *semaphore = device->semaphores; semaphore;
+         semaphore = semaphore->link) {
+        uint64_t value = 0;
+        pthread_mutex_lock(&semaphore->lock);
+        for (unsigned i = 0; i < MOST_FENCES; i++)
+            if (semaphore->fences[i].fence == fence) value = semaphore->fences[i].value;
+        const bool behind = semaphore->page && !semaphore->ending && semaphore->known < value;
+        pthread_mutex_unlock(&semaphore->lock);
+        if (!behind) continue;
+        const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                          .semaphoreCount = 1,
+                                          .pSemaphores = &semaphore->handle,
+                                          .pValues = &value};
+        (void)device->next.WaitSemaphores(device->handle, &info, WAIT_SLICE);
     }
     pthread_mutex_unlock(&device->lock);
 }

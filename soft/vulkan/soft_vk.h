@@ -222,6 +222,14 @@ void soft_vk_pull(soft_vk_device *device, VkSemaphore semaphore);
 void soft_vk_push(soft_vk_device *device, VkSemaphore semaphore);
 void soft_vk_push_all(soft_vk_device *device);
 
+/* A submission to the queue signals the value, if the semaphore is a timeline. */
+void soft_vk_submitted(soft_vk_device *device, VkQueue queue, VkSemaphore semaphore,
+                       uint64_t value);
+/* The fence, if there is one, is signaled after all that was submitted to the queue. */
+void soft_vk_fenced(soft_vk_device *device, VkQueue queue, VkFence fence);
+/* It is signaled: waits until the driver's semaphores say what they must say then. */
+void soft_vk_fence_reached(soft_vk_device *device, VkFence fence);
+
 /* Whether a semaphore is a timeline that the layer knows. */
 bool soft_vk_is_timeline(soft_vk_device *device, VkSemaphore semaphore);
 

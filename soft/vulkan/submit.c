@@ -13,7 +13,7 @@ static bool bridged(soft_vk_device *device)
 /* Takes back what the submission was to run, where it was not made. */
 static VkResult submitted(soft_vk_device *device, uint64_t before, VkResult result)
 {
-    if (result != VK_SUCCESS) soft_vk_expect_no_more_than(device, before);
+    if (result != VK_SUCCESS && device->kernels) soft_vk_expect_no_more_than(device, before);
     return result;
 }
 
@@ -26,12 +26,20 @@ VkResult soft_vk_QueueSubmit(soft_vk_device *device, VkQueue handle, uint32_t co
         for (uint32_t k = 0; k < submits[i].signalSemaphoreCount; k++)
             soft_vk_pull(device, submits[i].pSignalSemaphores[k]);
     }
-    if (!device->kernels) return device->next.QueueSubmit(handle, count, submits, fence);
-    const uint64_t before = soft_vk_expected(device);
-    for (uint32_t i = 0; i < count; i++)
+    const uint64_t before = device->kernels ? soft_vk_expected(device) : 0;
+    for (uint32_t i = 0; device->kernels && i < count; i++)
         for (uint32_t k = 0; result == VK_SUCCESS && k < submits[i].commandBufferCount; k++)
             result = soft_vk_expect(device, submits[i].pCommandBuffers[k]);
     if (result == VK_SUCCESS) result = device->next.QueueSubmit(handle, count, submits, fence);
+    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++) {
+        const VkTimelineSemaphoreSubmitInfo *values =
+            soft_vk_in_chain(submits[i].pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
+        for (uint32_t k = 0; values && k < submits[i].signalSemaphoreCount; k++)
+            if (k < values->signalSemaphoreValueCount)
+                soft_vk_submitted(device, handle, submits[i].pSignalSemaphores[k],
+                                  values->pSignalSemaphoreValues[k]);
+    }
+    if (result == VK_SUCCESS) soft_vk_fenced(device, handle, fence);
     return submitted(device, before, result);
 }
 
@@ -44,12 +52,16 @@ VkResult soft_vk_QueueSubmit2(soft_vk_device *device, VkQueue handle, uint32_t c
         for (uint32_t k = 0; k < submits[i].signalSemaphoreInfoCount; k++)
             soft_vk_pull(device, submits[i].pSignalSemaphoreInfos[k].semaphore);
     }
-    if (!device->kernels) return device->next.QueueSubmit2(handle, count, submits, fence);
-    const uint64_t before = soft_vk_expected(device);
-    for (uint32_t i = 0; i < count; i++)
+    const uint64_t before = device->kernels ? soft_vk_expected(device) : 0;
+    for (uint32_t i = 0; device->kernels && i < count; i++)
         for (uint32_t k = 0; result == VK_SUCCESS && k < submits[i].commandBufferInfoCount; k++)
             result = soft_vk_expect(device, submits[i].pCommandBufferInfos[k].commandBuffer);
     if (result == VK_SUCCESS) result = device->next.QueueSubmit2(handle, count, submits, fence);
+    for (uint32_t i = 0; result == VK_SUCCESS && i < count; i++)
+        for (uint32_t k = 0; k < submits[i].signalSemaphoreInfoCount; k++)
+            soft_vk_submitted(device, handle, submits[i].pSignalSemaphoreInfos[k].semaphore,
+                              submits[i].pSignalSemaphoreInfos[k].value);
+    if (result == VK_SUCCESS) soft_vk_fenced(device, handle, fence);
     return submitted(device, before, result);
 }
 
@@ -71,13 +83,23 @@ VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t
                                const VkFence *fences, VkBool32 all, uint64_t timeout)
 {
     VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
-    if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
+    if (result == VK_SUCCESS && bridged(device)) {
+        for (uint32_t i = 0; i < count; i++)
+            if (all || count == 1 || device->next.GetFenceStatus(handle, fences[i]) == VK_SUCCESS)
+                soft_vk_fence_reached(device, fences[i]);
+        soft_vk_push_all(device);
+    }
     return soft_vk_or_lost(device, result);
 }
 
 VkResult soft_vk_GetFenceStatus(soft_vk_device *device, VkDevice handle, VkFence fence)
 {
-    return soft_vk_or_lost(device, device->next.GetFenceStatus(handle, fence));
+    VkResult result = device->next.GetFenceStatus(handle, fence);
+    if (result == VK_SUCCESS && bridged(device)) {
+        soft_vk_fence_reached(device, fence);
+        soft_vk_push_all(device);
+    }
+    return soft_vk_or_lost(device, result);
 }
 
 VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle,

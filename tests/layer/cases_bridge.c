@@ -176,6 +176,50 @@ void case_page_to_queue(void)
     world_close(&w);
 }
 
+/* A fence is signaled after the semaphores of its submission and of those before it. So who waited
+ * for it leaves pages that are up to date, even if the process dies at once. */
+void case_fence_to_page(void)
+{
+    world w;
+    world_open(&w, NULL);
+    VkSemaphore semaphore = exportable_timeline(&w, 0);
+    culv_soft_timeline *page = other_side(&w, semaphore);
+    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fences[2];
+    for (uint32_t i = 0; i < 2; i++)
+        CHECK_VK(w.d.vkCreateFence(w.device, &fence_info, NULL, &fences[i]));
+    for (uint32_t round = 0; round < 500; round++) {
+        const uint64_t wait = 4 * round + 1, signal = wait + 1;
+        const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+        const VkTimelineSemaphoreSubmitInfo values = {
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .waitSemaphoreValueCount = 1,
+            .pWaitSemaphoreValues = &wait,
+            .signalSemaphoreValueCount = 1,
+            .pSignalSemaphoreValues = &signal};
+        const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                   .pNext = &values,
+                                   .waitSemaphoreCount = 1,
+                                   .pWaitSemaphores = &semaphore,
+                                   .pWaitDstStageMask = &stage,
+                                   .signalSemaphoreCount = 1,
+                                   .pSignalSemaphores = &semaphore};
+        /* The fence of this submission, or of an empty one behind it. */
+        const bool behind = round % 2 != 0;
+        CHECK_VK(w.d.vkQueueSubmit(w.queue, 1, &info, behind ? VK_NULL_HANDLE : fences[0]));
+        if (behind) CHECK_VK(w.d.vkQueueSubmit(w.queue, 0, NULL, fences[1]));
+        page_raise(page, wait);
+        CHECK_VK(w.d.vkWaitForFences(w.device, 1, &fences[behind], VK_TRUE, 20 * SECOND));
+        CHECK_IS(atomic_load(&page->value), signal);
+        CHECK_VK(w.d.vkResetFences(w.device, 1, &fences[behind]));
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        w.d.vkDestroyFence(w.device, fences[i], NULL);
+    page_unmap(page);
+    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    world_close(&w);
+}
+
 void case_wait_before_signal(void)
 {
     world w;

@@ -111,6 +111,7 @@ unsigned fail_each_call(VkResult (*program)(void));
     X(page_to_host, 1)                                                                             \
     X(queue_to_page, 1)                                                                            \
     X(page_to_queue, 1)                                                                            \
+    X(fence_to_page, 1)                                                                            \
     X(wait_before_signal, 1)                                                                       \
     X(up_to_date, 0)                                                                               \
     X(ping_pong, 1)                                                                                \

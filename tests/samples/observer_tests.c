@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the sample observer: processes come, one is killed and returns, each particle that they
  * saw was of its frame, and the solver ends in order. */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ static void all_processes(void)
     run_scratch_path(path, "observer.png");
     run_program(&r, "observer", run_scratch(),
                 (const char *const[]){"--device", device(), "--frames", "12", "--size", "160x120",
-                                      "--particles", "40000", "--output", path, NULL});
+                                      "--particles", "40000", "--limit", "400", "--output", path,
+                                      NULL});
     if (r.status != 0) FAIL("observer: status %d:\n%s", r.status, r.text);
     REQUIRE(strstr(r.text, "viewer: dies with frame ") != NULL);
     REQUIRE(strstr(r.text, "viewer: 24 frames on ") != NULL);
@@ -88,13 +90,96 @@ static void by_hand(void)
     run_finish(&viewer, &seen);
 }
 
+/* Reads what the process says until `text` is in it. */
+static void hear(const run_process *process, const char *text)
+{
+    char said[4096] = "";
+    size_t used = 0;
+    const double until = test_now_us() + TEST_FAR_MS * 1e3;
+    while (strstr(said, text) == NULL) {
+        struct pollfd p = {.fd = process->from, .events = POLLIN};
+        const double left_ms = (until - test_now_us()) * 1e-3;
+        if (left_ms <= 0 || used + 1 >= sizeof said) FAIL("no '%s' in:\n%s", text, said);
+        if (poll(&p, 1, (int)left_ms + 1) <= 0) continue;
+        const ssize_t got = read(process->from, said + used, sizeof said - 1 - used);
+        if (got <= 0) FAIL("it has ended without '%s':\n%s", text, said);
+        used += (size_t)got;
+        said[used] = '\0';
+    }
+}
+
+static void start_solver(run_process *solver, const char *name, const char *patience)
+{
+    run_start(solver, "observer", run_scratch(),
+              (const char *const[]){"solver", "--name", name, "--device", device(), "--particles",
+                                    "40000", "--patience", patience, NULL});
+}
+
+/* A viewer that ends before it has read a frame that it gave back leaves a value that nobody
+ * signals. The solver's stream waits for it. */
+static void killed_before_it_read(void)
+{
+    run_process solver;
+    run_result r;
+    char name[40];
+    snprintf(name, sizeof name, "observer-given-%ld", (long)getpid());
+    start_solver(&solver, name, "1000");
+    for (int i = 0; i < 3; i++) {
+        run_program(&r, "observer", run_scratch(),
+                    (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+                                          "64x48", "--die-after", "2", "--death", "given", NULL});
+        if (r.status != 128 + SIGKILL) FAIL("viewer: status %d:\n%s", r.status, r.text);
+        REQUIRE(strstr(r.text, "given back and not read") != NULL);
+    }
+    /* It takes as many frames as there are slots, so that each slot was waited for. */
+    run_program(&r, "observer", run_scratch(),
+                (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+                                      "64x48", "--frames", "20", NULL});
+    if (r.status != 0) FAIL("viewer: status %d:\n%s", r.status, r.text);
+    REQUIRE(kill(solver.pid, SIGTERM) == 0);
+    run_finish(&solver, &r);
+    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+    REQUIRE(strstr(r.text, "turned away") == NULL);
+}
+
+/* One that lives and does nothing is no reason to wait for ever either. */
+static void stopped_before_it_read(void)
+{
+    run_process solver, viewer;
+    run_result r, seen;
+    char name[40];
+    snprintf(name, sizeof name, "observer-stopped-%ld", (long)getpid());
+    start_solver(&solver, name, "1");
+    run_start(&viewer, "observer", run_scratch(),
+              (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+                                    "64x48", "--die-after", "2", "--death", "stopped", NULL});
+    hear(&solver, "all are turned away");
+    REQUIRE(kill(solver.pid, SIGTERM) == 0);
+    run_finish(&solver, &r);
+    if (r.status != 0) FAIL("solver: status %d:\n%s", r.status, r.text);
+    kill(viewer.pid, SIGKILL);
+    run_finish(&viewer, &seen);
+}
+
+/* It tells what its processes do, and leaves none: run_finish() reads until the last has ended. */
+static void given_up(void)
+{
+    run_result r;
+    run_program(&r, "observer", run_scratch(),
+                (const char *const[]){"--device", device(), "--size", "64x48", "--frames",
+                                      "1000000", "--limit", "1", NULL});
+    if (r.status != 1) FAIL("observer: status %d:\n%s", r.status, r.text);
+    REQUIRE(strstr(r.text, "the viewer has not ended after 1 s") != NULL);
+    const char *solver = strstr(r.text, "the solver is process ");
+    if (solver == NULL || strstr(solver, "thread ") == NULL) FAIL("no states in:\n%s", r.text);
+    REQUIRE(strstr(r.text, "observer: it failed") != NULL);
+}
+
 static void bad_options(void)
 {
-    static const char *const bad[][2] = {{"--frames", "0"},
-                                         {"--particles", "many"},
-                                         {"--size", "1x1"},
-                                         {"--output", "a.txt"},
-                                         {"--unknown", "1"}};
+    static const char *const bad[][2] = {
+        {"--frames", "0"},      {"--particles", "many"}, {"--size", "1x1"}, {"--output", "a.txt"},
+        {"--death", "natural"}, {"--patience", "0"},     {"--unknown", "1"}};
     run_result r;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         run_program(&r, "observer", run_scratch(),
@@ -107,6 +192,9 @@ static void bad_options(void)
 static const test_case cases[] = {
     {.name = "all_processes", .run = all_processes, .smoke = true},
     {.name = "by_hand", .run = by_hand},
+    {.name = "killed_before_it_read", .run = killed_before_it_read},
+    {.name = "stopped_before_it_read", .run = stopped_before_it_read},
+    {.name = "given_up", .run = given_up},
     {.name = "bad_options", .run = bad_options},
     {.name = NULL},
 };

@@ -8,8 +8,8 @@
 #include <sys/types.h>
 
 typedef struct run_result {
-    int status;       /* 128 + the signal that killed it */
-    char text[16384]; /* stdout and stderr together, cut off */
+    int status;        /* 128 + the signal that killed it */
+    char text[131072]; /* stdout and stderr together, cut off */
 } run_result;
 
 /* Runs bin/<program> of the build tree or bundle with the arguments, which end with NULL, in the

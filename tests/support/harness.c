@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The test harness: command line, processes, time limits, results. See harness.h. */
 #include "answers.h"
+#include "states.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -385,8 +386,10 @@ static unsigned time_limit(const test_case *c)
 static void on_alarm(int signal_number)
 {
     (void)signal_number;
+    signal(SIGPIPE, SIG_IGN); /* whoever reads may have heard enough */
     ssize_t ignored = write(STDOUT_FILENO, timeout_message, strlen(timeout_message));
     (void)ignored;
+    test_tell_states(STDOUT_FILENO, getpid());
     _exit(1);
 }
 
@@ -654,6 +657,13 @@ static pid_t start(const size_t *chosen, size_t count, int events)
     return child;
 }
 
+/* Ends a child that is at nothing of its own accord. Its output says what it was at. */
+static void end_child(pid_t child)
+{
+    test_tell_states(run.output, child);
+    kill(child, SIGKILL);
+}
+
 static off_t output_size(void)
 {
     off_t size = lseek(run.output, 0, SEEK_END);
@@ -683,7 +693,7 @@ static void run_alone(size_t i)
     bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + grace()),
          killed = false;
     if (child > 0 && !ended) {
-        kill(child, SIGKILL);
+        end_child(child);
         killed = true;
         ended = reap(child, &status, grace());
     }
@@ -722,7 +732,7 @@ static bool run_together(const size_t *chosen, size_t count)
         int ready = child > 0 ? poll(&wait, 1, (int)limit * 1000) : 0;
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0) {
-            if (child > 0) kill(child, SIGKILL);
+            if (child > 0) end_child(child);
             killed = true;
             break;
         }
@@ -742,7 +752,7 @@ static bool run_together(const size_t *chosen, size_t count)
     close(ends[0]);
     if (child > 0) exited = reap(child, &status, TEST_TIME_LIMIT);
     if (child > 0 && !exited) {
-        kill(child, SIGKILL);
+        end_child(child);
         killed = true;
         exited = reap(child, &status, grace());
     }

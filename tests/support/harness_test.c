@@ -170,6 +170,15 @@ static int run_planted(const char *program, const char *arguments)
     return WEXITSTATUS(status);
 }
 
+/* Between two lines stands the text. */
+static void require_told(const char *text, const char *after, const char *before)
+{
+    const char *from = strstr(many_output, after), *to = strstr(many_output, before);
+    const char *at = from != NULL ? strstr(from, text) : NULL;
+    if (at == NULL || to == NULL || at > to)
+        FAIL("no \"%s\" between \"%s\" and \"%s\" in:\n%s", text, after, before, many_output);
+}
+
 /* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
 static void many(void)
 {
@@ -179,7 +188,9 @@ static void many(void)
     require_line("PASS planted.second (");
     require_line("FAIL planted.crashes: signal 11");
     require_line("FAILED: planted.hangs hangs: not done after");
+    require_told("(planted-child) S, in ", "FAILED: planted.hangs hangs", "FAIL planted.hangs");
     require_line("FAIL planted.hangs: exit status 1");
+    require_told("(exe) S, in ", "== planted.is_deaf", "FAIL planted.is_deaf");
     require_line("FAIL planted.is_deaf: it hangs, and was killed");
     require_line("SKIP planted.skips: planted, before anything");
     require_line("PASS planted.third (");

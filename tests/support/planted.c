@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static bool dirty;
@@ -41,9 +42,16 @@ static void planted_crash(void)
     raise(SIGSEGV);
 }
 
+/* A process that it started hangs as well. */
 static void planted_hang(void)
 {
     planted();
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        prctl(PR_SET_NAME, "planted-child");
+        for (;;)
+            pause();
+    }
     for (;;)
         pause();
 }
