@@ -277,6 +277,8 @@ static void refused_images(void)
     LIB_REFUSES(culv_gl_registration, r,
                 culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
                 CULV_REASON_SIZE);
+    LIB_SAYS("renderbuffer ");
+    LIB_SAYS("has no storage yet; give it some first (glNamedRenderbufferStorage)");
     s.gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
     LIB_REFUSES(culv_gl_registration, r,
                 culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), UNSUPPORTED,
