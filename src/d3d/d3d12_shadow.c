@@ -4,6 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "d3d/d3d12_resource.h"
 
 #include <inttypes.h>
 #include <string.h>
