@@ -31,7 +31,8 @@ typedef struct culv_vmm_adopted_chunk {
     uint64_t id;
     CUdeviceptr address; /**< Of its first byte. */
     uint64_t size;       /**< Bytes of the whole chunk. */
-    /** Not a new reference: the adopted range has it. */
+    /** Not a new reference: the adopted range has it, and culv_vmm_allocation_destroy() refuses
+     * it. */
     culv_vmm_allocation *allocation;
 } culv_vmm_adopted_chunk;
 

@@ -424,7 +424,7 @@ CULV_EXPORT uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow);
 
 /** The twin. NULL for NULL.
  * Errors: none.
- * Ownership: the shadow's, which destroys it.
+ * Ownership: the shadow's, which destroys it; culv_d3d12_image_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const culv_d3d12_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);

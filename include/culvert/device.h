@@ -32,8 +32,9 @@ typedef enum culv_driver {
 typedef struct culv_device_desc {
     size_t struct_size; /**< Set by culv_device_desc_init(). */
     culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
-    /** Borrowed: a context of that device, which outlives the device and all objects made from it;
-     * also a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
+    /** Borrowed: a context of that device, which outlives the device and all objects made from it
+     * (INVALID: VALUE where it is gone already, CONTEXT_DEVICE where it is another device's); also
+     * a CIG context (culvert/cig.h). Default: the primary context, which Culvert retains. */
     CUcontext context;
     culv_log log;      /**< Default: silent. */
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */

@@ -204,9 +204,10 @@ static inline culv_ipc_server_desc culv_ipc_server_desc_init(void)
 
 /** Makes a server, which listens from then on. Starts no thread. Windows lets in one client for
  * each culv_ipc_server_poll(), and the others wait.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count; IPC_REFUSED: the directory
- * is not yours or is open to others), BUSY (IPC_NAME: a server of this name is there), UNSUPPORTED
- * (NOT_BUILT: Windows has no directories and no uids), OUT_OF_MEMORY, DRIVER (OS).
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a name, a count, or a directory that is not
+ * there; IPC_REFUSED: the directory is not yours or is open to others), BUSY (IPC_NAME: a server of
+ * this name is there), UNSUPPORTED (NOT_BUILT: Windows has no directories and no uids),
+ * OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours; give it to culv_ipc_server_destroy(). It keeps the device open.
  * Threads: any.
  * Since: 0.1.
@@ -255,8 +256,8 @@ CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
 /** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of
  * `info` it reads the name, the text, the size and the elements.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, RANGE; NOT_EXPORTABLE; DEVICE_MISMATCH),
- * BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;
+ * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the allocation stays yours, and may go before the offer does.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -277,9 +278,9 @@ CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vect
 /** Offers a BUFFER, an IMAGE or a SEMAPHORE by its exported handle (culv_vk_memory_export_dup(),
  * culv_vk_semaphore_export_dup(); on Windows also ID3D12Device::CreateSharedHandle()). Names and
  * KMT handles are refused: they keep nothing alive.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, RANGE; VALUE:
- * the message names the field; SIZE: the file behind the handle is smaller), BUSY (IPC_NAME),
- * OUT_OF_MEMORY.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; VALUE: the
+ * message names the field and its bounds; SIZE: the file behind the handle is smaller), BUSY
+ * (IPC_NAME), OUT_OF_MEMORY.
  * Ownership: the handle is borrowed; close it whenever you like.
  * Threads: one at a time.
  * Since: 0.1 */

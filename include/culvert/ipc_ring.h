@@ -145,7 +145,8 @@ CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
 CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
 
 /** Offers a VMM allocation as a part of a slot. It has the name "RING.SLOT.PART".
- * Errors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part).
+ * Errors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part), ASYNC
+ * (RING_STOPPED: the server was destroyed).
  * Ownership: as there.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -154,7 +155,8 @@ CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t sl
                                                 const culv_ipc_info *info);
 
 /** Offers a buffer or an image as a part of a slot. It has the name "RING.SLOT.PART".
- * Errors: as culv_ipc_offer(); INVALID (RANGE: there is no such slot or part).
+ * Errors: as culv_ipc_offer(); INVALID (RANGE: there is no such slot or part), ASYNC (RING_STOPPED:
+ * the server was destroyed).
  * Ownership: as there.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -165,7 +167,7 @@ CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, 
  * every frame have not read what is in the slots, it waits up to `timeout` nanoseconds.
  * frame->waits are the values to wait for on the GPU.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_FULL: the message
- * names the consumer that is late), DRIVER (OS).
+ * names the consumer that is late), ASYNC (RING_STOPPED: the server was destroyed), DRIVER (OS).
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -174,7 +176,8 @@ CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t time
 
 /** Publishes the frame, and fills frame->signals with the values to signal. Call it right before
  * the submission that signals them.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held).
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server
+ * was destroyed).
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -206,7 +209,8 @@ CULV_EXPORT culv_result culv_ipc_ring_release_on(culv_ipc_ring *ring, CUstream s
 CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
 
 /** Turns a consumer away, as if it had died: its connection is closed and its `done` is moved on.
- * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer).
+ * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer), ASYNC (RING_STOPPED: the
+ * server was destroyed).
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */

@@ -158,7 +158,8 @@ CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
 
 /** The object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(). culv_vmm_map()
- * answers INVALID (NOT_READY) while a device is missing. Never destroy the allocation.
+ * answers INVALID (NOT_READY) while a device is missing. culv_vmm_allocation_destroy() refuses it
+ * (OWNED).
  * Errors: none; NULL for NULL.
  * Ownership: the object's.
  * Threads: any.

@@ -103,7 +103,8 @@ typedef struct culv_vector_chunk {
     uint64_t id;
     uint64_t offset; /**< Offset into the vector in bytes. */
     uint64_t size;   /**< Size in bytes. All of it is committed. */
-    /** The vector's own. Valid until a shrink takes the chunk away. */
+    /** The vector's own, which culv_vmm_allocation_destroy() refuses. Valid until a shrink takes
+     * the chunk away. */
     culv_vmm_allocation *allocation;
 } culv_vector_chunk;
 

@@ -247,6 +247,9 @@ CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
 /** Destroys the allocation and sets *allocation to NULL. The memory itself lives until the last of
  * its mappings, imports and exported handles is gone, in any process. Does not wait for the GPU.
  * NULL, or a pointer to NULL, is a no-op.
+ *
+ * Culvert refuses a chunk of a vector or of an adopted range, and a multicast object: the last
+ * error says OWNED, nothing happens, and the pointer keeps its value.
  * Errors: none.
  * Ownership: *allocation is Culvert's again.
  * Threads: any, ordered with other calls on this object.

@@ -15,8 +15,8 @@
  *   culv_vk_dmabuf_bridge_create(vk, &d, &bridge);
  *
  *   culv_vk_dmabuf_bridge_record(bridge, commands);       once; submit it for each frame
- *   culv_vk_dmabuf_bridge_next(bridge, &turn);            in each frame: what to wait for
- *   culv_vk_dmabuf_bridge_wait(bridge, timeout);          until the writer is done
+ *   culv_vk_dmabuf_bridge_wait(bridge, timeout);          in each frame: until the writer is done
+ *   culv_vk_dmabuf_bridge_next(bridge, &turn);            what to wait for
  *   vkQueueSubmit(...);         waits for turn.wait_value, signals turn.signal_value
  *   culv_semaphore_wait(cuda, stream, turn.cuda_wait_value);
  *   ... kernels read culv_vk_image_cuda(culv_vk_dmabuf_bridge_image(bridge)) ...
@@ -178,8 +178,9 @@ typedef struct culv_vk_dmabuf_bridge culv_vk_dmabuf_bridge;
 
 /** Makes a bridge. Nothing is copied by itself: record the copies.
  * Errors: as culv_vk_check_dmabuf(), culv_vk_image_create(), culv_vk_semaphore_create(); INVALID
- * (HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; SIZE: the dma-buf is too small for such an image; OS: no
- * file descriptor is left), DRIVER (HANDLE_REFUSED: not a dma-buf that this device reaches).
+ * (HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; SIZE: the dma-buf is too small for such an image; RANGE:
+ * the driver has no such offsets and pitches with the modifier; OS: no file descriptor is left),
+ * DRIVER (HANDLE_REFUSED: not a dma-buf that this device reaches).
  * Ownership: the handle is borrowed: close it when you like. *out is yours, for
  * culv_vk_dmabuf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
  * it.
@@ -244,7 +245,8 @@ static inline culv_vk_dmabuf_turn culv_vk_dmabuf_turn_init(void)
 }
 
 /** Begins the next frame: gives the values that it waits for and signals. Take a turn only for a
- * frame that you will submit, because the next one waits for it.
+ * frame that you will submit, because the next one waits for it. So call what may fail or time out
+ * first, such as culv_vk_dmabuf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: *out is yours; the semaphore is the bridge's.
  * Threads: any; one frame after the other.
@@ -298,7 +300,7 @@ CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_br
 
 /** The image that CUDA sees: culv_vk_image_cuda() of it. NULL for NULL and with `to_buffer`.
  * Errors: none.
- * Ownership: the bridge's, which destroys it.
+ * Ownership: the bridge's, which destroys it; culv_vk_image_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const culv_vk_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge);
@@ -306,14 +308,14 @@ CULV_EXPORT const culv_vk_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabu
 /** The buffer that CUDA sees, with `to_buffer`: culv_vk_buffer_pointer() of it. The rows are
  * culv_vk_dmabuf_info::buffer_pitch bytes apart. NULL for NULL and without `to_buffer`.
  * Errors: none.
- * Ownership: the bridge's, which destroys it.
+ * Ownership: the bridge's, which destroys it; culv_vk_buffer_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const culv_vk_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge);
 
 /** The timeline: culv_vk_semaphore_cuda() of it is CUDA's. NULL for NULL.
  * Errors: none.
- * Ownership: the bridge's, which destroys it.
+ * Ownership: the bridge's, which destroys it; culv_vk_semaphore_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const culv_vk_semaphore *

@@ -11,7 +11,7 @@
  *   cuStreamEndCapture(stream, &graph);
  *   const culv_vk_graph_memory memory[] = {culv_vk_space_graph_memory(space)};
  *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
- *   desc.kernels = queue_kernels;                      of culv_vk_kernels_create()
+ *   desc.kernels = &queue_kernels;                     of culv_vk_kernels_create()
  *   desc.num_kernels = 1;
  *   desc.memory = memory;
  *   desc.num_memory = 1;
@@ -110,8 +110,8 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  *   has n - 1 barriers. Before and after it there is none: culv_vk_kernel_get_barrier2() and its
  *   like are yours to record.
  *
- * The attachment must have kernels (culv_vk_device_extensions_desc::kernels) also where a graph has
- * only memsets and copies.
+ * The attachment must have kernels (culv_vk_device_desc::kernels) also where a graph has only
+ * memsets and copies.
  *
  * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
  * nodes, graphs in the graph, cooperative launches, clusters, copies from and to the host or

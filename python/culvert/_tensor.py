@@ -119,6 +119,11 @@ class Tensor:
         if shape is not None and -1 in shape:
             known = math.prod(n for n in shape if n != -1)
             whole = (source.size - offset) // (bits // 8)
+            if list(shape).count(-1) > 1:
+                raise ValueError("only one number of the shape may be -1")
+            if known <= 0 or whole % known != 0:
+                raise ValueError(f"the memory has {whole} elements from offset {offset} on, which is no multiple of the "
+                                 f"{known} that the rest of the shape {tuple(shape)} has")
             shape = [whole // known if n == -1 else n for n in shape]
         self._source = source
         self._pin = 0
@@ -281,6 +286,8 @@ def tensor_range(tensor) -> Tuple[int, int]:
         spans = [(n - 1) * s for n, s in zip(shape, strides)]
         low, high = sum(s for s in spans if s < 0), sum(s for s in spans if s > 0)
         return interface["data"][0] + low, high - low + size
+    if not hasattr(tensor, "__dlpack__"):
+        raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __dlpack__ nor __cuda_array_interface__")
     capsule = tensor.__dlpack__(stream=-1)
     for name, kind in ((_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)):
         if _python.PyCapsule_IsValid(id(capsule), name):

@@ -139,6 +139,7 @@ class Context:
 
     def commands(self) -> int:
         """A new command buffer, which goes with the context."""
+        self._check_open()
         if not self.pool:
             self.pool = self.functions.make(
                 "vkCreateCommandPool", self.handle,
@@ -157,6 +158,7 @@ class Context:
 
     def submit(self, commands, wait: Sequence = (), signal: Sequence = (), fence=None) -> None:
         """Submits a command buffer. wait and signal are (semaphore, value)."""
+        self._check_open()
         def points(pairs):
             return (d.VkSemaphoreSubmitInfo * max(len(pairs), 1))(*[d.VkSemaphoreSubmitInfo(
                 semaphore=getattr(s, "handle", s), value=v, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
@@ -168,7 +170,12 @@ class Context:
                                signalSemaphoreInfoCount=len(signal), pSignalSemaphoreInfos=ctypes.addressof(signals))
         self.functions.vkQueueSubmit2(self.queue, 1, info, handle(fence))
 
+    def _check_open(self) -> None:
+        if not self.handle:
+            raise ValueError(f"this {type(self).__name__} is closed")
+
     def wait_idle(self) -> None:
+        self._check_open()
         self.functions.vkDeviceWaitIdle(self.handle)
 
     def close(self) -> None:
@@ -185,8 +192,7 @@ class Context:
             self.functions.vkDestroyDevice(self.handle, None)
         if self.instance:
             self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.handle = self.pool = 0
-        self.vk = self.device = None
+        self.instance = self.handle = self.pool = 0  # vk and device stay, and say that they are closed
 
     def __enter__(self):
         return self

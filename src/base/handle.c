@@ -92,10 +92,11 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
                           (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
                                                                     : "Windows has",
                           buffer);
-    return culvi_fail(
-        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "%s is %d (%s), %s, which this version of Culvert does not take or make yet; it serves %s",
-        field, (int)type, row->name, row->words, buffer);
+    /* What is plain bytes has calls of its own: handle_rows.h has no other that is not built. */
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                      "%s is %d (%s), %s, which is plain bytes and no culv_handle; "
+                      "culvert/fabric.h has the calls that make and take those of VMM allocations",
+                      field, (int)type, row->name, row->words);
 }
 
 culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,

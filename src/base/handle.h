@@ -25,7 +25,7 @@ typedef enum culvi_dedicated {
     CULVI_DEDICATED_NEVER
 } culvi_dedicated;
 enum { CULVI_SYSTEM_POSIX, CULVI_SYSTEM_WINDOWS };
-enum { CULVI_STATE_LATER, CULVI_STATE_BUILT };
+enum { CULVI_STATE_APART, CULVI_STATE_BUILT };
 #ifdef _WIN32
 enum { CULVI_SYSTEM = CULVI_SYSTEM_WINDOWS };
 #else
@@ -53,7 +53,7 @@ typedef struct culvi_handle_row {
     culvi_handle_closer closer;
     culvi_dedicated dedicated;
     bool here;  /* this system has it */
-    bool built; /* this version serves it */
+    bool built; /* culv_handle carries it */
     uint32_t number[CULVI_USES];
 } culvi_handle_row;
 

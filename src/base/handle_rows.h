@@ -11,7 +11,7 @@
  * system     POSIX or WINDOWS
  * closer     who closes what a driver has imported: DRIVER (it keeps the number), OWNER, or NOBODY
  *            (it holds nothing)
- * state      BUILT, or LATER: no code of this version serves it
+ * state      BUILT, or APART: no culv_handle carries it, and calls of its own serve it
  * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER (as the memory is), ALWAYS or NEVER (cuda.h,
  *            cuImportExternalMemory)
  *
@@ -53,6 +53,6 @@ CULVI_HANDLE(D3D11_KEYED_MUTEX, "an NT handle of an IDXGIKeyedMutex", NT, WINDOW
              0, 0, 0, 7, 0, 0, 0, 0, 0)
 CULVI_HANDLE(D3D11_KEYED_MUTEX_KMT, "a KMT handle of an IDXGIKeyedMutex", KMT, WINDOWS, NOBODY, BUILT, EITHER,
              0, 0, 0, 8, 0, 0, 0, 0, 0)
-CULVI_HANDLE(FABRIC, "a fabric handle", BYTES, POSIX, NOBODY, LATER, EITHER,
+CULVI_HANDLE(FABRIC, "a fabric handle", BYTES, POSIX, NOBODY, APART, EITHER,
              0, 0, 0, 0, 8, 8, 0, 0, 0)
 // clang-format on

@@ -154,8 +154,7 @@ static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUs
 {
     if (buffer == NULL || *buffer == NULL) return;
     culv_buffer *mine = *buffer;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call,
-                           mine->memory->words->buffer_destroy))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
         return;
     *buffer = NULL;
     culvi_buffer_release_or_defer(mine, has_last_use, last_use);

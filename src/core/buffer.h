@@ -9,8 +9,8 @@ struct culv_buffer {
     culv_memory *memory;
     uint64_t size;
     CUdeviceptr pointer;
-    bool owned;                    /* owned by an object of Culvert's, which unmaps it */
-    struct culvi_staging *staging; /* NULL: it is shared */
+    const char *owner_destroy_call; /* of the object of Culvert's that has it; or NULL */
+    struct culvi_staging *staging;  /* NULL: it is shared */
     char label[64];
     culvi_deferred deferred;
 };

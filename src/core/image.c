@@ -119,8 +119,7 @@ static void unmap(culv_image **image, const char *call, bool has_last_use, CUstr
 {
     if (image == NULL || *image == NULL) return;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call,
-                           mine->memory->words->image_destroy))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
         return;
     *image = NULL;
     culvi_image_release_or_defer(mine, has_last_use, last_use);

@@ -29,7 +29,7 @@ struct culv_image {
     const culvi_format *row;
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
-    bool owned;
+    const char *owner_destroy_call; /* as culv_buffer's */
     /* A registered image that is not mapped: it has no arrays now (core/registered.h) */
     atomic_bool away;
     /* It has one array and no mipmapped array (core/staging_image.c) */

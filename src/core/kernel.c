@@ -356,14 +356,20 @@ culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, siz
                       index, kernel->name, kernel->sizes[index], size);
 }
 
+culv_result culvi_kernel_fail_no_value(const culv_kernel *kernel, const char *call, size_t index)
+{
+    char name[80];
+    snprintf(name, sizeof name, "the value of argument %zu (0 is the first)", index);
+    return culvi_fail_null(&kernel->owner->device->voice, call, name);
+}
+
 static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *args,
                               size_t num_args)
 {
     culv_result result = culvi_kernel_check_count(kernel, num_args);
     for (size_t i = 0; i < num_args && result == CULV_OK; i++) {
         if (args[i].value == NULL)
-            return culvi_fail_null(&kernel->owner->device->voice, "culv_kernel_launch",
-                                   "args[i].value");
+            return culvi_kernel_fail_no_value(kernel, "culv_kernel_launch", i);
         result = culvi_kernel_check_size(kernel, i, args[i].size);
     }
     return result;

@@ -92,6 +92,7 @@ culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *fun
 culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,
                                void **extra);
 culv_result culvi_kernel_check_count(const culv_kernel *kernel, size_t num_args);
+culv_result culvi_kernel_fail_no_value(const culv_kernel *kernel, const char *call, size_t index);
 culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, size_t size);
 
 #endif

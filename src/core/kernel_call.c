@@ -23,7 +23,7 @@ static culv_result read_args(const culv_kernel_call *c, const char *function, bo
     for (size_t i = 0; i < c->num_args; i++) {
         const culv_kernel_call_arg *arg = &c->args[i];
         const void *value = in_queue && arg->queue_value != NULL ? arg->queue_value : arg->value;
-        if (arg->value == NULL) return culvi_fail_null(voice, function, "call->args[i].value");
+        if (arg->value == NULL) return culvi_kernel_fail_no_value(kernel, function, i);
         if (kernel->params_known && arg->size != kernel->sizes[i])
             return culvi_kernel_check_size(kernel, i, arg->size);
         only_read(&out->params[i], value);

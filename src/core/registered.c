@@ -118,7 +118,7 @@ static culv_result make_image(culvi_registered *r, const culvi_register_plan *pl
     image->row = plan->row;
     image->desc = *plan->image;
     image->surfaces = !plan->image->no_surfaces;
-    image->owned = true;
+    image->owner_destroy_call = plan->destroy_call;
     image->slots = slots;
     culvi_label_set(image->label, plan->label);
     for (uint32_t i = 0; i < slots; i++) {
@@ -141,7 +141,7 @@ static void describe_memory(culvi_registered *r, const culvi_register_plan *plan
     culvi_label_set(r->memory.label, plan->label);
     r->buffer.memory = &r->memory;
     r->buffer.size = plan->size;
-    r->buffer.owned = true;
+    r->buffer.owner_destroy_call = plan->destroy_call;
     culvi_label_set(r->buffer.label, plan->label);
 }
 
@@ -462,7 +462,8 @@ culv_result culvi_registered_set_flags(culvi_registered *r, unsigned map_flags)
     culvi_scope scope;
     if (r->mapped)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-                          "it is mapped; the access can be changed between an unmap and a map");
+                          "the %s is mapped; its access can be changed between an unmap and a map",
+                          r->image != NULL ? "image" : "buffer");
     culv_result result = culvi_enter(r->device, &scope, label_of(r));
     if (result != CULV_OK) return result;
     CUresult code = CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, map_flags));

@@ -29,6 +29,7 @@ typedef CUresult (*culvi_register_fn)(const culv_device *device, const void *wha
                                       CUgraphicsResource *out);
 typedef struct culvi_register_plan {
     const culvi_words *words;
+    const char *destroy_call; /* of the registration */
     const char *label;
     const culv_image_desc *image; /* NULL: a buffer; every default made explicit */
     const culvi_format *row;

@@ -202,9 +202,7 @@ static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call,
-                           mine->words->semaphore_destroy))
-        return;
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, call)) return;
     *semaphore = NULL;
     culvi_semaphore_release_or_defer(mine, has_last_use, last_use);
 }

@@ -16,8 +16,8 @@ struct culv_semaphore {
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
-    bool owned;
-    culvi_relay *relay; /* NULL: it is shared */
+    const char *owner_destroy_call; /* as culv_buffer's */
+    culvi_relay *relay;             /* NULL: it is shared */
     /* Timelines: the highest reported value, and the last value signaled here. Only signals write
      * the latter, one at a time. */
     _Atomic uint64_t noted;

@@ -222,6 +222,12 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     device->context = theirs;
     culvi_scope scope;
     culv_result result = culvi_enter(device, &scope, NULL);
+    const int64_t code = culvi_thread_state()->error.native_code;
+    if (result != CULV_OK &&
+        (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_CONTEXT_IS_DESTROYED))
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_device_desc.context is no CUDA context, or was destroyed; pass one "
+                          "that outlives the device, or none for the primary one");
     if (result != CULV_OK) return result;
     CUdevice actual = -1;
     CUresult r = CULVI_CU(device, cuCtxGetDevice, (&actual));

@@ -345,14 +345,26 @@ void culvi_wait_and_collect_for(culv_device *device, const void *holder)
     culvi_wait_and_collect_chosen(device, has_holder, holder);
 }
 
-bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
-                        const char *instead)
+/* "the CUDA half of an object that Culvert made" */
+static bool refuse(const culv_device *device, const char *label, const char *owner_destroy_call,
+                   const char *call, const char *what)
 {
-    if (owned)
-        (void)culvi_fail(
-            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-            "%s: it is the CUDA half of an object that Culvert made; %s() destroys both. "
-            "Nothing was done",
-            call, instead);
-    return owned;
+    if (owner_destroy_call == NULL) return false;
+    (void)culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                     "%s: it is %s; %s() destroys both. Nothing was done", call, what,
+                     owner_destroy_call);
+    return true;
+}
+
+bool culvi_refuse_owned(const culv_device *device, const char *label,
+                        const char *owner_destroy_call, const char *call)
+{
+    return refuse(device, label, owner_destroy_call, call,
+                  "the CUDA half of an object that Culvert made");
+}
+
+bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
+                       const char *call)
+{
+    return refuse(device, label, owner_destroy_call, call, "a part of another object");
 }

@@ -56,8 +56,11 @@ void culvi_wait_and_collect_chosen(culv_device *device,
 /* Whether a release that the driver answered with `code` is over. Logs what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
-/* Refuses an object that only its owner may give up. */
-bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
-                        const char *instead);
+/* Whether only the owner of the object gives it up, by `owner_destroy_call` (NULL: it is the
+ * caller's own); records OWNED then. For CUDA's half of an object, and for other parts of one. */
+bool culvi_refuse_owned(const culv_device *device, const char *label,
+                        const char *owner_destroy_call, const char *call);
+bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
+                       const char *call);
 
 #endif

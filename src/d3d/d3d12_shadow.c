@@ -4,6 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "d3d/d3d12_resource.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -45,6 +46,7 @@ culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12, const culv_d3d12_
         culvi_free(shadow);
         return result;
     }
+    culvi_pair_set_owner(&shadow->image->pair, "culv_d3d12_shadow_destroy");
     shadow->d3d12 = d3d12;
     shadow->resource = d.resource;
     atomic_init(&shadow->copies, 0);
@@ -117,7 +119,7 @@ void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow)
     if (shadow == NULL || *shadow == NULL) return;
     culv_d3d12_shadow *mine = *shadow;
     *shadow = NULL;
-    culv_d3d12_image_destroy(&mine->image);
+    culvi_pair_destroy(&mine->image->pair, false, NULL);
     ID3D12Resource_Release(mine->resource);
     culvi_graphics_unref(&mine->d3d12->base);
     culvi_free(mine);

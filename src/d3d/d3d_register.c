@@ -99,6 +99,7 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
     const culv_image_desc *described = c->is_buffer ? NULL : image;
     const culvi_register_plan plan = {
         .words = &words,
+        .destroy_call = "culv_d3d_unregister",
         .label = d->label,
         .image = described,
         .row = described != NULL ? culvi_format_find((uint32_t)image->format) : NULL,

@@ -90,6 +90,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     made->object = *object;
     made->base.unchecked = d->unchecked != 0;
     plan->words = &culvi_gl_words;
+    plan->destroy_call = "culv_gl_unregister";
     plan->label = d->label;
     plan->what = &made->object;
     plan->explain = explain;

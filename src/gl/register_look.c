@@ -28,10 +28,12 @@ static culv_result no_object(const culv_gl *gl, const char *label, const char *k
                       kind, name);
 }
 
-static culv_result no_storage(const culv_gl *gl, const char *label, const char *how)
+static culv_result no_storage(const culv_gl *gl, const char *label, const char *kind, uint32_t name,
+                              const char *how)
 {
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                      "it has no storage yet; give it some first (%s)", how);
+                      "%s %" PRIu32 " has no storage yet; give it some first (%s)", kind, name,
+                      how);
 }
 
 culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32_t name,
@@ -45,7 +47,7 @@ culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32
     t->glGetNamedBufferParameteri64v(name, CULVI_GL_BUFFER_SIZE, &size);
     t->glGetNamedBufferParameteriv(name, CULVI_GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
     drop_errors(gl);
-    if (size <= 0) return no_storage(gl, label, "glNamedBufferData");
+    if (size <= 0) return no_storage(gl, label, "buffer", name, "glNamedBufferData");
     out->size = (uint64_t)size;
     out->immutable = immutable != 0;
     return CULV_OK;
@@ -204,7 +206,9 @@ culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_
                       "resolve it into one of one sample (glBlitNamedFramebuffer) and register "
                       "that");
     if (out->width <= 0 || out->height <= 0)
-        return no_storage(gl, label, "glTextureStorage2D, glNamedRenderbufferStorage");
+        return no_storage(
+            gl, label, target == CULVI_GL_RENDERBUFFER ? "renderbuffer" : "texture", name,
+            target == CULVI_GL_RENDERBUFFER ? "glNamedRenderbufferStorage" : "glTextureStorage2D");
     return CULV_OK;
 }
 

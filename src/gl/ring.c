@@ -384,10 +384,15 @@ static bool refused(const culv_gl *gl, culv_result result)
 }
 
 /* Messages are of one line. */
-static void join_lines(char *text)
+/* "a\nb\n" becomes "a; b". */
+static void join_lines(culvi_text *text, const char *lines)
 {
-    for (; *text != '\0'; text++)
-        if (*text == '\n') *text = ';';
+    for (; *lines != '\0'; lines++) {
+        if (*lines != '\n')
+            culvi_text_add(text, "%c", *lines);
+        else if (lines[1] != '\0')
+            culvi_text_add(text, "; ");
+    }
 }
 
 /* The best way that works. STAGED only where it is allowed, or where the objects are so. */
@@ -410,15 +415,16 @@ static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
                        culv_last_error_message());
     }
     if (result == CULV_OK) memcpy((*out)->refusals, refusals, sizeof refusals);
-    join_lines(refusals);
+    char line[sizeof refusals + 8] = "";
+    join_lines(&(culvi_text){line, sizeof line, 0}, refusals);
     if (result != CULV_OK && tried > 1 && refused(gl, result))
         result = culvi_fail(culvi_gl_voice(gl), p->desc->label, first.result, first.reason,
-                            "no way works for the ring: %s%s", refusals,
-                            staged ? "" : " STAGED: no resource allows CULV_FALLBACK_HOST");
+                            "no way works for the ring: %s%s", line,
+                            staged ? "" : "; STAGED: no resource allows CULV_FALLBACK_HOST");
     result = culvi_attempt_end(culvi_gl_voice(gl), result);
     if (result == CULV_OK && refusals[0] != '\0')
         culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "'%s' takes the way %s: %s",
-                  (*out)->base.label, culv_gl_way_name((*out)->way), refusals);
+                  (*out)->base.label, culv_gl_way_name((*out)->way), line);
     return result;
 }
 

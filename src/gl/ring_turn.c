@@ -126,7 +126,7 @@ static culv_result take_for_cuda(culv_gl_ring *ring, CUstream stream, uint64_t t
 {
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     if (ring->way == CULV_GL_WAY_MEMORY)
-        return culv_ring_acquire_on(ring->base.core, side, stream, timeout, out);
+        return culvi_ring_acquire_on(ring->base.core, side, stream, timeout, out, call);
     /* In the way STAGED what OpenGL reads and writes is its own, and in the host's memory each of
      * its copies is over when its call is. */
     if (culvi_ring_acquire_next(ring->base.core, side, out)) return CULV_OK;
@@ -217,7 +217,7 @@ culv_result culv_gl_ring_cancel_on(culv_gl_ring *ring, CUstream stream, culv_rin
     /* The whole burst goes back with its first frame. */
     if (ring->mapped != 0 && frame->burst_begins && culvi_ring_holds(party_of(ring, side), frame))
         result = culvi_gl_ring_unmap(ring, ring->mapped, stream);
-    return result == CULV_OK ? culv_ring_cancel(ring->base.core, side, frame) : result;
+    return result == CULV_OK ? culvi_ring_cancel(ring->base.core, side, frame, __func__) : result;
 }
 
 /* OpenGL's turn -------------------------------------------------------------------------------- */

@@ -164,6 +164,7 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
         return result;
     }
     culvi_semaphore_pair_reads(pair); /* the ring has checked that it can */
+    culvi_semaphore_pair_set_owner(pair, ring->api->destroy_call);
     *out = (culvi_graphics_timeline){ring, pair};
     return CULV_OK;
 }
@@ -226,7 +227,7 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
         if (result != CULV_OK) return result;
-        if (made) r->objects[slot]->ring_destroy_call = api->destroy_call;
+        if (made) culvi_pair_set_owner(r->objects[slot], api->destroy_call);
         if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects", "");

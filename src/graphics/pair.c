@@ -25,13 +25,15 @@ culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
         map.label = plan->label;
         memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
         result = culv_image_map(pair->import, &map, &pair->image);
-        if (result == CULV_OK) pair->image->owned = true;
+        if (result == CULV_OK)
+            pair->image->owner_destroy_call = pair->graphics->api->words->image_destroy;
     } else {
         culv_buffer_desc map = culv_buffer_desc_init();
         map.size = plan->size;
         map.label = plan->label;
         result = culv_buffer_map(pair->import, &map, &pair->buffer);
-        if (result == CULV_OK) pair->buffer->owned = true;
+        if (result == CULV_OK)
+            pair->buffer->owner_destroy_call = pair->graphics->api->words->buffer_destroy;
     }
     return result;
 }
@@ -77,7 +79,7 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
         culv_memory_destroy(&pair->import);
         return result;
     }
-    pair->buffer->owned = true;
+    pair->buffer->owner_destroy_call = pair->graphics->api->words->buffer_destroy;
     pair->buffer->staging = staging;
     pair->buffer->deferred.holder = staging->native.holder;
     return CULV_OK;
@@ -103,7 +105,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
         culv_memory_destroy(&pair->import);
         return result;
     }
-    pair->image->owned = true;
+    pair->image->owner_destroy_call = pair->graphics->api->words->image_destroy;
     pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;
 }
@@ -233,15 +235,18 @@ culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_
     return CULV_OK;
 }
 
+void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)
+{
+    pair->owner_destroy_call = destroy_call;
+    if (pair->image != NULL) pair->image->owner_destroy_call = destroy_call;
+    if (pair->buffer != NULL) pair->buffer->owner_destroy_call = destroy_call;
+}
+
 static bool refuse_owned(const culvi_pair *pair, const char *call)
 {
-    if (pair->ring_destroy_call == NULL) return false;
-    (void)culvi_fail(&pair->graphics->device->voice,
-                     pair->image != NULL ? pair->image->label : pair->buffer->label,
-                     CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                     "%s: it belongs to a ring; %s() destroys both. Nothing was done", call,
-                     pair->ring_destroy_call);
-    return true;
+    return culvi_refuse_part(pair->graphics->device,
+                             pair->image != NULL ? pair->image->label : pair->buffer->label,
+                             pair->owner_destroy_call, call);
 }
 
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)

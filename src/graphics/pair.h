@@ -45,7 +45,7 @@ typedef struct culvi_pair {
     culv_memory *import; /* or CUDA's own memory */
     culv_buffer *buffer; /* one of the two */
     culv_image *image;
-    const char *ring_destroy_call; /* a ring's own object: the call that destroys it; or NULL */
+    const char *owner_destroy_call; /* of the ring, bridge or shadow that has it; or NULL */
 } culvi_pair;
 
 /* Makes both halves, shared or with a fallback that the plan allows: all or nothing. `pair` must be
@@ -59,7 +59,9 @@ culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_
  * NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
-/* What a public destroy call does. False, with OWNED recorded, where the object is a ring's own. */
+/* Gives the object and its halves to another one, which `destroy_call` destroys. */
+void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call);
+/* What a public destroy call does. False, with OWNED recorded, where the object is another one's. */
 bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call);
 
 /* Has CUDA map all of pair->import, only for this object. After an error the import is still
@@ -80,6 +82,7 @@ typedef struct culvi_semaphore_pair {
     culvi_graphics *graphics;
     uint64_t native;
     culv_semaphore *cuda;
+    const char *owner_destroy_call; /* as culvi_pair's */
 } culvi_semaphore_pair;
 
 culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
@@ -87,6 +90,9 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
 /* Lets a destroy that waits tell a timeline's counter. Only where the API can read counters. A
  * caller's own semaphore may be gone, this one is there for as long as CUDA's half is. */
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
+/* As culvi_pair_set_owner() and culvi_pair_end(). */
+void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
+bool culvi_semaphore_pair_refuse_owned(const culvi_semaphore_pair *pair, const char *call);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Chooses between sharing and the fallbacks (paths.c). */

@@ -90,7 +90,7 @@ static culv_result share(void *object, void *plans)
     import.label = plan->label;
     result = share_native(graphics, pair->native, &import, &pair->cuda);
     if (result == CULV_OK) {
-        pair->cuda->owned = true;
+        pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
         return CULV_OK;
     }
     graphics->api->unmake_semaphore(graphics, pair->native);
@@ -116,7 +116,7 @@ static culv_result make_by_peer(void *object, void *plans)
         return result;
     }
     pair->native = far.native;
-    pair->cuda->owned = true;
+    pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
     return CULV_OK;
 }
 
@@ -190,7 +190,7 @@ static culv_result make_by_host(void *object, void *plans)
         pair->native = 0;
         return result;
     }
-    pair->cuda->owned = true;
+    pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
     return CULV_OK;
 }
 
@@ -225,6 +225,17 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);
     return CULV_OK;
+}
+
+void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call)
+{
+    pair->owner_destroy_call = pair->cuda->owner_destroy_call = destroy_call;
+}
+
+bool culvi_semaphore_pair_refuse_owned(const culvi_semaphore_pair *pair, const char *call)
+{
+    return culvi_refuse_part(pair->graphics->device, pair->cuda->label, pair->owner_destroy_call,
+                             call);
 }
 
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use)

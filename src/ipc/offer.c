@@ -26,11 +26,14 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
     if (!culvi_ipc_info_good(&offer->info, &why))
         return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_ipc_info: %s", call, text);
-    if (culvi_ipc_offer_find(server, offer->info.name) != NULL)
+    const culvi_ipc_offer *other = culvi_ipc_offer_find(server, offer->info.name);
+    if (other != NULL)
         return culvi_fail(voice, server->label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME,
-                          "%s: something of the name '%s' is offered already; "
-                          "culv_ipc_withdraw() that, or choose another name",
-                          call, offer->info.name);
+                          "%s: something of the name '%s' is offered already; %s", call,
+                          offer->info.name,
+                          other->ring != NULL || other->belongs != NULL
+                              ? "it belongs to a ring, and culv_ipc_ring_destroy() withdraws it"
+                              : "culv_ipc_withdraw() that, or choose another name");
     culvi_ipc_offer *o = culvi_alloc(sizeof *o);
     if (o == NULL) return culvi_fail_host_memory(voice, server->label);
     *o = *offer;

@@ -119,7 +119,8 @@ static culv_result take_answer(culv_ipc_vector *v, const culvi_ipc_message *m,
 }
 
 /* Asks for all chunks. *size and *generation are of one moment. */
-static culv_result ask(culv_ipc_vector *v, uint64_t until, uint64_t *size, uint64_t *generation)
+static culv_result ask(culv_ipc_vector *v, const char *call, uint64_t until, uint64_t *size,
+                       uint64_t *generation)
 {
     culvi_ipc_message question, reply;
     culvi_ipc_native fds[CULVI_IPC_FDS];
@@ -134,8 +135,7 @@ static culv_result ask(culv_ipc_vector *v, uint64_t until, uint64_t *size, uint6
         question.number = at;
         question.known = known(v);
         memcpy(question.name, v->name, sizeof question.name);
-        culv_result result =
-            culvi_ipc_ask(v->client, "culv_ipc_vector_update", &question, NULL, until, &reply, fds);
+        culv_result result = culvi_ipc_ask(v->client, call, &question, NULL, until, &reply, fds);
         if (result != CULV_OK) return result;
         if ((at != 0 && reply.generation != *generation) || reply.number != at) {
             /* It changed between two answers. */
@@ -261,12 +261,10 @@ static bool collides(const culv_ipc_vector *v)
     return false;
 }
 
-culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use, uint64_t timeout)
+static culv_result update(culv_ipc_vector *v, const char *call, CUstream last_use, uint64_t timeout)
 {
     uint64_t size = 0, generation = 0, end = 0;
-    CULVI_REQUIRE(NULL, vector);
-    culv_ipc_vector *v = vector;
-    culv_result result = ask(v, culvi_ipc_until(timeout), &size, &generation);
+    culv_result result = ask(v, call, culvi_ipc_until(timeout), &size, &generation);
     if (result == CULV_OK) result = check_layout(v, size, &end);
     if (result != CULV_OK) return result;
     if (end > 0 && (v->range == NULL || end > culv_vmm_range_size(v->range) || collides(v)))
@@ -281,6 +279,12 @@ culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use, u
     v->size = size;
     v->generation = generation;
     return CULV_OK;
+}
+
+culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use, uint64_t timeout)
+{
+    CULVI_REQUIRE(NULL, vector);
+    return update(vector, __func__, last_use, timeout);
 }
 
 culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_desc *desc,
@@ -306,7 +310,7 @@ culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_
     v->keep_handles = d.keep_handles != 0;
     culvi_device_ref(v->device);
     result = culvi_ipc_read_name(voice, __func__, d.name, v->name);
-    if (result == CULV_OK) result = culv_ipc_vector_update(v, NULL, timeout);
+    if (result == CULV_OK) result = update(v, __func__, NULL, timeout);
     if (result != CULV_OK) {
         culv_ipc_vector_destroy(&v);
         return result;

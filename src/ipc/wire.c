@@ -215,15 +215,27 @@ static bool wrong(culvi_text *why, const char *what, uint64_t value)
     return false;
 }
 
+static bool wrong_most(culvi_text *why, const char *what, uint64_t value, uint64_t most)
+{
+    culvi_text_add(why, "%s is %" PRIu64 ", and may be at most %" PRIu64, what, value, most);
+    return false;
+}
+
+static bool wrong_least(culvi_text *why, const char *what, uint64_t value, uint64_t least)
+{
+    culvi_text_add(why, "%s is %" PRIu64 ", and must be at least %" PRIu64, what, value, least);
+    return false;
+}
+
 #define MOST(field, most)                                                                          \
     do {                                                                                           \
         if ((uint64_t)(i->field) > (uint64_t)(most))                                               \
-            return wrong(why, #field, (uint64_t)(i->field));                                       \
+            return wrong_most(why, #field, (uint64_t)(i->field), (uint64_t)(most));                \
     } while (0)
 #define LEAST(field, least)                                                                        \
     do {                                                                                           \
         if ((uint64_t)(i->field) < (uint64_t)(least))                                              \
-            return wrong(why, #field, (uint64_t)(i->field));                                       \
+            return wrong_least(why, #field, (uint64_t)(i->field), (uint64_t)(least));              \
     } while (0)
 
 static bool image_good(const culv_ipc_info *i, culvi_text *why)
@@ -271,11 +283,13 @@ bool culvi_ipc_info_good(const culv_ipc_info *i, culvi_text *why)
                         i->kind == CULV_IPC_POOL_MEMORY || i->kind == CULV_IPC_VMM_FABRIC;
     if (memory) LEAST(allocation_size, 1);
     if (memory || i->kind == CULV_IPC_VECTOR) {
-        if (i->offset > i->allocation_size) return wrong(why, "offset", i->offset);
-        if (i->size > i->allocation_size - i->offset) return wrong(why, "size", i->size);
-        const uint64_t bytes = i->size != 0 ? i->size : i->allocation_size - i->offset;
-        if (i->element_size != 0 && i->element_count > bytes / i->element_size)
-            return wrong(why, "element_count", i->element_count);
+        /* At the end of the allocation nothing is left; a vector may have nothing yet. */
+        if (memory) MOST(offset, i->allocation_size - 1);
+        MOST(offset, i->allocation_size);
+        const uint64_t left = i->allocation_size - i->offset;
+        MOST(size, left);
+        if (i->element_size != 0)
+            MOST(element_count, (i->size != 0 ? i->size : left) / i->element_size);
     }
     if (i->kind == CULV_IPC_IMAGE) return image_good(i, why);
     if (i->kind == CULV_IPC_SEMAPHORE) LEAST(semaphore_type, CULV_SEMAPHORE_TIMELINE);

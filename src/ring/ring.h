@@ -274,7 +274,11 @@ uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
 void culvi_ring_release_kept(culv_ring *ring);
 
-/* ring_flow.c: culv_ring_acquire() by the name `call`. */
+/* culv_ring_acquire_on(), culv_ring_cancel() and culv_ring_acquire() by the name `call`. */
+culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
+                                  uint64_t timeout, culv_ring_frame *out, const char *call);
+culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                              const char *call);
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                culv_ring_frame *out, const char *call);
 /* The same for a side whose queue cannot wait: the host waits until what the burst waits for is

@@ -493,9 +493,10 @@ culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_fr
     return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
 }
 
-culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                              const char *call)
 {
-    culv_result result = enter_with(ring, side, frame, "culv_ring_cancel");
+    culv_result result = enter_with(ring, side, frame, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
     me->held = false;
@@ -507,6 +508,11 @@ culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fra
     }
     culvi_ring_leave(ring, side);
     return CULV_OK;
+}
+
+culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+{
+    return culvi_ring_cancel(ring, side, frame, __func__);
 }
 
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,

@@ -40,15 +40,14 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
     return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
 }
 
-culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
-                                 uint64_t timeout, culv_ring_frame *out)
+culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
+                                  uint64_t timeout, culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
-    culv_result result = check_stream_call(ring, side, true, "culv_ring_acquire_on");
+    culv_result result = check_stream_call(ring, side, true, call);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL,
-                                "culv_ring_acquire_on");
+    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL, call);
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)
         result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,
@@ -65,6 +64,12 @@ culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream 
         culvi_mutex_unlock(&ring->lock);
     }
     return culv_last_error_set(&error);
+}
+
+culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
+                                 uint64_t timeout, culv_ring_frame *out)
+{
+    return culvi_ring_acquire_on(ring, side, stream, timeout, out, __func__);
 }
 
 /* What makes a stream signal. */

@@ -32,7 +32,7 @@ void culvi_adopted_chunk_unref(culvi_adopted_chunk *chunk)
     }
     culvi_mutex_unlock(&device->lock);
     if (!last) return;
-    culv_vmm_allocation_destroy(&chunk->allocation); /* and with it its reference on the device */
+    culvi_vmm_allocation_give_up(&chunk->allocation); /* and with it its reference on the device */
     culvi_free(chunk);
 }
 
@@ -85,6 +85,7 @@ static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t si
     chunk->base = base;
     chunk->size = size;
     chunk->allocation = allocation;
+    allocation->owner_destroy_call = "culv_vmm_adopted_destroy";
     culvi_mutex_lock(&device->lock);
     chunk->id = ++device->adopted_ever;
     chunk->next = device->adopted;

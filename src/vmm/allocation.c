@@ -191,9 +191,8 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
     return true;
 }
 
-void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
+void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
 {
-    if (allocation == NULL || *allocation == NULL) return;
     culv_vmm_allocation *mine = *allocation;
     culv_device *device = mine->device;
     culvi_scope scope;
@@ -207,6 +206,16 @@ void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
+}
+
+void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
+{
+    if (allocation == NULL || *allocation == NULL) return;
+    const culv_vmm_allocation *mine = *allocation;
+    if (culvi_refuse_part(mine->device, mine->label, mine->owner_destroy_call,
+                          "culv_vmm_allocation_destroy"))
+        return;
+    culvi_vmm_allocation_give_up(allocation);
 }
 
 culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,

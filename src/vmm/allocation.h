@@ -39,6 +39,8 @@ struct culv_vmm_allocation {
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
     bool multicast; /* a multicast object, which is not memory itself */
+    /* Of the vector or adopted range whose chunk it is; NULL: the caller's own */
+    const char *owner_destroy_call;
     char label[64];
     culvi_deferred deferred;
 };
@@ -52,6 +54,8 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
 /* A new allocation struct for the device's memory, without a handle and with one reference. NULL:
  * out of host memory (recorded). */
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
+/* culv_vmm_allocation_destroy() for the owner of a chunk. */
+void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation);
 /* Removes one reference. */
 void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation);
 /* Fills in an allocation with what the driver reports about it. */

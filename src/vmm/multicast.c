@@ -165,13 +165,14 @@ static void free_object(culv_multicast *m)
     culvi_free(m);
 }
 
-/* The object has its handle: from now on culv_vmm_allocation_destroy() gives it back. */
+/* The object has its handle: from now on culvi_vmm_allocation_give_up() gives it back. */
 static void own(culv_multicast *m, uint64_t requested, uint64_t size, bool counted)
 {
     culv_device *device = m->device;
     m->allocation->requested = requested;
     m->allocation->size = size;
     m->allocation->granularity = m->granularity;
+    m->allocation->owner_destroy_call = "culv_multicast_destroy";
     m->allocation->kind = CULV_VMM_LOCATION_DEVICE;
     culvi_mutex_lock(&device->lock);
     device->counts.vmm_allocations++;
@@ -358,7 +359,7 @@ void culv_multicast_destroy(culv_multicast **multicast)
     bool entered = culvi_enter_quietly(m->device, &scope) == CUDA_SUCCESS;
     culvi_multicast_unbind_all(m);
     if (entered) culvi_leave(m->device, &scope);
-    culv_vmm_allocation_destroy(&m->allocation);
+    culvi_vmm_allocation_give_up(&m->allocation);
     free_object(m);
 }
 

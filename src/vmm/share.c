@@ -44,12 +44,13 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     if (!(allocation->handle_types & UINT32_C(1) << type))
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "culv_vmm_export_dup: the allocation %s %s",
+            "culv_vmm_export_dup: the allocation %s %s%s",
             allocation->imported
                 ? "was imported, and CUDA does not export imports: keep or duplicate the handle "
                   "(culv_handle_dup()) that you imported as"
-                : "was not made for export as (culv_vmm_allocation_desc.handle_types)",
-            culvi_handle_type_name(type));
+                : "was not made for export as",
+            culvi_handle_type_name(type),
+            allocation->imported ? "" : "; set its bit in culv_vmm_allocation_desc.handle_types");
     result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,

@@ -209,14 +209,12 @@ static void mark_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
     }
 }
 
-culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                 CUstream last_use)
+culv_result culvi_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                  CUstream last_use, const char *call)
 {
-    static const char call[] = "culv_vmm_unmap_after";
     size_t first = 0, end = 0;
     culvi_scope scope;
     bool entered = false;
-    if (range == NULL) return culvi_fail_null(NULL, call, "range");
     culv_device *device = range->device;
     culvi_mutex_lock(&device->lock);
     culvi_vmm_collect(range);
@@ -234,6 +232,13 @@ culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_
     }
     culvi_mutex_unlock(&device->lock);
     return result;
+}
+
+culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                 CUstream last_use)
+{
+    if (range == NULL) return culvi_fail_null(NULL, __func__, "range");
+    return culvi_vmm_unmap_after(range, offset, size, last_use, __func__);
 }
 
 /* The first mapping from `first` on that begins at `offset` or beyond. */

@@ -155,7 +155,7 @@ void culvi_vector_free_all(culv_vector *v, bool unmap)
     }
     if (v->space != NULL) culvi_vector_space_free(v->space, unmap);
     for (size_t i = 0; i < v->num_chunks; i++)
-        culv_vmm_allocation_destroy(&v->chunks[i].allocation);
+        culvi_vmm_allocation_give_up(&v->chunks[i].allocation);
     culvi_free(v->chunks);
     culvi_free(v->access);
     culvi_condition_destroy(&v->changed);
@@ -219,9 +219,11 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     }
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
-    culv_result result = culvi_vector_unmap_after(v->space, 0, last_use);
+    culv_result result =
+        culvi_vector_unmap_after(v->space, 0, last_use, "culv_vector_destroy_after");
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next) {
-        const culv_result old = culvi_vector_unmap_after(s, 0, last_use);
+        const culv_result old =
+            culvi_vector_unmap_after(s, 0, last_use, "culv_vector_destroy_after");
         if (result == CULV_OK) result = old;
     }
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);

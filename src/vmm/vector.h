@@ -129,7 +129,8 @@ culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool u
 void culvi_vector_space_free(culvi_vector_space *space, bool unmap);
 /* Unmaps a space from offset `from` on, once the stream has got there. space->mapped says how far
  * it got. */
-culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use);
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use,
+                                     const char *call);
 /* Whether memory that a shrink gave up still waits for its stream in a part of the present space.
  * Does not wait itself. */
 bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size);

@@ -130,13 +130,14 @@ static culv_result allocate(change *c, uint64_t bytes)
         d.size = piece(c, at, end - at);
         result = culv_vmm_allocation_create(v->device, &d, &chunk->allocation);
         if (result != CULV_OK) break;
+        chunk->allocation->owner_destroy_call = "culv_vector_destroy";
         chunk->id = v->next_id + (c->count - v->num_chunks);
         chunk->offset = at;
         chunk->size = d.size;
         c->count++;
     }
     for (; result != CULV_OK && c->count > v->num_chunks; c->count--)
-        culv_vmm_allocation_destroy(&v->chunks[c->count - 1].allocation);
+        culvi_vmm_allocation_give_up(&v->chunks[c->count - 1].allocation);
     return result;
 }
 
@@ -259,7 +260,7 @@ static void undo(change *c)
             c->top = culvi_vector_segment_pop(c->top, true);
     }
     for (size_t i = v->num_chunks; i < c->count; i++)
-        culv_vmm_allocation_destroy(&v->chunks[i].allocation);
+        culvi_vmm_allocation_give_up(&v->chunks[i].allocation);
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
     culvi_thread_state()->error = error;
 }

@@ -25,7 +25,7 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
     const uint64_t from = v->chunks[first].offset, before = v->space->mapped;
     const char *const message = culvi_thread_state()->error.message;
     culvi_attempt_begin();
-    culv_result result = culvi_vector_unmap_after(v->space, from, last_use);
+    culv_result result = culvi_vector_unmap_after(v->space, from, last_use, "culv_vector_shrink");
     const uint64_t mapped = v->space->mapped;
     if (mapped == before) return culvi_attempt_end(&v->device->voice, result);
     /* What has gone does not come back: the rest stays for the next time, and at old addresses
@@ -35,7 +35,7 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
                   "'%s': %" PRIu64 " bytes that a shrink should have given back stay committed: %s",
                   v->label, mapped - from, message);
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
-        if (culvi_vector_unmap_after(s, mapped, last_use) != CULV_OK)
+        if (culvi_vector_unmap_after(s, mapped, last_use, "culv_vector_shrink") != CULV_OK)
             culvi_log(
                 &v->device->voice, CULV_LOG_WARNING,
                 "'%s': memory that a shrink gives back stays mapped at the old address %#" PRIx64
@@ -74,7 +74,7 @@ culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last
         }
         culvi_mutex_unlock(&v->lock);
         for (size_t i = first; i < had; i++)
-            culv_vmm_allocation_destroy(&v->chunks[i].allocation);
+            culvi_vmm_allocation_give_up(&v->chunks[i].allocation);
     }
     culvi_vector_give(v);
     return result;
@@ -97,7 +97,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
         found = true;
         result = culvi_vector_is_pinned(v, space->base, 0)
                      ? culvi_vector_fail_pinned(v, "culv_vector_retire")
-                     : culvi_vector_unmap_after(space, 0, last_use);
+                     : culvi_vector_unmap_after(space, 0, last_use, "culv_vector_retire");
         if (result != CULV_OK) break; /* it stays, and can be retired again */
         *link = space->next;
         culvi_mutex_lock(&v->lock);

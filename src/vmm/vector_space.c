@@ -113,14 +113,15 @@ void culvi_vector_space_free(culvi_vector_space *space, bool unmap)
     culvi_free(space);
 }
 
-culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use)
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use,
+                                     const char *call)
 {
     for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from;
          s = s->below) {
         if (s->offset >= space->mapped) continue;
         const uint64_t begin = from > s->offset ? from : s->offset;
         const uint64_t place = s->start + begin - s->offset, size = space->mapped - begin;
-        culv_result result = culv_vmm_unmap_after(s->range, place, size, last_use);
+        culv_result result = culvi_vmm_unmap_after(s->range, place, size, last_use, call);
         if (result != CULV_OK) return result;
         if (s->home != NULL) s->home->api->hide(s->home, place, size, false);
         space->mapped = begin;

@@ -90,6 +90,7 @@ const char *culvi_vk_result_name(VkResult code)
         ROW(VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR)
         ROW(VK_ERROR_VALIDATION_FAILED_EXT)
         ROW(VK_ERROR_INVALID_EXTERNAL_HANDLE)
+        ROW(VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT)
         ROW(VK_ERROR_UNKNOWN)
 #undef ROW
     default: return "an unlisted VkResult";

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -62,9 +63,9 @@ static void describe(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *plan)
 
 static void drop(culv_vk_dmabuf_bridge *b)
 {
-    culv_vk_semaphore_destroy(&b->timeline);
-    culv_vk_image_destroy(&b->target);
-    culv_vk_buffer_destroy(&b->buffer);
+    if (b->timeline != NULL) culvi_semaphore_pair_destroy(&b->timeline->pair, false, NULL);
+    if (b->target != NULL) culvi_pair_destroy(&b->target->pair, false, NULL);
+    if (b->buffer != NULL) culvi_pair_destroy(&b->buffer->pair, false, NULL);
     culvi_vk_dmabuf_image_drop(b);
     culvi_graphics_unref(&b->vk->base);
     culvi_free(b);
@@ -102,6 +103,10 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
         drop(b);
         return result;
     }
+    static const char destroy_call[] = "culv_vk_dmabuf_bridge_destroy";
+    culvi_semaphore_pair_set_owner(&b->timeline->pair, destroy_call);
+    if (b->target != NULL) culvi_pair_set_owner(&b->target->pair, destroy_call);
+    if (b->buffer != NULL) culvi_pair_set_owner(&b->buffer->pair, destroy_call);
     culvi_log(voice, CULV_LOG_INFO,
               "dma-buf '%s' is bridged (%s, %" PRIu32 " x %" PRIu32 ", modifier %#" PRIx64
               "): each frame costs a copy on the GPU",

@@ -12,6 +12,23 @@ static VkImageAspectFlags memory_plane(uint32_t plane)
     return (VkImageAspectFlags)VK_IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT << plane;
 }
 
+/* The driver knows which offsets and pitches a modifier allows, and does not tell. */
+static culv_result bad_layout(const culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p)
+{
+    char planes[256] = "";
+    culvi_text text = {planes, sizeof planes, 0};
+    for (uint32_t i = 0; i < p->d.num_planes; i++)
+        culvi_text_add(&text, "%s%" PRIu64 " and %" PRIu64, i == 0 ? "" : ", ",
+                       p->d.plane_offsets[i], p->d.plane_pitches[i]);
+    return culvi_fail(
+        &b->vk->base.device->voice, b->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        "culv_vk_dmabuf_desc: with the modifier %#" PRIx64
+        " the driver has no images of %s whose planes have these offsets and pitches "
+        "(bytes): %s; pass what the maker of the dma-buf said (vkCreateImage answered "
+        "VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT)",
+        p->d.modifier, p->row->name, planes);
+}
+
 /* `layout` is one of the two structs about the modifier. */
 static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p,
                           const void *layout)
@@ -34,10 +51,11 @@ static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
     VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, NULL, &b->image));
     if (r == VK_SUCCESS) return CULV_OK;
     b->image = VK_NULL_HANDLE;
+    if (r == VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT) return bad_layout(b, p);
     return culvi_fail_vk(&vk->base.device->voice, b->label, r, "vkCreateImage",
                          CULV_REASON_DRIVER_REFUSED,
                          "no VkImage of %" PRIu32 " x %" PRIu32 " texels of %s could be made for a "
-                         "dma-buf; the offsets or pitches may not suit the modifier",
+                         "dma-buf",
                          p->d.width, p->d.height, p->row->name);
 }
 

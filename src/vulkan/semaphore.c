@@ -106,6 +106,7 @@ static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream l
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_vk_semaphore *mine = *semaphore;
+    if (culvi_semaphore_pair_refuse_owned(&mine->pair, "culv_vk_semaphore_destroy")) return;
     *semaphore = NULL;
     culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
 }

@@ -353,7 +353,8 @@ static culv_result give_up(culv_vk_space *s, uint64_t offset, uint64_t size, CUs
     culv_result result = check_place(s, offset, size, call);
     if (result != CULV_OK) return result;
     result = culvi_vk_space_check_claims(s, offset, size, false, call);
-    if (result == CULV_OK) result = culv_vmm_unmap_after(s->base.range, offset, size, last_use);
+    if (result == CULV_OK)
+        result = culvi_vmm_unmap_after(s->base.range, offset, size, last_use, call);
     if (result == CULV_OK) mark_going(s, offset, size);
     return result;
 }

@@ -73,8 +73,9 @@ static culv_result enter(culv_vk_space *s, const char *label, uint64_t offset, u
 static culv_result no_place(const culv_vk_space *s, const char *label, uint64_t size)
 {
     return culvi_fail(&s->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                      "the space '%s' of %" PRIu64 " bytes has no free place of %" PRIu64 " bytes",
-                      s->label, culv_vmm_range_size(s->base.range), size);
+                      "the space%s%s%s of %" PRIu64 " bytes has no free place of %" PRIu64 " bytes",
+                      s->label[0] != '\0' ? " '" : "", s->label, s->label[0] != '\0' ? "'" : "",
+                      culv_vmm_range_size(s->base.range), size);
 }
 
 culv_result culvi_vk_space_take(culv_vk_space *space, const char *label, uint64_t size,

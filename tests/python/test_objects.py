@@ -45,6 +45,10 @@ def test_closing_order():
     assert buffer.closed and timeline.closed and ring.closed and device.closed
     for thing in (buffer, timeline, ring, device, context):
         thing.close()
+    for call in (context.wait_idle, context.commands, lambda: context.submit(0), lambda: context.vk.buffer(4096),
+                 lambda: context.device.vector(4096)):
+        with pytest.raises(ValueError, match="is closed"):
+            call()
 
 
 def test_garbage_is_given_back(gpu):

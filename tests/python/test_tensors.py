@@ -60,6 +60,9 @@ def test_shapes(gpu):
             with pytest.raises(culvert.InvalidError) as e:
                 buffer.tensor("int32", **bad)
             assert e.value.reason in ("RANGE", "SIZE") and e.value.message in str(e.value)
+        for bad in ((-1, 7), (-1, -1), (-1, 0), (2, 1000, -1)):
+            with pytest.raises(ValueError, match="of the shape"):
+                buffer.tensor("int32", bad)
         with pytest.raises(ValueError, match="strides"):
             buffer.tensor("int32", (4,), strides=(1, 1))
 

@@ -203,6 +203,10 @@ static void shadows(void)
     REQUIRE(culv_d3d12_shadow_copies(shadow) == 2);
     REFUSES(culv_d3d12_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
+    culv_d3d12_image *twin = (culv_d3d12_image *)culv_d3d12_shadow_image(shadow);
+    culv_d3d12_image_destroy(&twin);
+    REQUIRE(twin != NULL && check_reason(CULV_REASON_OWNED));
+    REQUIRE_SAYS("culv_d3d12_shadow_destroy() destroys both");
     culv_d3d12_shadow_destroy(&shadow);
     culv_d3d12_shadow_destroy(&shadow);
     REQUIRE(ID3D12Resource_Release(engine) == 0);

@@ -309,9 +309,9 @@ static void ring_parts(void)
         culv_d3d12_buffer *buffer = culv_d3d12_ring_buffer(ring, slot, 0), *const b = buffer;
         culv_d3d12_image *image = culv_d3d12_ring_image(ring, slot, 1), *const i = image;
         culv_d3d12_buffer_destroy(&buffer);
-        REQUIRE(buffer == b && owned("culv_d3d12_buffer_destroy: it belongs to a ring"));
+        REQUIRE(buffer == b && owned("culv_d3d12_buffer_destroy: it is a part of another object"));
         culv_d3d12_image_destroy(&image);
-        REQUIRE(image == i && owned("culv_d3d12_image_destroy: it belongs to a ring"));
+        REQUIRE(image == i && owned("culv_d3d12_image_destroy: it is a part of another object"));
         culv_d3d12_buffer_destroy_after(&buffer, s.stream);
         culv_d3d12_image_destroy_after(&image, s.stream);
         REQUIRE(buffer == b && image == i && owned("culv_d3d12_ring_destroy()"));

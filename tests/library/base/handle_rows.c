@@ -18,7 +18,7 @@ enum {
     POSIX = 1,
     WINDOWS = 0,
     BUILT = 1,
-    LATER = 0
+    APART = 0
 };
 
 /* The columns that a call goes by. */

@@ -143,6 +143,7 @@ static void wrong_launches(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_kernel_launch(leave, &d, missing, 2), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("culv_kernel_launch: the value of argument 1 (0 is the first) is NULL");
     LIB_ERROR(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     if (tells_params(&s)) {

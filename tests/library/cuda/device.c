@@ -309,7 +309,8 @@ static void callers_context(void)
         LIB_REFUSES(culv_device, device,
                     culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
                                                 &d, &device),
-                    CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_SAYS("culv_device_desc.context is no CUDA context, or was destroyed");
     }
     lib_close(&w);
 }

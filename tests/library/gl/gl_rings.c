@@ -365,7 +365,8 @@ static void refused_ways(void)
                 REQUIRE(t.ring == NULL);
                 LIB_SAYS(r->says[0]);
                 LIB_SAYS(r->says[1]);
-                LIB_SAYS("STAGED: no resource allows CULV_FALLBACK_HOST");
+                LIB_SAYS("; REGISTER: ");
+                LIB_SAYS("; STAGED: no resource allows CULV_FALLBACK_HOST");
             } else {
                 LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, r->image, 0));
                 LIB_OK(culv_gl_ring_destroy(&t.ring));
@@ -567,9 +568,16 @@ static void cancelled(void)
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, &settings, &plain, 0));
         begin_turns(&t);
         LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+        culv_ring_frame twice;
+        LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &twice), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_SAYS("culv_gl_ring_acquire_on: this side holds");
         REQUIRE(culv_gl_ring_pointer(t.ring, f.slot, 0) != 0);
         LIB_OK(culv_gl_ring_cancel_on(t.ring, t.s.stream, &f));
         REQUIRE_EQ(culv_gl_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
+        LIB_ERROR(culv_gl_ring_cancel_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_SAYS("culv_gl_ring_cancel_on: ");
         LIB_ERROR(culv_gl_ring_release_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
                   CULV_REASON_RING_ORDER);
         turn_cuda(&t);

@@ -378,10 +378,75 @@ static void directories(void)
     vmm_stage_close(&s);
 }
 
+/* Each refused description names its field, what it is and what it may be. */
+static void descriptions(void)
+{
+    vmm_stage s;
+    culv_ipc_server *server = NULL;
+    vmm_stage_open(&s);
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    char name[CULV_IPC_NAME_SIZE];
+    snprintf(name, sizeof name, "descriptions-%d", (int)getpid());
+    d.name = name;
+    LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+    culv_vmm_allocation *memory = vmm_allocation(&s, 1, 1 << CULV_HANDLE_OPAQUE_FD);
+    culv_handle handle;
+    LIB_OK(culv_vmm_export_dup(memory, CULV_HANDLE_OPAQUE_FD, &handle));
+    static const struct {
+        culv_ipc_kind kind;
+        uint64_t allocation_size, offset, size, element_count;
+        const char *says;
+    } rows[] = {
+        {CULV_IPC_BUFFER, 0, 0, 0, 0, "allocation_size is 0, and must be at least 1"},
+        {CULV_IPC_BUFFER, 4097, 4097, 0, 0, "offset is 4097, and may be at most 4096"},
+        {CULV_IPC_BUFFER, 4097, 4098, 0, 0, "offset is 4098, and may be at most 4096"},
+        {CULV_IPC_BUFFER, 4097, 1, 4097, 0, "size is 4097, and may be at most 4096"},
+        {CULV_IPC_BUFFER, 4097, 1, 0, 1366, "element_count is 1366, and may be at most 1365"},
+        {CULV_IPC_BUFFER, 4097, 1, 2, 1, "element_count is 1, and may be at most 0"},
+        {CULV_IPC_IMAGE, 4097, 0, 0, 0, "width is 0, and must be at least 1"},
+        {CULV_IPC_SEMAPHORE, 0, 0, 0, 0, "semaphore_type is 0, and must be at least 1"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        culv_ipc_info info = culv_ipc_info_named("thing");
+        info.kind = rows[i].kind;
+        info.allocation_size = rows[i].allocation_size;
+        info.offset = rows[i].offset;
+        info.size = rows[i].size;
+        info.element_size = 3;
+        info.element_count = rows[i].element_count;
+        LIB_ERROR(culv_ipc_offer(server, &info, &handle), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_SAYS(rows[i].says);
+    }
+    culv_ipc_info last = culv_ipc_info_named("thing"); /* one byte, and one that is there twice */
+    last.kind = CULV_IPC_BUFFER;
+    last.allocation_size = 4097;
+    last.offset = 4096;
+    LIB_OK(culv_ipc_offer(server, &last, &handle));
+    LIB_ERROR(culv_ipc_offer(server, &last, &handle), CULV_ERROR_BUSY, CULV_REASON_IPC_NAME);
+    LIB_SAYS("culv_ipc_withdraw() that");
+    culv_handle_close(&handle);
+    /* What a ring offers cannot be withdrawn, and the message does not ask for it. */
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    culv_ipc_ring *ring = NULL;
+    r.name = "field";
+    r.slots = 1;
+    LIB_OK(culv_ipc_ring_create(server, &r, &ring));
+    const culv_ipc_info part = culv_ipc_info_init();
+    LIB_OK(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &part));
+    LIB_ERROR(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &part), CULV_ERROR_BUSY,
+              CULV_REASON_IPC_NAME);
+    LIB_SAYS("culv_ipc_ring_destroy() withdraws it");
+    culv_ipc_ring_destroy(&ring);
+    culv_ipc_server_destroy(&server);
+    culv_vmm_allocation_destroy(&memory);
+    vmm_stage_close(&s);
+}
+
 const test_case ipc_life_cases[] = {
     {.name = "kills", .run = kills, .own = true, .time_limit = 900},
     {.name = "crowd", .run = crowd, .own = true, .time_limit = 900},
     {.name = "server_dies", .run = server_dies, .own = true},
+    {.name = "descriptions", .run = descriptions},
     {.name = "directories", .run = directories, .own = true},
     {.name = NULL},
 };

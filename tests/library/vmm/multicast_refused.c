@@ -152,6 +152,11 @@ static void devices_and_bindings(void)
         LIB_OK(culv_multicast_add_device(other, m.devices[i]));
     LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk),
               CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    culv_vmm_allocation *part = culv_multicast_allocation(other);
+    lib_forget_error();
+    culv_vmm_allocation_destroy(&part);
+    REQUIRE(part != NULL);
+    LIB_SAYS("culv_multicast_destroy() destroys both");
     culv_multicast_destroy(&other);
     LIB_OK(culv_multicast_bind(object, 0, m.memory[0], 0, chunk));
     LIB_ERROR(culv_multicast_bind(object, 0, m.shared[0], 0, chunk), CULV_ERROR_BUSY,

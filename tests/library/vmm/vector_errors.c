@@ -171,6 +171,42 @@ static void streams(void)
     vector_stage_close(&s);
 }
 
+/* A vector's chunks go with the vector, and messages name the call that was made. */
+static void chunks(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUcontext before = lib_enter(&s.w);
+    culv_vector *v = vector_make(&s, NULL);
+    culv_vector_chunk chunk[2];
+    size_t count = 0;
+    LIB_OK(culv_vector_grow(v, s.chunk));
+    LIB_OK(culv_vector_grow(v, s.chunk + 4));
+    LIB_OK(culv_vector_get_chunks(v, chunk, 2, &count, NULL));
+    REQUIRE_EQ(count, 2);
+    for (int i = 0; i < 2; i++) {
+        lib_forget_error();
+        culv_vmm_allocation_destroy(&chunk[i].allocation);
+        REQUIRE(chunk[i].allocation != NULL);
+        LIB_SAYS("culv_vmm_allocation_destroy: it is a part of another object; "
+                 "culv_vector_destroy() destroys both");
+    }
+    vector_write(&s, culv_vector_pointer(v), 0, s.chunk + 4, 5);
+    vector_require(&s, culv_vector_pointer(v), s.chunk + 4, 5, 0);
+    CUgraph graph = NULL;
+    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_vector_shrink(v, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_SAYS("culv_vector_shrink: the stream");
+    CU_OK(cu->StreamEndCapture(s.stream, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    LIB_OK(culv_vector_shrink(v, 1, s.stream));
+    REQUIRE_EQ(vector_check(v), 1);
+    culv_vector_destroy(&v);
+    lib_leave(&s.w, before);
+    vector_stage_close(&s);
+}
+
 /* Lets a driver call fail as often as a script says, which names its calls in order. */
 typedef struct saboteur {
     const raw_cuda *cu;
@@ -283,6 +319,7 @@ const test_case vector_error_cases[] = {
     {.name = "errors.descriptors", .run = descriptors},
     {.name = "errors.huge", .run = huge},
     {.name = "errors.streams", .run = streams},
+    {.name = "errors.chunks", .run = chunks},
     {.name = "errors.undone_in_vain", .run = undone_in_vain},
     {.name = "errors.shrunk_in_vain", .run = shrunk_in_vain},
     {.name = NULL},

@@ -149,6 +149,12 @@ static void refused(void)
     LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_vmm_export_fabric()");
+    culv_vmm_allocation_desc bits = culv_vmm_allocation_desc_init();
+    bits.size = 1;
+    bits.handle_types = FABRIC_BIT;
+    LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_allocation_create(device, &bits, &out),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("culvert/fabric.h");
     LIB_ERROR(culv_check_fabric(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     vmm_require_counts(&s, 2, 0, 0);
     culv_vmm_allocation_destroy(&made);

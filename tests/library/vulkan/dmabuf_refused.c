@@ -116,7 +116,7 @@ static const struct {
     {CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
     {CULV_ERROR_INVALID, CULV_REASON_SIZE},
     {CULV_ERROR_INVALID, CULV_REASON_SIZE},
-    {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED},
+    {CULV_ERROR_INVALID, CULV_REASON_RANGE},
 };
 enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 35 };
 
@@ -267,8 +267,56 @@ static void extensions(void)
     REQUIRE_EQ_STR(names[3], "VK_KHR_image_format_list");
 }
 
+/* What a bridge hands out goes with the bridge, and by itself it cannot go. */
+static void parts(void)
+{
+    static const char goes[] = "culv_vk_dmabuf_bridge_destroy() destroys both";
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    file = dmabuf_file_make(&rows, 0);
+    for (int to_buffer = 0; to_buffer < 2; to_buffer++) {
+        culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+        culv_vk_dmabuf_bridge *bridge = NULL;
+        d.to_buffer = (culv_bool)to_buffer;
+        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+        const uint64_t created = lib_counts(&s.w).created;
+        culv_vk_semaphore *timeline = (culv_vk_semaphore *)culv_vk_dmabuf_bridge_timeline(bridge);
+        culv_vk_image *image = (culv_vk_image *)culv_vk_dmabuf_bridge_image(bridge);
+        culv_vk_buffer *buffer = (culv_vk_buffer *)culv_vk_dmabuf_bridge_buffer(bridge);
+        culv_semaphore *half = culv_vk_semaphore_cuda(timeline);
+        REQUIRE((image == NULL) == (to_buffer == 1) && (buffer == NULL) == (to_buffer == 0));
+        lib_forget_error();
+        culv_vk_semaphore_destroy(&timeline);
+        REQUIRE(timeline != NULL);
+        LIB_SAYS("culv_vk_semaphore_destroy: it is a part of another object");
+        LIB_SAYS(goes);
+        lib_forget_error();
+        culv_semaphore_destroy(&half);
+        REQUIRE(half != NULL);
+        LIB_SAYS(goes);
+        lib_forget_error();
+        culv_vk_image_destroy(&image);
+        culv_vk_buffer_destroy(&buffer);
+        REQUIRE((image != NULL) != (buffer != NULL));
+        LIB_SAYS(goes);
+        lib_forget_error();
+        culv_buffer *rows_half = culv_vk_buffer_cuda(buffer);
+        culv_image *image_half = culv_vk_image_cuda(image);
+        culv_buffer_unmap(&rows_half);
+        culv_image_unmap(&image_half);
+        REQUIRE((image_half != NULL) != (rows_half != NULL));
+        LIB_SAYS(goes);
+        REQUIRE_EQ(lib_counts(&s.w).created, created);
+        culv_vk_dmabuf_bridge_destroy(&bridge);
+        REQUIRE(bridge == NULL);
+    }
+    dmabuf_file_done(&file);
+    dmabuf_close(&s);
+}
+
 const test_case dmabuf_refused_cases[] = {
     {.name = "refused.descriptors", .run = wrong_descriptors, .own = true},
+    {.name = "refused.parts", .run = parts, .own = true},
     {.name = "refused.null", .run = null_arguments, .own = true},
     {.name = "refused.no_dma_buf", .run = no_dma_buf, .own = true},
     {.name = "refused.no_modifiers", .run = no_modifiers, .own = true},

@@ -71,6 +71,10 @@ static void places(void)
         CULV_ERROR_INVALID, CULV_REASON_RANGE);
     BAD(culv_vk_space_decommit(space, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
         CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("culv_vk_space_decommit: nothing is mapped");
+    BAD(culv_vk_space_decommit_after(space, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
+        CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("culv_vk_space_decommit_after: nothing is mapped");
     BAD(culv_vk_space_decommit(NULL, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,
         CULV_REASON_NULL_ARGUMENT);
     BAD(culv_vk_space_decommit_after(NULL, 0, SPACE_CHUNK, s), CULV_ERROR_INVALID,

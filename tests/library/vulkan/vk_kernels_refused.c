@@ -158,6 +158,7 @@ static void launches(void)
     }
     call.args = missing;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("culv_vk_kernel_call_record: the value of argument 2 (0 is the first) is NULL");
     call.args = NULL;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     call.kernel = NULL;

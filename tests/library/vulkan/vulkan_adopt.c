@@ -188,6 +188,10 @@ static void shared_chunks(void)
     REQUIRE_EQ(of_a[0].id, of_b[0].id);
     REQUIRE(of_a[0].id != of_a[1].id && of_a[0].allocation == of_b[0].allocation);
     REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 2);
+    lib_forget_error();
+    culv_vmm_allocation_destroy(&of_b[0].allocation);
+    REQUIRE(of_b[0].allocation == of_a[0].allocation);
+    LIB_SAYS("culv_vmm_adopted_destroy() destroys both");
     culv_vk_adopted *view_a = view_of(&s, a, VK_NULL_HANDLE);
     culv_vk_adopted *view_b = view_of(&s, b, VK_NULL_HANDLE);
     LIB_OK(culv_vk_adopted_get_buffers(view_a, in_a, 2, &count));

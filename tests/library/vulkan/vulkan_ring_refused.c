@@ -253,6 +253,12 @@ static void parts(void)
     culv_vk_image *image = culv_vk_ring_image(s.ring, 0, 1), *const kept = image;
     REQUIRE(buffer != NULL && image != NULL);
     const uint64_t created = lib_counts(&s.w).created;
+    /* The caller sees only CUDA's halves of the timelines, and no culv_vk_semaphore. */
+    culv_semaphore *half = culv_ring_semaphore(core, CULV_RING_PRODUCER);
+    lib_forget_error();
+    culv_semaphore_destroy(&half);
+    REQUIRE(half != NULL && last_reason() == CULV_REASON_OWNED);
+    LIB_SAYS("culv_vk_ring_destroy() destroys both");
     for (int after = 0; after < 2; after++) {
         lib_forget_error();
         culv_ring_destroy(&core);
@@ -264,14 +270,14 @@ static void parts(void)
         else
             culv_vk_buffer_destroy(&buffer);
         REQUIRE(buffer == was && last_reason() == CULV_REASON_OWNED);
-        LIB_SAYS("culv_vk_buffer_destroy: it belongs to a ring; culv_vk_ring_destroy()");
+        LIB_SAYS("culv_vk_buffer_destroy: it is a part of another object; culv_vk_ring_destroy()");
         lib_forget_error();
         if (after)
             culv_vk_image_destroy_after(&image, s.stream);
         else
             culv_vk_image_destroy(&image);
         REQUIRE(image == kept && last_reason() == CULV_REASON_OWNED);
-        LIB_SAYS("culv_vk_image_destroy: it belongs to a ring; culv_vk_ring_destroy()");
+        LIB_SAYS("culv_vk_image_destroy: it is a part of another object; culv_vk_ring_destroy()");
     }
     REQUIRE_EQ(lib_counts(&s.w).created, created);
     culv_ring_frame f;
