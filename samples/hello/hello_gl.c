@@ -97,8 +97,8 @@ int main(void)
     const PFNGLGETERRORPROC error = (PFNGLGETERRORPROC)eglGetProcAddress("glGetError");
     OK(culv_gl_semaphore_wait(written, 1, &uses));
     for (uint32_t row = 0; row < HEIGHT; row++) {
-        first[row] = (uint32_t)(WIDTH + 0.55 * WIDTH * sin(row * 0.035) +
-                                0.25 * WIDTH * sin(row * 0.11 + 1));
+        first[row] = (uint32_t)((int)WIDTH + 0.55 * (int)WIDTH * sin(row * 0.035) +
+                                0.25 * (int)WIDTH * sin(row * 0.11 + 1));
         copy(name, name, 4 * first[row], 4 * (STRIP + row * WIDTH), 4 * WIDTH);
     }
     OK(culv_gl_semaphore_signal(drawn, 1, &uses));

@@ -102,8 +102,8 @@ int main(void)
     OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
     vkCmdPipelineBarrier2(commands, &dependency);
     for (uint32_t row = 0; row < HEIGHT; row++) {
-        first[row] = (uint32_t)(WIDTH + 0.55 * WIDTH * sin(row * 0.035) +
-                                0.25 * WIDTH * sin(row * 0.11 + 1));
+        first[row] = (uint32_t)((int)WIDTH + 0.55 * (int)WIDTH * sin(row * 0.035) +
+                                0.25 * (int)WIDTH * sin(row * 0.11 + 1));
         const VkBufferCopy copy = {4 * first[row], 4 * (STRIP + row * WIDTH), 4 * WIDTH};
         vkCmdCopyBuffer(commands, t.buffer, t.buffer, 1, &copy);
     }

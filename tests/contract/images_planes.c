@@ -232,7 +232,9 @@ static void try_mapped(size_t first, size_t end)
             const CUresult result = raw_cuda_map_image(p.cu, memory, 0, &wanted, 1, &mipmap);
             ANSWER(answer_key("%s, flags 0x%x", row->name, wanted.Flags), "%s",
                    raw_cuda_result_name(result));
-            if (p.cu->software) REQUIRE_EQ(result, CUDA_SUCCESS);
+            /* Without the flag for video NV12 alone is mapped, as an H200 has it. */
+            const bool there = row->cu == CU_AD_FORMAT_NV12 || wanted.Flags == VIDEO;
+            if (p.cu->software) CU_IS(result, there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (result != CUDA_SUCCESS) continue;
             if (wanted.Flags == 0) {
                 report_planes(&p, row, "mapped", image_level(&p, mipmap, 0));
