@@ -61,7 +61,8 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Gives the object and its halves to another one, which `destroy_call` destroys. */
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call);
-/* What a public destroy call does. False, with OWNED recorded, where the object is another one's. */
+/* What a public destroy call does. False, with OWNED recorded, where the object is another
+ * one's. */
 bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call);
 
 /* Has CUDA map all of pair->import, only for this object. After an error the import is still
@@ -92,7 +93,8 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
 /* As culvi_pair_set_owner() and culvi_pair_end(). */
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
-bool culvi_semaphore_pair_refuse_owned(const culvi_semaphore_pair *pair, const char *call);
+bool culvi_semaphore_pair_end(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use,
+                              const char *call);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Chooses between sharing and the fallbacks (paths.c). */

@@ -232,10 +232,14 @@ void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *dest
     pair->owner_destroy_call = pair->cuda->owner_destroy_call = destroy_call;
 }
 
-bool culvi_semaphore_pair_refuse_owned(const culvi_semaphore_pair *pair, const char *call)
+bool culvi_semaphore_pair_end(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use,
+                              const char *call)
 {
-    return culvi_refuse_part(pair->graphics->device, pair->cuda->label, pair->owner_destroy_call,
-                             call);
+    if (culvi_refuse_part(pair->graphics->device, pair->cuda->label, pair->owner_destroy_call,
+                          call))
+        return false;
+    culvi_semaphore_pair_destroy(pair, has_last_use, last_use);
+    return true;
 }
 
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use)

@@ -105,10 +105,9 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
 static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return;
-    culv_vk_semaphore *mine = *semaphore;
-    if (culvi_semaphore_pair_refuse_owned(&mine->pair, "culv_vk_semaphore_destroy")) return;
-    *semaphore = NULL;
-    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
+    if (culvi_semaphore_pair_end(&(*semaphore)->pair, has_last_use, last_use,
+                                 "culv_vk_semaphore_destroy"))
+        *semaphore = NULL;
 }
 
 void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore)
