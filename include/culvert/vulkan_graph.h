@@ -10,8 +10,9 @@
  *   solve(stream);                                     your solver, unchanged
  *   cuStreamEndCapture(stream, &graph);
  *   const culv_vk_graph_memory memory[] = {culv_vk_space_graph_memory(space)};
+ *   culv_vk_kernels *kernels[] = {queue_kernels};      of culv_vk_kernels_create()
  *   culv_vk_graph_desc desc = culv_vk_graph_desc_init();
- *   desc.kernels = &queue_kernels;                     of culv_vk_kernels_create()
+ *   desc.kernels = kernels;
  *   desc.num_kernels = 1;
  *   desc.memory = memory;
  *   desc.num_memory = 1;

@@ -286,6 +286,8 @@ static void played_dma_bufs(void)
         lib_lying.dma_buf_types = rows[i].told;
         lib_lying.second_type = rows[i].second;
         d.memory_type_bits = rows[i].asked;
+        culv_vk_detach(&lying); /* which asked for the types when it was attached */
+        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
         if (rows[i].type < 0) {
             REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory),
                     rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
