@@ -262,7 +262,6 @@ typedef struct batch {
     const char *call;
     CUgraphicsResource few[FEW];
     CUgraphicsResource *resources;
-    bool unchecked; /* all of them */
 } batch;
 
 static culv_result check_one(const batch *b, uint32_t i, bool map)
@@ -294,7 +293,6 @@ static culv_result check(batch *b, bool map)
     culv_result result = CULV_OK;
     uint32_t seen = 0;
     b->resources = b->few;
-    b->unchecked = true;
     if (b->count > FEW) {
         b->resources = culvi_alloc((size_t)b->count * sizeof *b->resources);
         if (b->resources == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
@@ -302,9 +300,7 @@ static culv_result check(batch *b, bool map)
     for (; result == CULV_OK && seen < b->count; seen++) {
         result = check_one(b, seen, map);
         if (result != CULV_OK) break;
-        const culvi_registered *r = b->of(b->list, seen);
-        b->resources[seen] = r->resource;
-        b->unchecked = b->unchecked && r->unchecked;
+        b->resources[seen] = b->of(b->list, seen)->resource;
     }
     for (uint32_t i = 0; i < seen; i++)
         b->of(b->list, i)->listed = false;
@@ -316,7 +312,6 @@ static culv_result check_stream(const batch *b)
 {
     const culvi_registered *first = b->of(b->list, 0);
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    if (b->unchecked) return CULV_OK;
     CUresult code = culvi_stream_capture(first->device, b->stream, &capture);
     if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
         return culvi_fail(voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,

@@ -20,8 +20,7 @@ typedef struct culvi_registered {
     CUstream stream; /* of the last map or unmap */
     /* Passed when CUDA's last use of what was made on the image is over; NULL: not needed yet */
     CUevent last_use;
-    bool used;      /* something was made on the image and must go before the next map */
-    bool unchecked; /* the caller vouches for what each map would ask a driver before */
+    bool used; /* something was made on the image and must go before the next map */
 } culvi_registered;
 
 /* Makes the driver's registration; in the device's context. */

@@ -21,6 +21,7 @@ struct culv_gl_registration {
     culvi_registered base; /* the first member: culvi_registered_of */
     culv_gl *gl;
     culvi_gl_object object;
+    bool unchecked;
     bool owned; /* by a culv_gl_readback */
 };
 

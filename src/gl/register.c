@@ -88,7 +88,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     if (made == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
     made->gl = gl;
     made->object = *object;
-    made->base.unchecked = d->unchecked != 0;
+    made->unchecked = d->unchecked != 0;
     plan->words = &culvi_gl_words;
     plan->destroy_call = "culv_gl_unregister";
     plan->label = d->label;
@@ -220,7 +220,7 @@ culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t cou
     if (count == 0) return CULV_OK;
     culv_result result = enter(registrations, count, "culv_gl_map");
     for (uint32_t i = 0; result == CULV_OK && i < count; i++)
-        if (registrations[i] != NULL && !registrations[i]->base.unchecked)
+        if (registrations[i] != NULL && !registrations[i]->unchecked)
             result = look(registrations[i]);
     return result == CULV_OK
                ? culvi_registered_map(registrations, count, entry_of, stream, "culv_gl_map")

@@ -714,6 +714,17 @@ static void wrong_calls(void)
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
     REQUIRE(culv_gl_ring_buffer(t.ring, 0, 1) == NULL);
     REQUIRE(culv_gl_ring_core(NULL) == NULL && culv_gl_ring_way(NULL) == CULV_GL_WAY_NONE);
+    /* The capture goes on, and the slot is free again. */
+    const raw_cuda *cu = t.s.cu;
+    CUgraph graph = NULL;
+    CUcontext before;
+    CU_OK(cu->CtxPushCurrent(t.s.context));
+    CU_OK(cu->StreamBeginCapture(t.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_CAPTURE);
+    CU_OK(cu->StreamEndCapture(t.s.stream, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->CtxPopCurrent(&before));
     /* Both sides need a context here. Nothing is done without, and the frame stays. */
     raw_gl_current(&t.s.gl, NULL);
     LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f), CULV_ERROR_INVALID,
