@@ -176,19 +176,6 @@ static bool draw(d3d_state *s, uint64_t frame)
     return !options_wants_picture(&p->options, frame) || write_picture(s, frame);
 }
 
-/* The solver's burst of frames; on the path shared a burst is one frame. Returns how many; 0:
- * failed. */
-static uint64_t solve_burst(d3d_state *s, uint64_t first)
-{
-    program *p = s->program;
-    uint64_t left = p->options.frames - first, count = 0;
-    do {
-        if (!solver_frame(p->solver, first + count, false)) return 0;
-        count++;
-    } while (p->exchange.burst_open && count < left);
-    return solver_end_burst(p->solver) ? count : 0;
-}
-
 static bool run(d3d_state *s)
 {
     const options *o = &s->program->options;
@@ -197,7 +184,7 @@ static bool run(d3d_state *s)
     double started = clock_seconds();
     bool fine = true;
     for (uint64_t i = 0; fine && i < o->frames;) {
-        const uint64_t end = i + solve_burst(s, i);
+        const uint64_t end = i + solver_burst(s->program->solver, i, o->frames - i);
         for (fine = end > i; fine && i < end; i++) {
             fine = draw(s, i);
             progress_update(&bar, i + 1);

@@ -110,19 +110,6 @@ static bool write_picture(gl_state *s, const char *path)
            png_write_rgba(path, o->picture_width, o->picture_height, s->pixels);
 }
 
-/* The solver's burst of frames; without a ring a burst is one frame. Returns how many; 0: failed.
- */
-static uint64_t solve_burst(gl_state *s, uint64_t first)
-{
-    program *p = s->program;
-    uint64_t left = p->options.frames - first, count = 0;
-    do {
-        if (!solver_frame(p->solver, first + count, false)) return 0;
-        count++;
-    } while (p->exchange.burst_open && count < left);
-    return solver_end_burst(p->solver) ? count : 0;
-}
-
 static bool run_offscreen(gl_state *s)
 {
     const options *o = &s->program->options;
@@ -131,7 +118,7 @@ static bool run_offscreen(gl_state *s)
     double started = clock_seconds();
     bool fine = true;
     for (uint64_t i = 0; fine && i < o->frames;) {
-        uint64_t end = i + solve_burst(s, i);
+        uint64_t end = i + solver_burst(s->program->solver, i, o->frames - i);
         for (fine = end > i; fine && i < end; i++) {
             char path[FILES_PATH_MAX];
             fine = draw(s, true);

@@ -339,6 +339,16 @@ bool solver_end_burst(solver *s)
     return in_queue(s) || exchange_cuda_end_burst(s->exchange, s->stream);
 }
 
+uint64_t solver_burst(solver *s, uint64_t first, uint64_t most)
+{
+    uint64_t count = 0;
+    do {
+        if (!solver_frame(s, first + count, false)) return 0;
+        count++;
+    } while (s->exchange->burst_open && count < most);
+    return solver_end_burst(s) ? count : 0;
+}
+
 bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 {
     if (in_queue(s)) {

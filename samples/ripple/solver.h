@@ -23,6 +23,10 @@ bool solver_frame(solver *s, uint64_t frame, bool paused);
 /* Hands over what the frames so far left open of a burst (exchange.burst_open). */
 bool solver_end_burst(solver *s);
 
+/* A burst of at most `most` frames, handed over; without a ring it is one frame. Returns how many;
+ * 0: failed. */
+uint64_t solver_burst(solver *s, uint64_t first, uint64_t most);
+
 /* Milliseconds that the GPU spent on a frame that is known to be done and is one of the last
  * frames_in_flight. */
 bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds);
