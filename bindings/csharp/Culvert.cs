@@ -1751,6 +1751,9 @@ namespace Culvert
         {
             var made = new culv_kernel_call();
             made.struct_size = (UIntPtr)sizeof(culv_kernel_call);
+            made.shared_bytes = (uint)0;
+            made.num_args = (UIntPtr)0;
+            made.params_size = (UIntPtr)0;
             return made;
         }
     }

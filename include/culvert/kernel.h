@@ -239,10 +239,17 @@ typedef struct culv_kernel_call {
  * Since: 0.1 */
 static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
+    /* Member by member: clearing it as one block takes longer than reading it (measured). */
     culv_kernel_call c;
-    memset(&c, 0, sizeof c);
     c.struct_size = sizeof c;
     c.kernel = kernel;
+    c.grid[0] = c.grid[1] = c.grid[2] = 0;
+    c.block[0] = c.block[1] = c.block[2] = 0;
+    c.shared_bytes = 0;
+    c.args = NULL;
+    c.num_args = 0;
+    c.params = c.queue_params = NULL;
+    c.params_size = 0;
     return c;
 }
 

@@ -72,22 +72,6 @@ culv_result culvi_kernels_image(const culv_kernels *kernels, const unsigned char
  * Adds nothing where that cannot be read. */
 void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text);
 
-/* kernel_call.c: a call's arguments, checked, as one of the two ways takes them. */
-typedef struct culvi_kernel_values {
-    size_t count; /* of params */
-    void *params[CULV_KERNEL_ARGS_MAX];
-    const void *block; /* in place of params, where the parameters' places are not known */
-    size_t block_size;
-} culvi_kernel_values;
-/* How much of a kernel is launched: a call's zeros are ones here. */
-typedef struct culvi_kernel_shape {
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-} culvi_kernel_shape;
-/* Reads the caller's call and checks everything but the limits. The values may point into it. */
-culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
-                                   bool in_queue, culv_kernel **kernel, culvi_kernel_shape *shape,
-                                   culvi_kernel_values *values);
 /* Launches; the values were checked. */
 culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,
                                void **extra);

@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_kernel_call: a kernel with its parameters, for a stream or for a graphics API's queue. */
-#include "core/kernel.h"
+#include "core/kernel_call.h"
 
 #include "base/desc.h"
 
 #include <inttypes.h>
-#include <string.h>
 
-static void only_read(void **to, const void *value)
+culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
+                                         size_t index)
 {
-    memcpy(to, &value, sizeof value);
-}
-
-static culv_result read_args(const culv_kernel_call *c, const char *function, bool in_queue,
-                             culvi_kernel_values *out)
-{
-    const culvi_voice *voice = &c->kernel->owner->device->voice;
-    const culv_kernel *kernel = c->kernel;
-    if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
-    culv_result result = culvi_kernel_check_count(kernel, c->num_args);
-    if (result != CULV_OK) return result;
-    for (size_t i = 0; i < c->num_args; i++) {
-        const culv_kernel_call_arg *arg = &c->args[i];
-        const void *value = in_queue && arg->queue_value != NULL ? arg->queue_value : arg->value;
-        if (arg->value == NULL) return culvi_kernel_fail_no_value(kernel, function, i);
-        if (kernel->params_known && arg->size != kernel->sizes[i])
-            return culvi_kernel_check_size(kernel, i, arg->size);
-        only_read(&out->params[i], value);
-    }
-    out->count = c->num_args;
-    return CULV_OK;
+    const culv_kernel_call_arg *arg = &call->args[index];
+    return arg->value == NULL ? culvi_kernel_fail_no_value(call->kernel, function, index)
+                              : culvi_kernel_check_size(call->kernel, index, arg->size);
 }
 
 /* A struct may be padded behind its last member. */
@@ -37,6 +19,7 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
 {
     const culv_kernel *kernel = c->kernel;
     const void *block = in_queue && c->queue_params != NULL ? c->queue_params : c->params;
+    out->count = 0;
     if (!kernel->params_known) {
         out->block = block;
         out->block_size = c->params_size;
@@ -49,43 +32,37 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
                           " bytes, and culv_kernel_call.params_size is %zu",
                           kernel->name, kernel->params_size, c->params_size);
     for (uint32_t i = 0; i < kernel->num_params; i++)
-        only_read(&out->params[i], (const char *)block + kernel->offsets[i]);
+        culvi_kernel_param(out, i, (const char *)block + kernel->offsets[i]);
     out->count = kernel->num_params;
     return CULV_OK;
 }
 
-culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
-                                   bool in_queue, culv_kernel **kernel, culvi_kernel_shape *shape,
-                                   culvi_kernel_values *values)
+culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_kernel_call *storage,
+                                         const char *function, bool in_queue,
+                                         culvi_kernel_values *values)
 {
-    /* A launch costs little more than this call: a struct that this library knows is read where it
-     * is. */
-    const culv_kernel_call *c = call;
-    culv_kernel_call known;
-    if (call->struct_size != sizeof known) {
-        culv_result result = culvi_desc_read(NULL, &known, sizeof known, call, "culv_kernel_call");
+    culv_result result = CULV_OK;
+    if ((*call)->struct_size != sizeof *storage) {
+        result = culvi_desc_read(NULL, storage, sizeof *storage, *call, "culv_kernel_call");
         if (result != CULV_OK) return result;
-        c = &known;
+        *call = storage;
     }
+    const culv_kernel_call *c = *call;
     if (c->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
     const culv_kernels *owner = c->kernel->owner;
+    const culvi_voice *voice = &owner->device->voice;
     if (c->params != NULL && (c->args != NULL || c->num_args > 0))
         return culvi_fail(
-            &owner->device->voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_kernel_call: args and params are both set; pass the arguments one by one, or all "
             "of them as one block");
-    if (c->params == NULL && (c->queue_params != NULL || c->params_size > 0))
-        return culvi_fail_null(&owner->device->voice, function, "call->params");
-    for (unsigned i = 0; i < 3; i++) {
-        shape->grid[i] = c->grid[i] != 0 ? c->grid[i] : 1;
-        shape->block[i] = c->block[i] != 0 ? c->block[i] : 1;
-    }
-    shape->shared_bytes = c->shared_bytes;
-    *kernel = c->kernel;
-    values->count = 0;
-    values->block = NULL;
-    return c->params != NULL ? read_block(c, in_queue, values)
-                             : read_args(c, function, in_queue, values);
+    if (c->params != NULL) return read_block(c, in_queue, values);
+    if (c->queue_params != NULL || c->params_size > 0)
+        return culvi_fail_null(voice, function, "call->params");
+    if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
+    result = culvi_kernel_check_count(c->kernel, c->num_args);
+    if (result != CULV_OK) return result;
+    return culvi_kernel_call_read_args(c, function, in_queue, c->kernel->params_known, values);
 }
 
 culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
@@ -104,6 +81,6 @@ culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream strea
     if (values.block == NULL) return culvi_kernel_start(kernel, &d, values.params, NULL);
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &values.block_size, CU_LAUNCH_PARAM_END};
-    only_read(&extra[1], values.block);
+    memcpy(&extra[1], &values.block, sizeof extra[1]); /* only read */
     return culvi_kernel_start(kernel, &d, NULL, extra);
 }

@@ -182,7 +182,7 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 
 /* Functions ----------------------------------------------------------------------------------- */
 
-static const function *find(culv_vk_kernels *kernels, const culv_kernel *kernel)
+static inline const function *find(culv_vk_kernels *kernels, const culv_kernel *kernel)
 {
     const function *f = atomic_load_explicit(&kernels->functions, memory_order_acquire);
     while (f != NULL && f->kernel != kernel)
@@ -248,15 +248,23 @@ culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kerne
 
 /* Recording ----------------------------------------------------------------------------------- */
 
-static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+static uint32_t most_threads(const limits *most, const culv_kernel *kernel)
+{
+    return kernel->max_threads != 0 && kernel->max_threads < most->threads ? kernel->max_threads
+                                                                           : most->threads;
+}
+
+static uint64_t threads_of(const culvi_kernel_shape *c)
+{
+    return (uint64_t)c->block[0] * c->block[1] * c->block[2];
+}
+
+static culv_result refuse_shape(const culv_vk_kernels *kernels, const culv_kernel *kernel,
                                 const culvi_kernel_shape *c)
 {
     static const char axes[] = "xyz";
     const culvi_voice *voice = &kernels->vk->base.device->voice;
     const limits *most = &kernels->limits;
-    const uint32_t threads = kernel->max_threads != 0 && kernel->max_threads < most->threads
-                                 ? kernel->max_threads
-                                 : most->threads;
     for (unsigned i = 0; i < 3; i++) {
         const bool grid = c->grid[i] > most->grid[i];
         if (!grid && c->block[i] <= most->block[i]) continue;
@@ -266,20 +274,28 @@ static culv_result check_limits(const culv_vk_kernels *kernels, const culv_kerne
                           kernel->name, grid ? "grid" : "block", grid ? c->grid[i] : c->block[i],
                           axes[i], grid ? most->grid[i] : most->block[i]);
     }
-    const uint64_t all = (uint64_t)c->block[0] * c->block[1] * c->block[2];
-    if (all > threads)
+    if (threads_of(c) > most_threads(most, kernel))
         return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
-                          kernel->name, c->block[0], c->block[1], c->block[2], all, threads);
-    if (c->shared_bytes > most->shared || kernel->static_shared > most->shared - c->shared_bytes)
-        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
-                          " of its own are more than the %" PRIu32
-                          " that a launch in a command buffer has; a CUDA stream takes more "
-                          "(culv_kernel_call_launch())",
-                          kernel->name, c->shared_bytes, kernel->static_shared, most->shared);
-    return CULV_OK;
+                          kernel->name, c->block[0], c->block[1], c->block[2], threads_of(c),
+                          most_threads(most, kernel));
+    return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
+                      " of its own are more than the %" PRIu32
+                      " that a launch in a command buffer has; a CUDA stream takes more "
+                      "(culv_kernel_call_launch())",
+                      kernel->name, c->shared_bytes, kernel->static_shared, most->shared);
+}
+
+static inline bool fits(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+                        const culvi_kernel_shape *c)
+{
+    const limits *most = &kernels->limits;
+    for (unsigned i = 0; i < 3; i++)
+        if (c->grid[i] > most->grid[i] || c->block[i] > most->block[i]) return false;
+    return threads_of(c) <= most_threads(most, kernel) && c->shared_bytes <= most->shared &&
+           kernel->static_shared <= most->shared - c->shared_bytes;
 }
 
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
@@ -295,38 +311,66 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                       family, vk->base.name);
 }
 
+static inline culv_result ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                const culvi_kernel_shape *shape, VkCuFunctionNVX *out)
+{
+    const function *of = find(kernels, kernel);
+    if (of == NULL) {
+        culv_result result = get_function(kernels, kernel, &of);
+        if (result != CULV_OK) return result;
+    }
+    if (!fits(kernels, kernel, shape)) {
+        const culvi_kernel_shape refused = *shape; /* so that the caller's stays in registers */
+        return refuse_shape(kernels, kernel, &refused);
+    }
+    *out = of->handle;
+    return CULV_OK;
+}
+
 culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
                                   const culvi_kernel_shape *shape, VkCuFunctionNVX *out)
 {
-    const function *of;
-    culv_result result = get_function(kernels, kernel, &of);
-    if (result == CULV_OK) result = check_limits(kernels, kernel, shape);
-    if (result == CULV_OK) *out = of->handle;
-    return result;
+    return ready(kernels, kernel, shape, out);
 }
 
-void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *c,
+/* Member by member: to clear the struct first takes as long as to check the call (measured). */
+static inline void launch(const culv_vk_device *vk, const culvi_kernel_shape *c, VkCuFunctionNVX of,
+                          const culvi_kernel_values *values, VkCommandBuffer command_buffer)
+{
+    const void *extra[5];
+    VkCuLaunchInfoNVX info;
+    info.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX;
+    info.pNext = NULL;
+    info.function = of;
+    info.gridDimX = c->grid[0];
+    info.gridDimY = c->grid[1];
+    info.gridDimZ = c->grid[2];
+    info.blockDimX = c->block[0];
+    info.blockDimY = c->block[1];
+    info.blockDimZ = c->block[2];
+    info.sharedMemBytes = c->shared_bytes;
+    info.paramCount = values->count;
+    info.pParams = values->count > 0 ? (const void *const *)values->params : NULL;
+    info.extraCount = 0;
+    info.pExtras = NULL;
+    if (values->block != NULL) {
+        extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
+        extra[1] = values->block;
+        extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
+        extra[3] = &values->block_size;
+        extra[4] = CU_LAUNCH_PARAM_END;
+        /* One block, and a count of 1, are what vkd3d-proton passes. */
+        info.extraCount = 1;
+        info.pExtras = extra;
+    }
+    vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
+}
+
+void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *shape,
                             VkCuFunctionNVX of, const culvi_kernel_values *values,
                             VkCommandBuffer command_buffer)
 {
-    const void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, values->block,
-                           CU_LAUNCH_PARAM_BUFFER_SIZE, &values->block_size, CU_LAUNCH_PARAM_END};
-    /* One block, and a count of 1, are what vkd3d-proton passes. */
-    const VkCuLaunchInfoNVX info = {
-        .sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
-        .function = of,
-        .gridDimX = c->grid[0],
-        .gridDimY = c->grid[1],
-        .gridDimZ = c->grid[2],
-        .blockDimX = c->block[0],
-        .blockDimY = c->block[1],
-        .blockDimZ = c->block[2],
-        .sharedMemBytes = c->shared_bytes,
-        .paramCount = values->count,
-        .pParams = values->count > 0 ? (const void *const *)values->params : NULL,
-        .extraCount = values->block != NULL ? 1 : 0,
-        .pExtras = values->block != NULL ? extra : NULL};
-    vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
+    launch(vk, shape, of, values, command_buffer);
 }
 
 culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
@@ -345,14 +389,14 @@ culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kern
     culv_kernel *kernel;
     culvi_kernel_shape shape;
     culvi_kernel_values values;
-    VkCuFunctionNVX of;
+    VkCuFunctionNVX of = VK_NULL_HANDLE;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
     culv_result result = culvi_kernel_call_read(call, __func__, true, &kernel, &shape, &values);
-    if (result == CULV_OK) result = culvi_vk_kernel_ready(kernels, kernel, &shape, &of);
+    if (result == CULV_OK) result = ready(kernels, kernel, &shape, &of);
     if (result == CULV_OK)
         result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
     if (result != CULV_OK) return result;
-    culvi_vk_kernel_launch(kernels->vk, &shape, of, &values, command_buffer);
+    launch(kernels->vk, &shape, of, &values, command_buffer);
     return CULV_OK;
 }

@@ -3,7 +3,7 @@
 #ifndef CULVI_VK_KERNEL_H_
 #define CULVI_VK_KERNEL_H_
 
-#include "core/kernel.h"
+#include "core/kernel_call.h"
 #include "vulkan/vk.h"
 
 /* Whether queues of the family run kernels. */
