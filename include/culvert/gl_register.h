@@ -16,7 +16,8 @@
  * Threads. Each of these calls that is marked so needs a context of the attachment to be current on
  * the calling thread. A thread of its own for CUDA has a second context that shares objects with
  * the first (the share_context of eglCreateContext), makes it current there and calls
- * culv_gl_add_context() once. Then it registers and maps like the first one. Between the two
+ * culv_gl_add_context() once. Then it registers and maps like the first one. (A map and an unmap
+ * find out by themselves that a context shares; the other calls ask for that call.) Between the two
  * threads, finish OpenGL's work (glFinish, or a fence that the other thread waits for) before the
  * other thread maps: a map waits for the work of the context that is current in it.
  *

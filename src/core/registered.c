@@ -255,31 +255,33 @@ culv_result culvi_registered_release(culvi_registered *r, bool forget)
 /* Many ----------------------------------------------------------------------------------------- */
 
 typedef struct batch {
-    const void *list;
+    culv_device *device;
     uint32_t count;
-    culvi_registered_of of;
     CUstream stream;
     const char *call;
-    CUgraphicsResource few[FEW];
+    culvi_registered **entries;
     CUgraphicsResource *resources;
 } batch;
 
-static culv_result check_one(const batch *b, uint32_t i, bool map)
+/* The arrays of a batch, where it is small. Nobody clears them. */
+typedef struct few_of_them {
+    culvi_registered *entries[FEW];
+    CUgraphicsResource resources[FEW];
+} few_of_them;
+
+static culv_result check_one(const batch *b, const culvi_registered *r, uint32_t i, bool map)
 {
-    const culvi_registered *first = b->of(b->list, 0);
-    culvi_registered *r = b->of(b->list, i);
+    const culvi_registered *first = b->entries[0];
     if (r == NULL) return culvi_fail_null(voice_of(first), b->call, "an entry of the list");
-    if (r->device != first->device)
+    if (r->device != b->device)
         return culvi_fail(
             voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "%s(): entry %" PRIu32 " belongs to another device than entry 0", b->call, i);
-    if (r->listed)
-        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
-    if (r->mapped != map) {
-        r->listed = true;
-        return CULV_OK;
-    }
+    if (r->mapped != map) return CULV_OK;
+    for (uint32_t before = 0; before < i; before++)
+        if (b->entries[before] == r)
+            return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
     return map ? culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                             "%s(): entry %" PRIu32 " is mapped already; unmap it first", b->call, i)
                : culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID,
@@ -287,32 +289,54 @@ static culv_result check_one(const batch *b, uint32_t i, bool map)
                             b->call, i);
 }
 
-static culv_result check(batch *b, bool map)
+static void say_mapped(const batch *b, uint32_t count, bool mapped)
 {
-    const culvi_registered *first = b->of(b->list, 0);
-    culv_result result = CULV_OK;
-    uint32_t seen = 0;
-    b->resources = b->few;
+    for (uint32_t i = 0; i < count; i++)
+        b->entries[i]->mapped = mapped;
+}
+
+static void end(const batch *b, few_of_them *few)
+{
+    if (b->entries != few->entries) culvi_free(b->entries);
+}
+
+/* Takes the entries, and calls them mapped or not as they are to be: so one that comes twice is
+ * found. On failure they are as they were, and there is nothing to end. */
+static culv_result begin(batch *b, few_of_them *few, const void *list, culvi_registered_of of,
+                         bool map)
+{
+    const culvi_registered *first = of(list, 0);
+    b->device = first->device;
+    b->entries = few->entries;
+    b->resources = few->resources;
     if (b->count > FEW) {
-        b->resources = culvi_alloc((size_t)b->count * sizeof *b->resources);
-        if (b->resources == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
+        const size_t each = sizeof *b->entries + sizeof *b->resources;
+        b->entries = culvi_alloc((size_t)b->count * each);
+        if (b->entries == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
+        b->resources = (CUgraphicsResource *)(void *)(b->entries + b->count);
     }
-    for (; result == CULV_OK && seen < b->count; seen++) {
-        result = check_one(b, seen, map);
-        if (result != CULV_OK) break;
-        b->resources[seen] = b->of(b->list, seen)->resource;
+    b->entries[0] = of(list, 0);
+    for (uint32_t i = 0; i < b->count; i++) {
+        culvi_registered *r = of(list, i);
+        culv_result result = check_one(b, r, i, map);
+        if (result != CULV_OK) {
+            say_mapped(b, i, !map);
+            end(b, few);
+            return result;
+        }
+        r->mapped = map;
+        b->entries[i] = r;
+        b->resources[i] = r->resource;
     }
-    for (uint32_t i = 0; i < seen; i++)
-        b->of(b->list, i)->listed = false;
-    return result;
+    return CULV_OK;
 }
 
 /* A capture would hold neither what the graphics API does, nor the wait for it. */
 static culv_result check_stream(const batch *b)
 {
-    const culvi_registered *first = b->of(b->list, 0);
+    const culvi_registered *first = b->entries[0];
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    CUresult code = culvi_stream_capture(first->device, b->stream, &capture);
+    CUresult code = culvi_stream_capture(b->device, b->stream, &capture);
     if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
         return culvi_fail(voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
                           "%s(): the stream %p %s being captured, and a graph can hold no map; map "
@@ -322,23 +346,16 @@ static culv_result check_stream(const batch *b)
     return CULV_OK;
 }
 
-static void finish(batch *b)
+static culv_result map_all(const batch *b, bool *done)
 {
-    if (b->resources != b->few) culvi_free(b->resources);
-}
-
-static culv_result map_all(const batch *b)
-{
-    const culvi_registered *first = b->of(b->list, 0);
-    culv_device *device = first->device;
-    for (uint32_t i = 0; i < b->count; i++) {
-        culvi_registered *r = b->of(b->list, i);
-        if (r->image != NULL) drop_views(r);
-    }
+    culv_device *device = b->device;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->entries[i]->image != NULL) drop_views(b->entries[i]);
     CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
     if (code != CUDA_SUCCESS)
         return culvi_fail_cuda(
-            device, label_of(first), code, "cuGraphicsMapResources", CULV_REASON_DRIVER_REFUSED,
+            device, label_of(b->entries[0]), code, "cuGraphicsMapResources",
+            CULV_REASON_DRIVER_REFUSED,
             "%" PRIu32
             " resources could not be mapped; was one of them deleted or resized since it "
             "was registered, does the program have it mapped itself, or is it mapped through "
@@ -346,17 +363,14 @@ static culv_result map_all(const batch *b)
             b->count);
     culv_result result = CULV_OK;
     uint32_t shown = 0;
-    for (; result == CULV_OK && shown < b->count; shown++)
-        result = show(b->of(b->list, shown));
-    if (result == CULV_OK) {
-        for (uint32_t i = 0; i < b->count; i++) {
-            b->of(b->list, i)->mapped = true;
-            b->of(b->list, i)->stream = b->stream;
-        }
-        return CULV_OK;
+    for (; result == CULV_OK && shown < b->count; shown++) {
+        b->entries[shown]->stream = b->stream;
+        result = show(b->entries[shown]);
     }
+    *done = result == CULV_OK;
+    if (*done) return CULV_OK;
     for (uint32_t i = 0; i < shown; i++)
-        hide(b->of(b->list, i));
+        hide(b->entries[i]);
     /* Refused, it is tried once more: a resource that stays mapped could never be used again. */
     if (CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream)) !=
         CUDA_SUCCESS)
@@ -364,64 +378,62 @@ static culv_result map_all(const batch *b)
     return result;
 }
 
-culv_result culvi_registered_map(const void *list, uint32_t count, culvi_registered_of of,
-                                 CUstream stream, const char *call)
+static culv_result unmap_all(const batch *b, bool *done)
 {
-    batch b = {.list = list, .count = count, .of = of, .stream = stream, .call = call};
-    culv_device *device = of(list, 0)->device;
-    bool pushed = false;
-    culv_result result = check(&b, true);
-    if (result == CULV_OK)
-        result = culvi_enter_stream(device, label_of(of(list, 0)), stream, &pushed);
-    if (result == CULV_OK) {
-        result = check_stream(&b);
-        if (result == CULV_OK) result = map_all(&b);
-        culvi_leave_frame(device, pushed);
-    }
-    finish(&b);
-    return result;
-}
-
-static culv_result unmap_all(const batch *b)
-{
-    const culvi_registered *first = b->of(b->list, 0);
-    culv_device *device = first->device;
+    culv_device *device = b->device;
+    const char *label = label_of(b->entries[0]);
     CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
-    if (code != CUDA_SUCCESS && code != CUDA_ERROR_UNMAP_FAILED)
-        return culvi_fail_cuda(device, label_of(first), code, "cuGraphicsUnmapResources",
+    *done = code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED;
+    if (!*done)
+        return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                                CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu32 " resources could not be unmapped", b->count);
     for (uint32_t i = 0; i < b->count; i++) {
-        culvi_registered *r = b->of(b->list, i);
+        culvi_registered *r = b->entries[i];
         if (r->image != NULL) note_last_use(r, b->stream);
         hide(r);
-        r->mapped = false;
         r->stream = b->stream;
     }
     if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, label_of(first), code, "cuGraphicsUnmapResources",
+    return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                            CULV_REASON_DRIVER_REFUSED,
                            "the resources are unmapped, but what CUDA wrote is lost: one of them "
                            "was deleted or resized while it was mapped");
 }
 
+static culv_result turn(const void *list, uint32_t count, culvi_registered_of of, CUstream stream,
+                        const char *call, bool map)
+{
+    few_of_them few;
+    batch b;
+    bool pushed = false, done = false;
+    b.count = count;
+    b.stream = stream;
+    b.call = call;
+    culv_result result = begin(&b, &few, list, of, map);
+    if (result != CULV_OK) return result;
+    result = culvi_enter_stream(b.device, label_of(b.entries[0]), stream, &pushed);
+    if (result == CULV_OK) {
+        result = check_stream(&b);
+        if (result == CULV_OK) result = map ? map_all(&b, &done) : unmap_all(&b, &done);
+        culvi_leave_frame(b.device, pushed);
+    }
+    if (!done) say_mapped(&b, count, !map);
+    end(&b, &few);
+    return result;
+}
+
+culv_result culvi_registered_map(const void *list, uint32_t count, culvi_registered_of of,
+                                 CUstream stream, const char *call)
+{
+    return turn(list, count, of, stream, call, true);
+}
+
 culv_result culvi_registered_unmap(const void *list, uint32_t count, culvi_registered_of of,
                                    CUstream stream, const char *call)
 {
-    batch b = {.list = list, .count = count, .of = of, .stream = stream, .call = call};
-    culv_device *device = of(list, 0)->device;
-    bool pushed = false;
-    culv_result result = check(&b, false);
-    if (result == CULV_OK)
-        result = culvi_enter_stream(device, label_of(of(list, 0)), stream, &pushed);
-    if (result == CULV_OK) {
-        result = check_stream(&b);
-        if (result == CULV_OK) result = unmap_all(&b);
-        culvi_leave_frame(device, pushed);
-    }
-    finish(&b);
-    return result;
+    return turn(list, count, of, stream, call, false);
 }
 
 culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer, uint32_t level,

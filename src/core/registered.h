@@ -9,18 +9,20 @@
 #include "core/image.h"
 
 typedef struct culvi_registered {
+    /* What each map and unmap reads comes first and lies together: 64 of them in one call would
+     * not stay in the cache otherwise. */
     culv_device *device;
     CUgraphicsResource resource;
-    culv_memory memory; /* what its buffer or image lies in: no import, and never released */
-    culv_buffer buffer;
     culv_image *image; /* NULL: it is a buffer */
     uint64_t size;     /* of the buffer */
+    CUstream stream;   /* of the last map or unmap */
     unsigned flags;    /* CUgraphicsRegisterFlags */
-    bool mapped, listed;
-    CUstream stream; /* of the last map or unmap */
+    bool mapped;
+    bool used; /* something was made on the image and must go before the next map */
+    culv_buffer buffer;
+    culv_memory memory; /* what its buffer or image lies in: no import, and never released */
     /* Passed when CUDA's last use of what was made on the image is over; NULL: not needed yet */
     CUevent last_use;
-    bool used; /* something was made on the image and must go before the next map */
 } culvi_registered;
 
 /* Makes the driver's registration; in the device's context. */

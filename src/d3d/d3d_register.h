@@ -10,7 +10,7 @@
 #include "d3d/d3d_candidate.h"
 
 struct culv_d3d_registration {
-    culvi_registered base; /* the first member: culvi_registered_of */
+    culvi_registered base;
 };
 
 /* What differs by version of Direct3D. */

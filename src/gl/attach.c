@@ -82,7 +82,7 @@ culv_bool culv_gl_is_current(const culv_gl *gl)
     return gl != NULL && culvi_gl_is_current(gl);
 }
 
-static void take_error(const culv_gl *gl, const char *call)
+void culvi_gl_take_error(const culv_gl *gl, const char *call)
 {
     uint32_t error = gl->table.glGetError();
     if (error == CULVI_GL_NO_ERROR) return;
@@ -93,7 +93,8 @@ static void take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-culv_result culvi_gl_enter_context(const culv_gl *gl, const char *label, const char *call)
+/* By the handles alone. */
+static culv_result enter_by_handles(const culv_gl *gl, const char *label, const char *call)
 {
     const culvi_voice *voice = culvi_gl_voice(gl);
     culvi_gl_context now = culvi_gl_current(&gl->windows);
@@ -117,20 +118,39 @@ culv_result culvi_gl_enter_context(const culv_gl *gl, const char *label, const c
     return CULV_OK;
 }
 
-culv_result culvi_gl_enter_quick(const culv_gl *gl, const char *label, const char *call)
+/* Errors of the question are those of a name that is no buffer. */
+static bool finds_marker(const culv_gl *gl)
 {
-    culv_result result = culvi_gl_enter_context(gl, label, call);
-    if (result != CULV_OK || gl->table.glIsBuffer(gl->marker)) return result;
+    int64_t size = 0;
+#ifdef _WIN32
+    /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
+    if (culvi_gl_current(&gl->windows).context == NULL) return false;
+#endif
+    gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
+    return size == gl->marked_size;
+}
+
+static culv_result enter(const culv_gl *gl, const char *label, const char *call)
+{
+    culv_result result = enter_by_handles(gl, label, call);
+    if (result != CULV_OK || (gl->table.glIsBuffer(gl->marker) && finds_marker(gl))) return result;
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
                       "%s(): the attached context was destroyed, and another one has its handle; "
                       "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
                       call);
 }
 
+culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call)
+{
+    if (!atomic_load(&gl->lost) && finds_marker(gl)) return CULV_OK;
+    if (culvi_gl_current(&gl->windows).context != NULL) (void)gl->table.glGetError();
+    return enter(gl, label, call);
+}
+
 culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
 {
-    culv_result result = culvi_gl_enter_quick(gl, label, call);
-    if (result == CULV_OK) take_error(gl, call);
+    culv_result result = enter(gl, label, call);
+    if (result == CULV_OK) culvi_gl_take_error(gl, call);
     return result;
 }
 
@@ -139,14 +159,18 @@ culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, cons
     return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
 }
 
-/* The marker: a small buffer with a content that no other has. Two contexts that do not share
- * objects may both have a buffer of that name. */
+/* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
+ * share objects may both have a buffer of that name. */
 static culv_result make_marker(culv_gl *gl)
 {
+    enum { LEAST = 4097, MOST = 8191 };
     static atomic_uint_fast64_t made;
+    unsigned char bytes[MOST] = {0};
     const culvi_gl_table *t = &gl->table;
     gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
     gl->marked[1] = atomic_fetch_add(&made, 1);
+    gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
+    memcpy(bytes, gl->marked, sizeof gl->marked);
     t->glCreateBuffers(1, &gl->marker);
     culv_result result =
         culvi_gl_check_error(gl, gl->base.label, "glCreateBuffers", CULV_REASON_DRIVER_REFUSED,
@@ -155,7 +179,7 @@ static culv_result make_marker(culv_gl *gl)
         gl->marker = 0;
         return result;
     }
-    t->glNamedBufferStorage(gl->marker, sizeof gl->marked, gl->marked, 0);
+    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
     result = culvi_gl_check_error(gl, gl->base.label, "glNamedBufferStorage",
                                   CULV_REASON_DRIVER_REFUSED, "a small buffer could not be made");
     if (result != CULV_OK) {
@@ -169,11 +193,8 @@ static bool sees_marker(const culv_gl *gl)
 {
     const culvi_gl_table *t = &gl->table;
     uint64_t found[2] = {0, 0};
-    int32_t size = 0;
     if (!t->glIsBuffer(gl->marker)) return false;
-    t->glGetNamedBufferParameteriv(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
-    if (size == (int32_t)sizeof found)
-        t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
+    if (finds_marker(gl)) t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
     return t->glGetError() == CULVI_GL_NO_ERROR && memcmp(found, gl->marked, sizeof found) == 0;
 }
 
@@ -184,7 +205,7 @@ culv_result culv_gl_add_context(culv_gl *gl)
     culvi_gl_context now = culvi_gl_current(&gl->windows);
     if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
         return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
-    take_error(gl, "culv_gl_add_context");
+    culvi_gl_take_error(gl, "culv_gl_add_context");
     if (now.platform != gl->contexts[0].platform || !sees_marker(gl))
         return culvi_fail(
             voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,

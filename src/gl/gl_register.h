@@ -18,11 +18,11 @@ typedef struct culvi_gl_object {
 } culvi_gl_object;
 
 struct culv_gl_registration {
-    culvi_registered base; /* the first member: culvi_registered_of */
     culv_gl *gl;
-    culvi_gl_object object;
     bool unchecked;
     bool owned; /* by a culv_gl_readback */
+    culvi_gl_object object;
+    culvi_registered base; /* begins with what a map reads, as this struct does */
 };
 
 /* register_look.c: fills in what is asked of OpenGL, and refuses what CUDA does not register, each

@@ -194,7 +194,7 @@ static culv_result enter(culv_gl_registration *const *list, uint32_t count, cons
                               CULV_REASON_VALUE,
                               "%s(): entry %u was registered by another attachment than entry 0",
                               call, (unsigned)i);
-    return culvi_gl_enter_context(gl, list[0]->base.memory.label, call);
+    return culvi_gl_enter_frame(gl, list[0]->base.memory.label, call);
 }
 
 /* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
@@ -203,16 +203,11 @@ static bool takes_errors(const culv_gl_registration *r)
     return r->object.target != 0 && !r->object.immutable;
 }
 
-/* A map is called for each frame, so a look is one call of OpenGL where it can be. A look that
- * finds its object has also found that the context is not another one behind the same handle. */
+/* A map is called for each frame, so a look is one call of OpenGL where it can be. */
 static culv_result look(const culv_gl_registration *r)
 {
-    const char *label = r->base.memory.label, *call = "culv_gl_map";
-    culv_result result = takes_errors(r) ? culvi_gl_enter(r->gl, label, call) : CULV_OK;
-    if (result == CULV_OK) result = culvi_gl_look_again(r->gl, label, call, &r->object);
-    if (result == CULV_OK) return CULV_OK;
-    culv_result context = culvi_gl_enter_quick(r->gl, label, call);
-    return context != CULV_OK ? context : culvi_gl_look_again(r->gl, label, call, &r->object);
+    if (takes_errors(r)) culvi_gl_take_error(r->gl, "culv_gl_map");
+    return culvi_gl_look_again(r->gl, r->base.memory.label, "culv_gl_map", &r->object);
 }
 
 culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t count, CUstream stream)

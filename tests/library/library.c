@@ -157,7 +157,7 @@ void lib_open(lib_world *w)
 /* NVIDIA's driver opens files of its own with the first context, stream, module or semaphore and
  * keeps them; they are counted while the device is open; a second GPU has as many again. That none
  * is leaked turn by turn is shown by library-endurance. */
-enum { NVIDIA_FDS = 16 };
+enum { NVIDIA_FDS = 32 };
 
 static void close_culvert(lib_world *w, bool count_fds)
 {

@@ -504,17 +504,32 @@ static void contexts(void)
     GLuint buffer = stage_buffer(&s, 4096, 1);
     void *stranger = raw_gl_another(&s.gl, false), *shared = raw_gl_another(&s.gl, true);
     culv_gl_registration *r = stage_register(&s, buffer, CULV_GL_READ_WRITE), *kept = r, *out;
+    /* The stranger has an attachment of its own: the two markers may have one name. */
+    culv_gl *strangers = NULL;
+    culv_gl_desc d = culv_gl_desc_init();
+    d.get_proc_address = raw_gl_get_proc;
+    raw_gl_current(&s.gl, stranger);
+    LIB_OK(culv_gl_attach(s.w.device, &d, &strangers));
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
         raw_gl_current(&s.gl, wrong[i]);
         LIB_REFUSES(culv_gl_registration, out,
                     culv_gl_register_buffer(s.attached, buffer, NULL, &out), INVALID,
                     CULV_REASON_CONTEXT);
-        LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
         LIB_ERROR(culv_gl_unregister(&r), INVALID, CULV_REASON_CONTEXT);
         REQUIRE(r == kept);
+        if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
+        LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+        if (wrong[i] != NULL) REQUIRE_EQ(s.gl.GetError(), GL_NO_ERROR); /* the look left none */
     }
     LIB_SAYS("culv_gl_add_context()");
+    LIB_OK(culv_gl_map(&r, 1, s.stream));
+    raw_gl_current(&s.gl, stranger);
+    LIB_ERROR(culv_gl_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    REQUIRE(culv_gl_registration_is_mapped(r));
+    culv_gl_detach(&strangers);
+    raw_gl_current(&s.gl, shared);
+    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
     LIB_OK(culv_gl_add_context(s.attached)); /* the one that shares */
     LIB_OK(culv_gl_map(&r, 1, s.stream));
     raw_gl_current(&s.gl, NULL);
