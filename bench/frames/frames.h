@@ -199,6 +199,9 @@ static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint
 
 /* The command buffers of a whole run, frame n in slot n modulo depth. */
 void run_record(run *r);
+
+/* Of a run of very many frames, whose n-th comes now: a line on stderr every 100,000 frames. */
+void run_tell(const run *r, uint32_t n);
 /* Times from here on: the frames before `first` are done, which settled it. */
 void run_begins(run *r, uint32_t first);
 /* All is submitted; what comes yet is waiting. */

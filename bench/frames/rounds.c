@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
-enum { FRAMES_A_SECOND = 100 }; /* at the least, of a long run */
+enum {
+    FRAMES_A_SECOND = 100, /* at the least, of a long run */
+    FRAMES_A_LINE = 100000,
+};
 
 static double thread_cpu_us(void)
 {
@@ -23,6 +26,12 @@ void run_begins(run *r, uint32_t first)
 void run_issued(run *r)
 {
     r->cpu_us = (thread_cpu_us() - r->cpu_begun) / (r->c->frames - r->first);
+}
+
+void run_tell(const run *r, uint32_t n)
+{
+    if (n == 0 || n % FRAMES_A_LINE != 0) return;
+    fprintf(stderr, "culvert-bench: %s: %u of %u frames\n", r->c->scheme->name, n, r->c->frames);
 }
 
 void run_record(run *r)

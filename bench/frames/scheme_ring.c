@@ -97,8 +97,10 @@ void ring_go(run *r)
         while (!ended && produced < r->c->frames)
             ended = own->produce(r, &produced);
         if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
-        while (consumed < produced)
+        while (consumed < produced) {
+            run_tell(r, consumed);
             consume(r, vk, consumed++);
+        }
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
         if (r->c->max_latency != 0 || !ended)
             CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));

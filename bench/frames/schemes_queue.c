@@ -233,8 +233,10 @@ static void go(run *r)
             VK_OK(vkQueueWaitIdle(vk->queues[0].queue)); /* the last drawing, and all before it */
             count = record_chunk(r, first);
         }
-        for (uint32_t at = 0; at < count; at++)
+        for (uint32_t at = 0; at < count; at++) {
+            run_tell(r, first + at);
             run_frame(r, first + at, at);
+        }
     }
     run_issued(r);
     VK_OK(vkQueueWaitIdle(vk->queues[0].queue));

@@ -20,7 +20,9 @@ static const char usage[] =
     "  --device=N       CUDA ordinal (0)\n"
     "  --only=NAME      one of --list\n"
     "  --list           what there is to measure\n"
-    "  --starts=N       processes that look for an address (1000, which a GPU needs some 3 minutes for; on the twin 20)\n"
+    "  --starts=N       processes that look for an address (1000, which a GPU needs some 7 minutes for; on the twin 20)\n"
+    "  --kind=NAME      only those that before had done nothing (plain), or that had loaded many libraries (libraries),\n"
+    "                   broken up their addresses (fragments) or reserved ranges like PyTorch's allocator (allocator)\n"
     "  --seconds=N      for all of them: what is left out then is told (50)\n"
     "  --seed=N         of the order of turns (1)\n"
     "  --quick          short and small: to see that it works, not to read times\n"
@@ -44,7 +46,7 @@ static const struct section {
 enum { SECTIONS = sizeof sections / sizeof sections[0] };
 
 typedef struct options {
-    const char *driver, *json, *only, *start;
+    const char *driver, *json, *only, *start, *kind;
     int device;
     uint64_t seed, starts, seconds;
     bool quick;
@@ -70,6 +72,9 @@ static options parse(int argc, char **argv)
             o.starts = arguments_number(&all, a, value, 1, 100000);
         } else if ((value = arguments_value(a, "--seconds")) != NULL) {
             o.seconds = arguments_number(&all, a, value, 1, 100000);
+        } else if ((value = arguments_value(a, "--kind")) != NULL) {
+            if (!starts_has_kind(value)) arguments_wrong(&all, "no kind of processes:", a);
+            o.kind = value;
         } else if ((value = arguments_value(a, "--start")) != NULL) {
             o.start = value; /* by section_starts() */
         } else if (strcmp(a, "--list") == 0) {
@@ -244,6 +249,7 @@ int main(int argc, char **argv)
     b->driver = o.driver;
     b->device = o.device;
     b->seconds = (unsigned)o.seconds;
+    b->kind = o.kind;
     exits_watch(60, "opening the devices");
     if (o.start != NULL) {
         space_open_child(b, o.device);

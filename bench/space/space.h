@@ -24,6 +24,7 @@ typedef struct space_bench {
     const char *driver;
     int device;
     unsigned starts, seconds; /* processes to start of the plain kind; time for all of them */
+    const char *kind;         /* of processes; NULL: all */
     space_fact *facts;
     size_t num_facts, capacity;
 } space_bench;
@@ -49,5 +50,6 @@ void section_forest(space_bench *b);
 
 /* What a process that section_starts() started does; the answer is a line on stdout. */
 int starts_child(space_bench *b, const char *kind);
+bool starts_has_kind(const char *name);
 
 #endif

@@ -133,11 +133,21 @@ static const struct kind {
              {"allocator", "with an allocator's ranges", allocator, 1}};
 enum { KINDS = sizeof kinds / sizeof kinds[0], SHARES = 13 };
 
+static const struct kind *kind_named(const char *name)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+    return NULL;
+}
+
+bool starts_has_kind(const char *name)
+{
+    return kind_named(name) != NULL;
+}
+
 int starts_child(space_bench *b, const char *name)
 {
-    const struct kind *kind = NULL;
-    for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0) kind = &kinds[i];
+    const struct kind *kind = kind_named(name);
     if (kind == NULL) return EXITS_USAGE;
     /* Another one for each process: the stack's place is. */
     random_source random = {(uint64_t)(uintptr_t)&kind ^ (uint64_t)getpid() << 32};
@@ -259,6 +269,10 @@ static void run_kind(space_bench *b, const struct kind *kind, unsigned wanted, d
 
 void section_starts(space_bench *b)
 {
+    if (b->kind != NULL) {
+        run_kind(b, kind_named(b->kind), b->starts, bench_now() + b->seconds * 1e9);
+        return;
+    }
     for (size_t i = 0; i < KINDS; i++) {
         const unsigned wanted = b->starts * kinds[i].share / 10;
         /* Its own time, however long the kind before took to end. */
