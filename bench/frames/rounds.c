@@ -6,7 +6,7 @@
 
 enum {
     FRAMES_A_SECOND = 100, /* at the least, of a long run */
-    FRAMES_A_LINE = 100000,
+    FRAMES_A_LINE = 49 * FRAMES_MAX,
 };
 
 static double thread_cpu_us(void)
@@ -31,7 +31,9 @@ void run_issued(run *r)
 void run_tell(const run *r, uint32_t n)
 {
     if (n == 0 || n % FRAMES_A_LINE != 0) return;
-    fprintf(stderr, "culvert-bench: %s: %u of %u frames\n", r->c->scheme->name, n, r->c->frames);
+    const renderer_verdict so_far = *r->b->renderer.judged;
+    fprintf(stderr, "culvert-bench: %s: %u of %u frames checked, %u pixels were wrong\n",
+            r->c->scheme->name, so_far.frames, r->c->frames, so_far.wrong);
 }
 
 void run_record(run *r)

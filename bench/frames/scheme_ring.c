@@ -58,8 +58,10 @@ static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint
     uint32_t recorded = r->b->renderer.num_frames;
     if (r->c->max_latency == 0) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
     if (is_recorded(r)) return r->commands[n];
-    if (n != 0 && n % recorded == 0)
+    if (n != 0 && n % recorded == 0) {
         raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
+        run_tell(r, n);
+    }
     return renderer_record(&r->b->renderer, &(renderer_job){.frame = n % recorded,
                                                             .untimed = n >= recorded,
                                                             .slot = frame->frame.slot,
@@ -97,10 +99,8 @@ void ring_go(run *r)
         while (!ended && produced < r->c->frames)
             ended = own->produce(r, &produced);
         if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
-        while (consumed < produced) {
-            run_tell(r, consumed);
+        while (consumed < produced)
             consume(r, vk, consumed++);
-        }
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
         if (r->c->max_latency != 0 || !ended)
             CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));

@@ -231,12 +231,11 @@ static void go(run *r)
     for (uint32_t first = 0; first < r->c->frames; first += count) {
         if (first != 0) {
             VK_OK(vkQueueWaitIdle(vk->queues[0].queue)); /* the last drawing, and all before it */
+            run_tell(r, first);
             count = record_chunk(r, first);
         }
-        for (uint32_t at = 0; at < count; at++) {
-            run_tell(r, first + at);
+        for (uint32_t at = 0; at < count; at++)
             run_frame(r, first + at, at);
-        }
     }
     run_issued(r);
     VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
