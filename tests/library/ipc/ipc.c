@@ -117,6 +117,7 @@ static void fields(void)
 static void view_from_second(ipc_child *parent, const char *name)
 {
     vmm_stage s;
+    ipc_hear(parent, 'g');
     vmm_stage_open_second(&s);
     culv_ipc_client *client = ipc_client(s.w.device, name);
     CUstream stream = lib_stream(&s.w);
@@ -153,6 +154,11 @@ static void two_gpus(void)
     raw_cuda_two_devices();
     ipc_fork(&viewer, view_from_second, ipc_name(name, "two"));
     vmm_stage_open(&s);
+    if (s.w.cu->device_count < 2) {
+        ipc_kill(&viewer);
+        vmm_stage_close(&s);
+        SKIP("one CUDA device only");
+    }
     CUstream stream = lib_stream(&s.w);
     culv_ipc_server *server = ipc_server(s.w.device, name);
     for (size_t i = 0; i < SIZES; i++) {
@@ -163,6 +169,7 @@ static void two_gpus(void)
         lib_finish(&s.w, stream);
         ipc_offer_vmm(server, (const char[]){'f', (char)('0' + i), 0}, memory[i]);
     }
+    ipc_say(&viewer, 'g');
     ipc_hear_serving(&viewer, 'd', server);
     ipc_join_serving(&viewer, server);
     culv_ipc_server_destroy(&server);
