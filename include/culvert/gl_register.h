@@ -53,10 +53,12 @@ typedef struct culv_gl_register_desc {
     culv_gl_access access;    /**< Default: CULV_GL_READ_WRITE. */
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
-    /** 1: culv_gl_map() does not ask OpenGL whether the object is still there, with the same size.
-     * That saves a call of OpenGL for each buffer and each texture of immutable storage, and
-     * six for others. What CUDA does with an object that was deleted or resized, nobody says.
-     * Nor does Culvert see then that the context was destroyed and another one has its handle. */
+    /** 1: culv_gl_map() and culv_gl_unmap() ask OpenGL nothing about this object: neither whether
+     * a context of the attachment is current on the thread, nor whether the object is still there
+     * with the same size. Your program answers for both. That saves a call of OpenGL in each map
+     * and unmap, and in each map one for a buffer or a texture of immutable storage and six for
+     * others. If your program is wrong, the driver may use wrong data, or crash. A call with one
+     * object that is checked looks at the context. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;

@@ -19,8 +19,9 @@ typedef struct culvi_gl_object {
 
 struct culv_gl_registration {
     culv_gl *gl;
-    bool unchecked;
-    bool owned; /* by a culv_gl_readback */
+    bool asks_object;  /* whether it is still there, in each map */
+    bool asks_context; /* whether it is current, in each map and unmap */
+    bool owned;        /* by a culv_gl_readback */
     culvi_gl_object object;
     culvi_registered base; /* begins with what a map reads, as this struct does */
 };
@@ -46,5 +47,8 @@ culv_result culvi_gl_unregister(culv_gl_registration **registration, const char 
 /* For a ring, which has the other culvi_gl_object (gl/gl_ring.h). */
 uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
 const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
+/* For an object of the ring's own, registered unchecked: nobody else can delete or resize it, but
+ * a caller may be on the wrong thread. */
+void culvi_gl_registration_ask_context(culv_gl_registration *registration);
 
 #endif

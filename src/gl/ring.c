@@ -117,8 +117,7 @@ static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
     return CULV_OK;
 }
 
-/* Nobody else has the object, so that no map needs to ask whether it is still there. */
-static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
+static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culvi_gl_ring_slot *s = &ring->slots[slot];
     culv_gl *gl = ring->gl;
@@ -147,6 +146,14 @@ static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, 
     return result == CULV_OK
                ? culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i])
                : result;
+}
+
+/* Nobody else has the object, so that no map needs to ask whether it is still there. */
+static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
+{
+    culv_result result = register_object(ring, p, i, slot);
+    if (result == CULV_OK) culvi_gl_registration_ask_context(ring->slots[slot].registrations[i]);
+    return result;
 }
 
 static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint32_t slot)

@@ -435,6 +435,59 @@ static void unchecked(void)
     stage_close(&s);
 }
 
+/* What a map and an unmap ask of OpenGL. */
+static int asked;
+static void(APIENTRYP real_size)(GLuint, GLenum, GLint64 *);
+
+static void APIENTRY counted_size(GLuint buffer, GLenum name, GLint64 *out)
+{
+    asked++;
+    real_size(buffer, name, out);
+}
+
+static void *counting_get_proc(const char *name)
+{
+    void *found = raw_gl_get_proc(name);
+    void(APIENTRYP size)(GLuint, GLenum, GLint64 *) = counted_size;
+    if (strcmp(name, "glGetNamedBufferParameteri64v") != 0) return found;
+    memcpy(&real_size, &found, sizeof found);
+    memcpy(&found, &size, sizeof found);
+    return found;
+}
+
+static int asked_by_a_turn(const stage *s, culv_gl_registration *const *list, uint32_t count)
+{
+    asked = 0;
+    LIB_OK(culv_gl_map(list, count, s->stream));
+    LIB_OK(culv_gl_unmap(list, count, s->stream));
+    return asked;
+}
+
+/* The context is looked at by each call, the object by each map, and by neither where the program
+ * answers for both; lost contexts are still refused. */
+static void asks(void)
+{
+    stage s;
+    stage_open_with(&s, RAW_GL_CORE, counting_get_proc);
+    const GLuint buffers[2] = {stage_buffer(&s, 4097, 1), stage_buffer(&s, 819200, 1)};
+    culv_gl_register_desc d = culv_gl_register_desc_init();
+    culv_gl_registration *both[2] = {NULL, NULL};
+    LIB_OK(culv_gl_register_buffer(s.attached, buffers[0], &d, &both[0]));
+    d.unchecked = 1;
+    LIB_OK(culv_gl_register_buffer(s.attached, buffers[1], &d, &both[1]));
+    REQUIRE_EQ(asked_by_a_turn(&s, &both[0], 1), 3);
+    REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
+    REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
+    LIB_OK(culv_gl_unregister(&both[0]));
+    culv_gl_lose_contexts(s.attached);
+    asked = 0;
+    LIB_ERROR(culv_gl_map(&both[1], 1, s.stream), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    REQUIRE_EQ(asked, 0);
+    LIB_OK(culv_gl_unregister(&both[1]));
+    s.gl.DeleteBuffers(2, buffers);
+    stage_close(&s);
+}
+
 /* A texture with a bindless handle takes no parameters, which is how Culvert knows. */
 static bool handle_made;
 static GLenum pending;
@@ -859,6 +912,7 @@ static const test_case cases[] = {{.name = "buffers", .run = buffers, .smoke = t
                                   {.name = "states", .run = states},
                                   {.name = "changed_objects", .run = changed_objects, .own = true},
                                   {.name = "unchecked", .run = unchecked, .own = true},
+                                  {.name = "asks", .run = asks, .own = true},
                                   {.name = "bindless", .run = bindless},
                                   {.name = "contexts", .run = contexts},
                                   {.name = "lost_contexts", .run = lost_contexts, .own = true},
