@@ -53,12 +53,13 @@ typedef struct culv_gl_register_desc {
     culv_gl_access access;    /**< Default: CULV_GL_READ_WRITE. */
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
-    /** 1: culv_gl_map() and culv_gl_unmap() ask OpenGL nothing about this object: neither whether
-     * a context of the attachment is current on the thread, nor whether the object is still there
-     * with the same size. Your program answers for both. That saves a call of OpenGL in each map
-     * and unmap, and in each map one for a buffer or a texture of immutable storage and six for
-     * others. If your program is wrong, the driver may use wrong data, or crash. A call with one
-     * object that is checked looks at the context. */
+    /** 1: culv_gl_map() and culv_gl_unmap() ask neither OpenGL nor CUDA about this object: not
+     * whether a context of the attachment is current on the thread, not whether the object is
+     * still there with the same size, and not whether the stream is being captured. Your program
+     * answers for all three. That saves two calls in each map and unmap, and in each map one for a
+     * buffer or a texture of immutable storage and six for others. If your program is wrong, the
+     * driver may use wrong data, end the capture with an error, or crash. In a call that lists a
+     * checked object too, only the look at this object is left out. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;

@@ -302,10 +302,9 @@ static void end(const batch *b, few_of_them *few)
 
 /* Takes the entries, and calls them mapped or not as they are to be: so one that comes twice is
  * found. On failure they are as they were, and there is nothing to end. */
-static culv_result begin(batch *b, few_of_them *few, const void *list, culvi_registered_of of,
-                         bool map)
+static culv_result begin(batch *b, few_of_them *few, const culvi_registered_list *l, bool map)
 {
-    const culvi_registered *first = of(list, 0);
+    culvi_registered *first = l->of(l->list, 0);
     b->device = first->device;
     b->entries = few->entries;
     b->resources = few->resources;
@@ -315,9 +314,9 @@ static culv_result begin(batch *b, few_of_them *few, const void *list, culvi_reg
         if (b->entries == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
         b->resources = (CUgraphicsResource *)(void *)(b->entries + b->count);
     }
-    b->entries[0] = of(list, 0);
+    b->entries[0] = first;
     for (uint32_t i = 0; i < b->count; i++) {
-        culvi_registered *r = of(list, i);
+        culvi_registered *r = l->of(l->list, i);
         culv_result result = check_one(b, r, i, map);
         if (result != CULV_OK) {
             say_mapped(b, i, !map);
@@ -402,38 +401,38 @@ static culv_result unmap_all(const batch *b, bool *done)
                            "was deleted or resized while it was mapped");
 }
 
-static culv_result turn(const void *list, uint32_t count, culvi_registered_of of, CUstream stream,
-                        const char *call, bool map)
+static culv_result turn(const culvi_registered_list *list, CUstream stream, const char *call,
+                        bool map)
 {
     few_of_them few;
     batch b;
     bool pushed = false, done = false;
-    b.count = count;
+    b.count = list->count;
     b.stream = stream;
     b.call = call;
-    culv_result result = begin(&b, &few, list, of, map);
+    culv_result result = begin(&b, &few, list, map);
     if (result != CULV_OK) return result;
     result = culvi_enter_stream(b.device, label_of(b.entries[0]), stream, &pushed);
     if (result == CULV_OK) {
-        result = check_stream(&b);
+        if (list->asks_capture) result = check_stream(&b);
         if (result == CULV_OK) result = map ? map_all(&b, &done) : unmap_all(&b, &done);
         culvi_leave_frame(b.device, pushed);
     }
-    if (!done) say_mapped(&b, count, !map);
+    if (!done) say_mapped(&b, b.count, !map);
     end(&b, &few);
     return result;
 }
 
-culv_result culvi_registered_map(const void *list, uint32_t count, culvi_registered_of of,
-                                 CUstream stream, const char *call)
+culv_result culvi_registered_map(const culvi_registered_list *list, CUstream stream,
+                                 const char *call)
 {
-    return turn(list, count, of, stream, call, true);
+    return turn(list, stream, call, true);
 }
 
-culv_result culvi_registered_unmap(const void *list, uint32_t count, culvi_registered_of of,
-                                   CUstream stream, const char *call)
+culv_result culvi_registered_unmap(const culvi_registered_list *list, CUstream stream,
+                                   const char *call)
 {
-    return turn(list, count, of, stream, call, false);
+    return turn(list, stream, call, false);
 }
 
 culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer, uint32_t level,

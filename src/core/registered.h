@@ -50,12 +50,18 @@ culv_result culvi_registered_make(culv_device *device, const culvi_register_plan
  * `forget` no call reaches the driver's registration, which goes with its context. */
 culv_result culvi_registered_release(culvi_registered *r, bool forget);
 
-/* All or nothing, in one call of the driver. `count` is 1 or more; `of(list, i)` is the i-th. */
-typedef culvi_registered *(*culvi_registered_of)(const void *list, uint32_t i);
-culv_result culvi_registered_map(const void *list, uint32_t count, culvi_registered_of of,
-                                 CUstream stream, const char *call);
-culv_result culvi_registered_unmap(const void *list, uint32_t count, culvi_registered_of of,
-                                   CUstream stream, const char *call);
+typedef struct culvi_registered_list {
+    const void *list;
+    uint32_t count; /* 1 or more */
+    culvi_registered *(*of)(const void *list, uint32_t i);
+    bool asks_capture; /* whether the stream is being captured, which a map would end */
+} culvi_registered_list;
+
+/* All or nothing, in one call of the driver. */
+culv_result culvi_registered_map(const culvi_registered_list *list, CUstream stream,
+                                 const char *call);
+culv_result culvi_registered_unmap(const culvi_registered_list *list, CUstream stream,
+                                   const char *call);
 /* The array of one layer or face of a level, while it is mapped. */
 culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer, uint32_t level,
                                        CUarray *out, const char *call);

@@ -183,8 +183,10 @@ static culvi_registered *entry_of(const void *list, uint32_t i)
     return registrations[i] != NULL ? &registrations[i]->base : NULL;
 }
 
-static culv_result check_first(culv_d3d_registration *const *list, const char *call)
+static culv_result enter(culv_d3d_registration *const *list, uint32_t count, const char *call,
+                         culvi_registered_list *out)
 {
+    *out = (culvi_registered_list){list, count, entry_of, true};
     if (list != NULL && list[0] != NULL) return CULV_OK;
     return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
 }
@@ -193,20 +195,18 @@ culv_result culv_d3d_map(culv_d3d_registration *const *registrations, uint32_t c
                          CUstream stream)
 {
     if (count == 0) return CULV_OK;
-    culv_result result = check_first(registrations, "culv_d3d_map");
-    return result == CULV_OK
-               ? culvi_registered_map(registrations, count, entry_of, stream, "culv_d3d_map")
-               : result;
+    culvi_registered_list list;
+    culv_result result = enter(registrations, count, "culv_d3d_map", &list);
+    return result == CULV_OK ? culvi_registered_map(&list, stream, "culv_d3d_map") : result;
 }
 
 culv_result culv_d3d_unmap(culv_d3d_registration *const *registrations, uint32_t count,
                            CUstream stream)
 {
     if (count == 0) return CULV_OK;
-    culv_result result = check_first(registrations, "culv_d3d_unmap");
-    return result == CULV_OK
-               ? culvi_registered_unmap(registrations, count, entry_of, stream, "culv_d3d_unmap")
-               : result;
+    culvi_registered_list list;
+    culv_result result = enter(registrations, count, "culv_d3d_unmap", &list);
+    return result == CULV_OK ? culvi_registered_unmap(&list, stream, "culv_d3d_unmap") : result;
 }
 
 /* Getters -------------------------------------------------------------------------------------- */

@@ -19,9 +19,9 @@ typedef struct culvi_gl_object {
 
 struct culv_gl_registration {
     culv_gl *gl;
-    bool asks_object;  /* whether it is still there, in each map */
-    bool asks_context; /* whether it is current, in each map and unmap */
-    bool owned;        /* by a culv_gl_readback */
+    bool asks_object; /* whether it is still there, in each map */
+    bool asks_caller; /* whether the context is current and the stream not captured, in both */
+    bool owned;       /* by a culv_gl_readback */
     culvi_gl_object object;
     culvi_registered base; /* begins with what a map reads, as this struct does */
 };
@@ -49,6 +49,6 @@ uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
 const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
 /* For an object of the ring's own, registered unchecked: nobody else can delete or resize it, but
  * a caller may be on the wrong thread. */
-void culvi_gl_registration_ask_context(culv_gl_registration *registration);
+void culvi_gl_registration_ask_caller(culv_gl_registration *registration);
 
 #endif

@@ -74,7 +74,7 @@ static inline culv_ring_side culvi_gl_ring_cuda_side(const culv_gl_ring *ring)
 /* register.c, whose culvi_gl_object is another one. */
 uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
 const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
-void culvi_gl_registration_ask_context(culv_gl_registration *registration);
+void culvi_gl_registration_ask_caller(culv_gl_registration *registration);
 
 /* ring_clock.c */
 void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind);

@@ -88,7 +88,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     if (made == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
     made->gl = gl;
     made->object = *object;
-    made->asks_object = made->asks_context = d->unchecked == 0;
+    made->asks_object = made->asks_caller = d->unchecked == 0;
     plan->words = &culvi_gl_words;
     plan->destroy_call = "culv_gl_unregister";
     plan->label = d->label;
@@ -183,21 +183,23 @@ static culvi_registered *entry_of(const void *list, uint32_t i)
     return registrations[i] != NULL ? &registrations[i]->base : NULL;
 }
 
-static culv_result enter(culv_gl_registration *const *list, uint32_t count, const char *call)
+static culv_result enter(culv_gl_registration *const *list, uint32_t count, const char *call,
+                         culvi_registered_list *out)
 {
     if (list == NULL || list[0] == NULL)
         return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
     culv_gl *gl = list[0]->gl;
-    bool asks = list[0]->asks_context;
+    bool asks = list[0]->asks_caller;
     for (uint32_t i = 1; i < count; i++) {
         if (list[i] == NULL) continue;
-        asks = asks || list[i]->asks_context;
+        asks = asks || list[i]->asks_caller;
         if (list[i]->gl != gl)
             return culvi_fail(culvi_gl_voice(gl), list[i]->base.memory.label, CULV_ERROR_INVALID,
                               CULV_REASON_VALUE,
                               "%s(): entry %u was registered by another attachment than entry 0",
                               call, (unsigned)i);
     }
+    *out = (culvi_registered_list){list, count, entry_of, asks};
     if (!asks && !atomic_load(&gl->lost)) return CULV_OK;
     return culvi_gl_enter_frame(gl, list[0]->base.memory.label, call);
 }
@@ -218,30 +220,28 @@ static culv_result look(const culv_gl_registration *r)
 culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t count, CUstream stream)
 {
     if (count == 0) return CULV_OK;
-    culv_result result = enter(registrations, count, "culv_gl_map");
+    culvi_registered_list list;
+    culv_result result = enter(registrations, count, "culv_gl_map", &list);
     for (uint32_t i = 0; result == CULV_OK && i < count; i++)
         if (registrations[i] != NULL && registrations[i]->asks_object)
             result = look(registrations[i]);
-    return result == CULV_OK
-               ? culvi_registered_map(registrations, count, entry_of, stream, "culv_gl_map")
-               : result;
+    return result == CULV_OK ? culvi_registered_map(&list, stream, "culv_gl_map") : result;
 }
 
 culv_result culv_gl_unmap(culv_gl_registration *const *registrations, uint32_t count,
                           CUstream stream)
 {
     if (count == 0) return CULV_OK;
-    culv_result result = enter(registrations, count, "culv_gl_unmap");
-    return result == CULV_OK
-               ? culvi_registered_unmap(registrations, count, entry_of, stream, "culv_gl_unmap")
-               : result;
+    culvi_registered_list list;
+    culv_result result = enter(registrations, count, "culv_gl_unmap", &list);
+    return result == CULV_OK ? culvi_registered_unmap(&list, stream, "culv_gl_unmap") : result;
 }
 
 /* Getters -------------------------------------------------------------------------------------- */
 
-void culvi_gl_registration_ask_context(culv_gl_registration *registration)
+void culvi_gl_registration_ask_caller(culv_gl_registration *registration)
 {
-    registration->asks_context = true;
+    registration->asks_caller = true;
 }
 
 uint32_t culvi_gl_registration_name(const culv_gl_registration *registration)

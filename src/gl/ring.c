@@ -152,7 +152,7 @@ static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i
 static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culv_result result = register_object(ring, p, i, slot);
-    if (result == CULV_OK) culvi_gl_registration_ask_context(ring->slots[slot].registrations[i]);
+    if (result == CULV_OK) culvi_gl_registration_ask_caller(ring->slots[slot].registrations[i]);
     return result;
 }
 

@@ -463,8 +463,8 @@ static int asked_by_a_turn(const stage *s, culv_gl_registration *const *list, ui
     return asked;
 }
 
-/* The context is looked at by each call, the object by each map, and by neither where the program
- * answers for both; lost contexts are still refused. */
+/* The context and the stream are looked at by each call, the object by each map, and none of them
+ * where the program answers for all; lost contexts are still refused. */
 static void asks(void)
 {
     stage s;
@@ -478,6 +478,17 @@ static void asks(void)
     REQUIRE_EQ(asked_by_a_turn(&s, &both[0], 1), 3);
     REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
     REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_gl_map(both, 2, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    CU_OK(s.w.cu->StreamEndCapture(s.stream, &graph));
+    CU_OK(s.w.cu->GraphDestroy(graph));
+    CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    REQUIRE_EQ(culv_gl_map(&both[1], 1, s.stream), CULV_ERROR_DRIVER);
+    REQUIRE(!culv_gl_registration_is_mapped(both[1]));
+    REQUIRE(s.w.cu->StreamEndCapture(s.stream, &graph) != CUDA_SUCCESS);
+    lib_leave(&s.w, before);
     LIB_OK(culv_gl_unregister(&both[0]));
     culv_gl_lose_contexts(s.attached);
     asked = 0;
