@@ -140,9 +140,9 @@ static int view(void)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) return strcmp(argv[1], "solver") == 0 ? solve() : view();
-    snprintf(server_name, sizeof server_name, "hello_ipc-%d", (int)getpid());
-    int status = 1, viewer = fork(); /* before CUDA is opened */
+    if (argc > 1 && strcmp(argv[1], "solver") == 0) return solve();
+    if (argc == 1) snprintf(server_name, sizeof server_name, "hello_ipc-%d", (int)getpid());
+    int status = 1, viewer = argc > 1 ? 0 : fork(); /* before CUDA is opened */
     alarm(300); /* seconds: if the other process fails, this one ends as well */
     if (viewer == 0) return view();
     return solve() != 0 || waitpid(viewer, &status, 0) != viewer || status != 0;
