@@ -314,8 +314,8 @@ static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 /** Takes a part of the space and commits what is not committed there yet. Both sides may use it
  * when the call returns. No other buffer and no vector gets these bytes.
  * Errors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's
- * VkBuffer lacks a usage; RANGE), BUSY (MAPPED: another buffer or a vector has some of it),
- * OUT_OF_MEMORY (ADDRESS: no place is free).
+ * VkBuffer lacks a usage; SIZE: it is 0; RANGE), BUSY (MAPPED: another buffer or a vector has some
+ * of it), OUT_OF_MEMORY (ADDRESS: no place is free).
  * Ownership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.
  * Threads: any, ordered with other uses of the queue.
  * Since: 0.1.

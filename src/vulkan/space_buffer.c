@@ -68,12 +68,14 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
                           "culv_vk_space_buffer_desc.offset is %" PRIu64
                           ", and its use needs a multiple of %" PRIu64,
                           d->offset, alignment);
-    if (d->size == 0 || size > all ||
-        (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - size))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "culv_vk_space_buffer_desc: %" PRIu64 " bytes %s, which has %" PRIu64 " bytes", d->size,
-            d->size == 0 ? "name no part of the space" : "leave the space", all);
+    if (d->size == 0)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vk_space_buffer_desc.size is 0; a buffer has a byte or more");
+    if (size > all || (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - size))
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "culv_vk_space_buffer_desc: %" PRIu64
+                          " bytes leave the space, which has %" PRIu64 " bytes",
+                          d->size, all);
     return CULV_OK;
 }
 

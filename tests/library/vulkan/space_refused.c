@@ -117,7 +117,7 @@ static void buffers(void)
                     class, why);                                                                   \
         LIB_SAYS(words);                                                                           \
     } while (0)
-    WRONG(d.size = 0, CULV_ERROR_INVALID, CULV_REASON_RANGE, "no part of the space");
+    WRONG(d.size = 0, CULV_ERROR_INVALID, CULV_REASON_SIZE, "a byte or more");
     WRONG(d.size = 65 * VMM_MIB, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
     WRONG(d.offset = 64 * VMM_MIB, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
     WRONG(d.size = UINT64_MAX, CULV_ERROR_INVALID, CULV_REASON_RANGE, "leave the space");
