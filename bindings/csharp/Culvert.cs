@@ -3261,6 +3261,7 @@ namespace Culvert
         public ulong address;
         public IntPtr buffer;
         public ulong offset;
+        public uint usage;
     }
 
     [StructLayout(LayoutKind.Sequential)]

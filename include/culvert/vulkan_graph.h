@@ -43,6 +43,8 @@ typedef struct culv_vk_graph_memory {
      * VK_NULL_HANDLE where there are none. */
     VkBuffer buffer;
     VkDeviceSize offset; /**< Of the memory in `buffer`, in bytes. */
+    /** What `buffer` was made with. 0: not known, and not checked. */
+    VkBufferUsageFlags usage;
 } culv_vk_graph_memory;
 
 /** Returns the memory of a whole space. All zero for NULL.
@@ -123,12 +125,12 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  * arguments stay the same, or record the launches by culv_vk_kernel_call_record().
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; DEVICE_MISMATCH: kernels of another attachment;
  * EXTENSION_MISSING; KERNEL: none of `kernels` has a kernel of that name, or one with other
- * parameters; RANGE: memory that is not in the list; VALUE: a memory without address or size, a
- * culv_vk_graph_param that fits no node, a grid or a block beyond the limits; SIZE: a
- * culv_vk_graph_param of another size than the argument; QUEUE; GRAPH: a cycle); UNSUPPORTED
- * (GRAPH: a node of another kind, or an edge with data; KERNEL: the driver does not tell the
- * parameters; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY. After an error nothing was
- * recorded. Messages name a node by its index in cuGraphGetNodes.
+ * parameters; RANGE: memory that is not in the list; USAGE: its buffer cannot do that; VALUE: a
+ * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block
+ * beyond the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH:
+ * a cycle); UNSUPPORTED (GRAPH: a node of another kind, or an edge with data; KERNEL: the driver
+ * does not tell the parameters; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY. After an error
+ * nothing was recorded. Messages name a node by its index in cuGraphGetNodes.
  * Ownership: none.
  * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
  * and its pool.

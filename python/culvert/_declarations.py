@@ -2297,7 +2297,8 @@ class culv_vk_graph_memory(Structure):
         ("size", c_uint64),
         ("address", c_uint64),
         ("buffer", c_void_p),
-        ("offset", c_uint64)]
+        ("offset", c_uint64),
+        ("usage", c_uint32)]
 
 
 class culv_vk_graph_param(Structure):
@@ -3491,7 +3492,7 @@ FUNCTIONS = {
     "culv_vk_space_base": (c_void_p, (("space", c_void_p), ),
         "Returns what culv_vector_desc::space takes, so that a vector lives in this space. NULL for NULL.\nErrors: none.\nOwnership: the space's; the vector keeps the space alive.\nThreads: any.\nSince: 0.1"),
     "culv_vk_space_buffer_create": (culv_result, (("space", c_void_p), ("desc", c_void_p), ("out", c_void_p), ),
-        "Takes a part of the space and commits what is not committed there yet. Both sides may use it\nwhen the call returns. No other buffer and no vector gets these bytes.\nErrors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's\nVkBuffer lacks a usage; RANGE), BUSY (MAPPED: another buffer or a vector has some of it),\nOUT_OF_MEMORY (ADDRESS: no place is free).\nOwnership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.\nThreads: any, ordered with other uses of the queue.\nSince: 0.1.\nSource: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR."),
+        "Takes a part of the space and commits what is not committed there yet. Both sides may use it\nwhen the call returns. No other buffer and no vector gets these bytes.\nErrors: as culv_vk_space_commit(); INVALID (VALUE: an alignment or an offset; USAGE: the space's\nVkBuffer lacks a usage; SIZE: 0; RANGE), BUSY (MAPPED: another buffer or a vector has some of it),\nOUT_OF_MEMORY (ADDRESS: no place is free).\nOwnership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.\nThreads: any, ordered with other uses of the queue.\nSince: 0.1.\nSource: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR."),
     "culv_vk_space_buffer_destroy": (None, (("buffer", c_void_p), ),
         "Gives the part back and sets *buffer to NULL. Vulkan's work with a VkBuffer of its own must be\ndone. The memory stays committed: see culv_vk_space_decommit(). NULL, or a pointer to NULL, is a\nno-op.\nErrors: none.\nOwnership: *buffer is Culvert's again.\nThreads: any, ordered with other calls on this object; the last one of a space that was given up\nis ordered with uses of the queue.\nSince: 0.1"),
     "culv_vk_space_buffer_handle": (c_void_p, (("buffer", c_void_p), ("offset", c_void_p), ),

@@ -10,6 +10,7 @@
 #include "cuda/context.h"
 #include "vulkan/vk_kernel.h"
 #include "vulkan/vk_resource.h"
+#include "vulkan/vk_space.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -51,19 +52,21 @@ typedef struct recording {
 culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
 {
     const CUdeviceptr pointer = culv_vk_space_pointer(space);
-    const culv_vk_graph_memory memory = {pointer, culv_vk_space_size(space), pointer,
-                                         culv_vk_space_handle(space), 0};
+    const culv_vk_graph_memory memory = {pointer, culv_vk_space_size(space),
+                                         pointer, culv_vk_space_handle(space),
+                                         0,       space != NULL ? space->usage : 0};
     return memory;
 }
 
 culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer)
 {
-    culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0};
+    culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
     if (buffer == NULL) return memory;
     memory.pointer = culv_vk_buffer_pointer(buffer);
     memory.size = culv_buffer_size(buffer->pair.buffer);
     memory.address = culv_vk_buffer_address(buffer);
     memory.buffer = culv_vk_buffer_handle(buffer);
+    memory.usage = buffer->pair.native.usage;
     return memory;
 }
 
@@ -92,13 +95,29 @@ static culv_result fail_range(const recording *r, const culvi_graph_node *node, 
                                 : "is in no element of culv_vk_graph_desc.memory");
 }
 
+typedef struct access {
+    const char *what; /* a node does */
+    VkBufferUsageFlagBits needs;
+    const char *needs_name;
+} access;
+
+static const access sets = {"sets", VK_BUFFER_USAGE_TRANSFER_DST_BIT, "TRANSFER_DST"},
+                    reads = {"reads", VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "TRANSFER_SRC"},
+                    writes = {"writes", VK_BUFFER_USAGE_TRANSFER_DST_BIT, "TRANSFER_DST"};
+
 /* The buffer of these bytes, and where they are in it. */
-static culv_result find_buffer(const recording *r, const culvi_graph_node *node, const char *what,
+static culv_result find_buffer(const recording *r, const culvi_graph_node *node, const access *a,
                                uint64_t address, uint64_t bytes, VkBuffer *buffer,
                                VkDeviceSize *offset)
 {
     const culv_vk_graph_memory *m = find_memory(r, address, bytes);
-    if (m == NULL || m->buffer == VK_NULL_HANDLE) return fail_range(r, node, what, address, bytes);
+    if (m == NULL || m->buffer == VK_NULL_HANDLE)
+        return fail_range(r, node, a->what, address, bytes);
+    if (m->usage != 0 && (m->usage & a->needs) == 0)
+        return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "node %zu of the graph %s %" PRIu64 " bytes at 0x%" PRIx64
+                          ", whose VkBuffer lacks VK_BUFFER_USAGE_%s_BIT; make it with that usage",
+                          node->index, a->what, bytes, address, a->needs_name);
     *buffer = m->buffer;
     *offset = m->offset + (address - m->pointer);
     return CULV_OK;
@@ -272,7 +291,7 @@ static culv_result plan_fill(const recording *r, const culvi_graph_node *node, c
                           node->index, rows, set->width, size);
     const size_t row = set->width * size;
     const size_t pitch = rows > 1 ? set->pitch : row;
-    culv_result result = find_buffer(r, node, "sets", set->dst, (rows - 1) * pitch + row,
+    culv_result result = find_buffer(r, node, &sets, set->dst, (rows - 1) * pitch + row,
                                      &out->as.fill.buffer, &out->as.fill.offset);
     if (result != CULV_OK) return result;
     if (((out->as.fill.offset | row | (rows > 1 ? pitch : 0)) & 3) != 0)
@@ -343,9 +362,9 @@ static culv_result plan_copy(const recording *r, const culvi_graph_node *node, c
     if (result == CULV_OK) result = read_side(r, node, false, &to);
     if (result == CULV_OK)
         result =
-            find_buffer(r, node, "reads", from.first, from.bytes, &out->as.copy.from, &from_offset);
+            find_buffer(r, node, &reads, from.first, from.bytes, &out->as.copy.from, &from_offset);
     if (result == CULV_OK)
-        result = find_buffer(r, node, "writes", to.first, to.bytes, &out->as.copy.to, &to_offset);
+        result = find_buffer(r, node, &writes, to.first, to.bytes, &out->as.copy.to, &to_offset);
     if (result != CULV_OK) return result;
     /* Rows, and slices, without a gap on either side are one region. */
     uint64_t width = c->WidthInBytes, rows = c->Height, slices = c->Depth;

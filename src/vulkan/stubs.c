@@ -160,12 +160,12 @@ REFUSE(culv_vk_image_record_download, const culv_vk_image *image, VkCommandBuffe
 /* vulkan_graph.h */
 culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
 {
-    const culv_vk_graph_memory none = {0, 0, 0, 0, 0};
+    const culv_vk_graph_memory none = {0, 0, 0, 0, 0, 0};
     return none;
 }
 culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer)
 {
-    const culv_vk_graph_memory none = {0, 0, 0, 0, 0};
+    const culv_vk_graph_memory none = {0, 0, 0, 0, 0, 0};
     return none;
 }
 REFUSE(culv_vk_record_graph, culv_vk_device *vk, CUgraph graph, const culv_vk_graph_desc *desc,

@@ -12087,6 +12087,7 @@ pub struct culv_vk_graph_memory {
     pub address: VkDeviceAddress,
     pub buffer: VkBuffer,
     pub offset: VkDeviceSize,
+    pub usage: VkBufferUsageFlags,
 }
 extern "C" {
     pub fn culv_vk_space_graph_memory(space: *const culv_vk_space) -> culv_vk_graph_memory;

@@ -85,6 +85,18 @@ static void copies(void)
 
     copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     copy.srcHost = NULL;
+    copy.srcDevice = g->a;
+    begin(g);
+    CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+    const VkBufferUsageFlags both = g->memory[0].usage;
+    REQUIRE((both & VK_BUFFER_USAGE_TRANSFER_SRC_BIT) && both == g->memory[1].usage);
+    g->memory[0].usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_SRC_BIT");
+    g->memory[0].usage = both;
+    g->memory[1].usage &= ~(VkBufferUsageFlags)VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    refused(g, CULV_ERROR_INVALID, CULV_REASON_USAGE, "lacks VK_BUFFER_USAGE_TRANSFER_DST_BIT");
+    g->memory[1].usage = both;
+
     copy.srcDevice = elsewhere;
     begin(g);
     CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
