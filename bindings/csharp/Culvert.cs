@@ -1741,6 +1741,7 @@ namespace Culvert
         public fixed uint grid[3];
         public fixed uint block[3];
         public uint shared_bytes;
+        public uint reserved;
         public culv_kernel_call_arg* args;
         public UIntPtr num_args;
         public IntPtr @params;
@@ -1751,7 +1752,6 @@ namespace Culvert
         {
             var made = new culv_kernel_call();
             made.struct_size = (UIntPtr)sizeof(culv_kernel_call);
-            made.shared_bytes = (uint)0;
             made.num_args = (UIntPtr)0;
             made.params_size = (UIntPtr)0;
             return made;

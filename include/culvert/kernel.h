@@ -222,6 +222,7 @@ typedef struct culv_kernel_call {
     uint32_t grid[3];      /**< Blocks in x, y and z. Default: 1. */
     uint32_t block[3];     /**< Threads of a block in x, y and z. Default: 1. */
     uint32_t shared_bytes; /**< Bytes of dynamic shared memory. */
+    uint32_t reserved;     /**< 0. */
     /** The arguments one by one, as cuLaunchKernel takes them in kernelParams. */
     const culv_kernel_call_arg *args;
     size_t num_args; /**< Elements of `args`. */
@@ -245,7 +246,7 @@ static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
     c.kernel = kernel;
     c.grid[0] = c.grid[1] = c.grid[2] = 0;
     c.block[0] = c.block[1] = c.block[2] = 0;
-    c.shared_bytes = 0;
+    c.shared_bytes = c.reserved = 0;
     c.args = NULL;
     c.num_args = 0;
     c.params = c.queue_params = NULL;

@@ -6814,6 +6814,7 @@ pub struct culv_kernel_call {
     pub grid: [u32; 3usize],
     pub block: [u32; 3usize],
     pub shared_bytes: u32,
+    pub reserved: u32,
     pub args: *const culv_kernel_call_arg,
     pub num_args: size_t,
     pub params: *const ::std::os::raw::c_void,
