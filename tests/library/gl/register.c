@@ -478,6 +478,7 @@ static void asks(void)
     REQUIRE_EQ(asked_by_a_turn(&s, &both[0], 1), 3);
     REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
     REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
+    REQUIRE_EQ(asked_by_a_turn(&s, (culv_gl_registration *[]){both[1], both[0]}, 2), 3);
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
