@@ -323,9 +323,10 @@ static void vectors(void)
     if (parts == 1) {
         LIB_OK(culv_vk_vector_get_address(view, &address));
         CUdeviceptr pointer = culv_vector_pointer(vector);
-        unsigned count = WORDS, addend = 4;
+        unsigned count = WORDS, on_stream = 4, in_queue = 9;
         const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address),
-                                             CULV_CALL_ARG(count), CULV_CALL_ARG(addend)};
+                                             CULV_CALL_ARG(count),
+                                             CULV_CALL_ARG_OF(on_stream, in_queue)};
         culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
         call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
         call.block[0] = BLOCK;
@@ -345,7 +346,7 @@ static void vectors(void)
         CU_OK(s.w.cu->MemcpyDtoH(words, pointer, sizeof words));
         lib_leave(&s.w, before);
         for (uint32_t i = 0; i < WORDS; i++)
-            REQUIRE_EQ(words[i], lib_word(i, 5) + 8);
+            REQUIRE_EQ(words[i], lib_word(i, 5) + on_stream + in_queue);
     }
     LIB_OK(culv_vector_grow(vector, 64 << 20));
     LIB_OK(culv_vk_vector_update(view));

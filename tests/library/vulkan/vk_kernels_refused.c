@@ -178,6 +178,10 @@ static void launches(void)
     call.block[1] = 5;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("a block of 256 x 5 x 1 has 1280 threads");
+    call.block[0] = 1;
+    call.block[2] = 65;
+    REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("block is 65 in z, and the GPU takes 64");
     call.grid[2] = 70000;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("grid is 70000 in z, and the GPU takes 65535");
@@ -198,6 +202,9 @@ static void launches(void)
     LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 77), CULV_ERROR_INVALID,
               CULV_REASON_QUEUE);
     LIB_SAYS("there is no queue family 77");
+    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, (uint32_t)vk->queue_count),
+              CULV_ERROR_INVALID, CULV_REASON_QUEUE);
+    LIB_SAYS("there is no queue family");
     for (uint32_t i = 0; i < vk->queue_count; i++) {
         if (vk->queues[i].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) continue;
         LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, i), CULV_ERROR_INVALID,
