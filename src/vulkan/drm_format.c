@@ -85,8 +85,9 @@ culvi_fourcc_text culvi_fourcc_name(uint32_t fourcc)
 {
     culvi_fourcc_text out = {{0}};
     for (size_t i = 0; i < 4; i++) {
-        const unsigned char c = (unsigned char)(fourcc >> 8 * i);
-        out.text[i] = c >= ' ' && c <= '~' ? (char)c : '?';
+        const char c = (char)(fourcc >> 8 * i & 0xff);
+        out.text[i] = '?';
+        if (c >= ' ' && c <= '~') out.text[i] = c;
     }
     return out;
 }
