@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "foreign.h"
 
+#include "allowed.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #define MAX_NAMES 16
-
-/* Messages of the validation layer that the tests let pass: one a line, # before a comment. */
-static bool is_allowed(const char *id)
-{
-    char path[TEST_PATH_MAX], line[256];
-    bool found = false;
-    FILE *f = fopen(test_path(path, "share/culvert/allowed_vuids.txt"), "r");
-
-    if (!f) return false;
-    while (!found && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\r\n")] = '\0';
-        found = line[0] != '#' && line[0] != '\0' && strcmp(line, id) == 0;
-    }
-    fclose(f);
-    return found;
-}
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL complain(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                VkDebugUtilsMessageTypeFlagsEXT types,
@@ -28,27 +14,30 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL complain(VkDebugUtilsMessageSeverityFlagBi
                                                void *user)
 {
     app *a = user;
-    const char *id = data->pMessageIdName ? data->pMessageIdName : "";
+    char list[TEST_PATH_MAX];
 
     (void)severity;
     (void)types;
-    if (!is_allowed(id)) {
+    if (!test_message_allowed(test_path(list, "share/culvert/allowed_vuids.txt"),
+                              data->pMessageIdName, data->pMessage, a->validation)) {
         __atomic_add_fetch(&a->complaints, 1, __ATOMIC_RELAXED);
         fprintf(stderr, "validation: %s\n", data->pMessage);
     }
     return VK_FALSE;
 }
 
-static bool has_validation_layer(void)
+/* Its version. 0: it is not there, or not wanted. */
+static uint32_t validation_layer(void)
 {
     VkLayerProperties layers[64];
     uint32_t count = 64;
 
-    if (strcmp(test_option("validation", "auto"), "off") == 0 || test_sanitized()) return false;
-    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) return false;
+    if (strcmp(test_option("validation", "auto"), "off") == 0 || test_sanitized()) return 0;
+    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) return 0;
     for (uint32_t i = 0; i < count; i++)
-        if (strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0) return true;
-    return false;
+        if (strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0)
+            return layers[i].specVersion;
+    return 0;
 }
 
 static bool offers(const VkExtensionProperties *offered, uint32_t count, const char *name)
@@ -84,14 +73,14 @@ static void make_instance(app *a, const char *wanted)
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
         .pfnUserCallback = complain,
         .pUserData = a};
-    const bool validation = has_validation_layer();
+    a->validation = validation_layer();
     const char *layers[MAX_NAMES], *extensions[MAX_NAMES];
     uint32_t num_layers = 0, num_extensions;
 
     a->api_version = application.apiVersion;
     num_extensions = culv_vk_instance_extensions(a->api_version, MAX_NAMES - 2, extensions);
     if (wanted && has_instance_extension(wanted)) extensions[num_extensions++] = wanted;
-    if (validation) {
+    if (a->validation != 0) {
         layers[num_layers++] = "VK_LAYER_KHRONOS_validation";
         extensions[num_extensions++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
     }
@@ -100,7 +89,7 @@ static void make_instance(app *a, const char *wanted)
         culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
 
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
-                                       .pNext = validation ? &features : NULL,
+                                       .pNext = a->validation != 0 ? &features : NULL,
                                        .pApplicationInfo = &application,
                                        .enabledLayerCount = num_layers,
                                        .ppEnabledLayerNames = layers,
@@ -108,7 +97,8 @@ static void make_instance(app *a, const char *wanted)
                                        .ppEnabledExtensionNames = extensions};
     VK(vkCreateInstance(&info, NULL, &a->instance));
     volkLoadInstance(a->instance);
-    if (validation) VK(vkCreateDebugUtilsMessengerEXT(a->instance, &messages, NULL, &a->messenger));
+    if (a->validation != 0)
+        VK(vkCreateDebugUtilsMessengerEXT(a->instance, &messages, NULL, &a->messenger));
 }
 
 static culv_device_desc device_desc(void)

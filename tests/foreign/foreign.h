@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs as somebody writes them who has Culvert installed and nothing else of it: from the
  * public headers, the README and the docs alone. Nothing here may include a header of src, of soft
- * or of another suite, but for the harness (check_includes.cmake).
+ * or of another suite, but for the harness and its list of messages (check_includes.cmake).
  *
  * A program opens an `app`: a Vulkan instance and device, Culvert on both, a CUDA stream. */
 #ifndef CULVERT_TESTS_FOREIGN_H_
@@ -26,7 +26,8 @@ typedef struct app {
     VkQueue queue;
     VkCommandPool pool;
     culv_vk_candidate candidate;
-    unsigned complaints; /* of the validation layer */
+    uint32_t validation; /* the layer's version; 0: it is not there */
+    unsigned complaints; /* of that layer */
 
     culv_device *culvert;
     culv_vk_device *vk;
