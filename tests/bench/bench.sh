@@ -109,7 +109,7 @@ driver_failures)
     }
     part_or_all() { # the call may be one of those that give everything back
         if grep -q '"complete": true' "$work/part.json"; then
-            check_json "$work/part.json" "sanitized=$BENCH_SANITIZE"
+            check_json "$work/part.json" "sanitized=$BENCH_SANITIZE" "measurements=streams,timeline"
         else
             part
         fi

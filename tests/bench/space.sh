@@ -19,13 +19,13 @@ options)
     run 2 "$BENCH" --bogus
     complains "unknown option '--bogus'"
     [ ! -s "$out" ] || fail "output in spite of a wrong option"
-    for wrong in --driver=gpu --only=nothing --only= --device=x --seed=-1 --json= --quick=1 --starts=0 --seconds=x something; do
+    for wrong in --driver=gpu --only=nothing --only= --device=x --seed=-1 --json= --quick=1 --starts=0 --kind=nothing --seconds=x something; do
         run 2 "$BENCH" "$wrong"
         complains "$wrong"
         complains "--help"
     done
     run 0 "$BENCH" --help
-    for option in --driver --device --only --list --starts --seconds --seed --quick --json --version; do says "$option"; done
+    for option in --driver --device --only --list --starts --kind --seconds --seed --quick --json --version; do says "$option"; done
     run 0 "$BENCH" --list
     for name in commit grow forest starts; do says "^$name  "; done
     run 0 "$BENCH" --version

@@ -48,17 +48,18 @@ static uint32_t validation_layer(void)
     return 0;
 }
 
-/* Where the id is in a line that begins a message: "VUID-...(ERROR / SPEC): ..." up to 1.3.239 and
- * "Validation Error: [ VUID-... ] ..." since, with the text in the lines below. NULL: no message. */
+/* Where the id is in a line that begins a message. The layer of 1.3.239 writes
+ * "VUID-...(ERROR / SPEC): ...", and that of 1.4.309 "Validation Error: [ VUID-... ] ..." with the
+ * text in the lines below. NULL: the line begins no message. */
 static const char *find_id(const char *line)
 {
     static const char *const kinds[] = {"VUID-", "UNASSIGNED-", "SYNC-"};
-    static const char newer[] = "Validation ";
+    const char *newer = strstr(line, "Validation Error");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strncmp(line, kinds[i], strlen(kinds[i])) == 0) return line;
-    if (strncmp(line, newer, strlen(newer)) != 0) return NULL;
-    line += strcspn(line, "[\n");
-    return *line == '[' ? line + 1 + strspn(line + 1, " ") : line;
+    if (newer == NULL || newer > line + strcspn(line, "\n")) return NULL;
+    newer += strcspn(newer, "[\n");
+    return *newer == '[' ? newer + 1 + strspn(newer + 1, " ") : newer;
 }
 
 /* Fails when there is a message that is not allowed. */
