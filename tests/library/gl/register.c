@@ -309,6 +309,18 @@ static void refused_images(void)
     stage_close(&s);
 }
 
+/* A map is refused, and the capture goes on. */
+static void refuse_in_capture(stage *s, culv_gl_registration *const *list, uint32_t count)
+{
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_gl_map(list, count, s->stream), INVALID, CULV_REASON_CAPTURE);
+    CU_OK(s->w.cu->StreamEndCapture(s->stream, &graph));
+    CU_OK(s->w.cu->GraphDestroy(graph));
+    lib_leave(&s->w, before);
+}
+
 static void states(void)
 {
     stage s;
@@ -350,14 +362,7 @@ static void states(void)
     LIB_SAYS("culv_gl_unregister() destroys both");
     REQUIRE(same == cuda && culv_gl_registration_is_mapped(r[0]));
     LIB_OK(culv_gl_unmap(r, 1, s.stream));
-    /* In a capture. */
-    CUgraph graph = NULL;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_gl_map(r, 1, s.stream), INVALID, CULV_REASON_CAPTURE);
-    CU_OK(s.w.cu->StreamEndCapture(s.stream, &graph));
-    CU_OK(s.w.cu->GraphDestroy(graph));
-    lib_leave(&s.w, before);
+    refuse_in_capture(&s, r, 1);
     LIB_OK(culv_gl_map(r, 1, s.stream));
     LIB_OK(culv_gl_unmap(r, 1, s.stream));
     LIB_OK(culv_gl_unregister(&r[0]));
@@ -479,12 +484,9 @@ static void asks(void)
     REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
     REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
     REQUIRE_EQ(asked_by_a_turn(&s, (culv_gl_registration *[]){both[1], both[0]}, 2), 3);
+    refuse_in_capture(&s, both, 2);
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_gl_map(both, 2, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
-    CU_OK(s.w.cu->StreamEndCapture(s.stream, &graph));
-    CU_OK(s.w.cu->GraphDestroy(graph));
     CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     REQUIRE_EQ(culv_gl_map(&both[1], 1, s.stream), CULV_ERROR_DRIVER);
     REQUIRE(!culv_gl_registration_is_mapped(both[1]));
