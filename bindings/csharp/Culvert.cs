@@ -1752,8 +1752,6 @@ namespace Culvert
         {
             var made = new culv_kernel_call();
             made.struct_size = (UIntPtr)sizeof(culv_kernel_call);
-            made.num_args = (UIntPtr)0;
-            made.params_size = (UIntPtr)0;
             return made;
         }
     }

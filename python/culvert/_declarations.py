@@ -3641,7 +3641,7 @@ INITIAL = {
     "culv_ipc_ring_desc": {},
     "culv_ipc_consumer_desc": {},
     "culv_launch_desc": {},
-    "culv_kernel_call": {'num_args': 0, 'params_size': 0},
+    "culv_kernel_call": {},
     "culv_multicast_desc": {},
     "culv_multicast_import_desc": {},
     "culv_nvsci_buffer_desc": {},
