@@ -200,8 +200,9 @@ static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint
 /* The command buffers of a whole run, frame n in slot n modulo depth. */
 void run_record(run *r);
 
-/* A run of very many frames has done n of them, and the renderer's queue is idle: every 100,352 a
- * line on stderr says what is proved so far, so that a run that is cut off proves something. */
+/* Call it when a run of very many frames has done n of them and the renderer's queue is idle. It
+ * writes a line to stderr every 100,352 frames. The line says what is proved so far, so that a run
+ * that is cut off proves something. */
 void run_tell(const run *r, uint32_t n);
 /* Times from here on: the frames before `first` are done, which settled it. */
 void run_begins(run *r, uint32_t first);

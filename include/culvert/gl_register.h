@@ -17,9 +17,10 @@
  * the calling thread. A thread of its own for CUDA has a second context that shares objects with
  * the first (the share_context of eglCreateContext), makes it current there and calls
  * culv_gl_add_context() once. Then it registers and maps like the first one. (A map and an unmap
- * find out by themselves that a context shares; the other calls ask for that call.) Between the two
- * threads, finish OpenGL's work (glFinish, or a fence that the other thread waits for) before the
- * other thread maps: a map waits for the work of the context that is current in it.
+ * find out by themselves that a context shares; the other calls refuse it until
+ * culv_gl_add_context() has named it.) Between the two threads, finish OpenGL's work (glFinish, or
+ * a fence that the other thread waits for) before the other thread maps: a map waits for the work
+ * of the context that is current in it.
  *
  * What CUDA registers: 2D, RECTANGLE, CUBE_MAP, 3D and 2D_ARRAY textures and renderbuffers, with
  * one, two or four channels of 8, 16 or 32 bits. Other images are refused, and the message says
