@@ -8,16 +8,17 @@
 #include "culvert/kernel.h"
 
 struct culv_kernel {
+    /* What each launch reads comes first and lies together. */
     culv_kernel *next;
     culv_kernels *owner;
     CUfunction function;
     bool params_known; /* the driver told the parameters */
     uint32_t num_params;
+    uint32_t max_threads;                 /* of a block */
+    uint32_t static_shared;               /* bytes */
     uint32_t sizes[CULV_KERNEL_ARGS_MAX]; /* bytes */
     uint32_t offsets[CULV_KERNEL_ARGS_MAX];
     uint32_t params_size;       /* of all, as one block */
-    uint32_t max_threads;       /* of a block */
-    uint32_t static_shared;     /* bytes */
     atomic_uint dynamic_shared; /* the most that a launch may ask for */
     char name[];
 };

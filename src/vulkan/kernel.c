@@ -10,28 +10,6 @@
 
 #include <inttypes.h>
 
-/* Of a launch, as CUDA tells them. */
-typedef struct limits {
-    uint32_t grid[3], block[3], threads, shared, reserved;
-} limits;
-
-/* One kernel, as the VkDevice has it. */
-typedef struct function {
-    struct function *next;
-    const culv_kernel *kernel;
-    VkCuFunctionNVX handle;
-} function;
-
-struct culv_vk_kernels {
-    culv_vk_device *vk;    /* a reference */
-    culv_kernels *kernels; /* outlives this, as the caller promised */
-    VkCuModuleNVX module;
-    limits limits;
-    culvi_mutex lock;              /* of additions to the list, which readers see at once */
-    _Atomic(function *) functions; /* grows at its head alone */
-    char label[64];
-};
-
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -47,7 +25,7 @@ culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label)
 
 /* Making -------------------------------------------------------------------------------------- */
 
-static culv_result read_limits(culv_device *device, const char *label, limits *out)
+static culv_result read_limits(culv_device *device, const char *label, culvi_vk_launch_limits *out)
 {
     const struct {
         CUdevice_attribute which;
@@ -138,6 +116,8 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
+    made->launch = vk->table.vkCmdCuLaunchKernelNVX;
+    made->families = vk->kernel_families;
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
     result = read_limits(vk->base.device, made->label, &made->limits);
@@ -167,7 +147,7 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
     culv_vk_kernels *mine = *kernels;
     culv_vk_device *vk = mine->vk;
     *kernels = NULL;
-    for (function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
+    for (culvi_vk_function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
         next = f->next;
         CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, NULL));
         culvi_free(f);
@@ -182,23 +162,15 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 
 /* Functions ----------------------------------------------------------------------------------- */
 
-static inline const function *find(culv_vk_kernels *kernels, const culv_kernel *kernel)
-{
-    const function *f = atomic_load_explicit(&kernels->functions, memory_order_acquire);
-    while (f != NULL && f->kernel != kernel)
-        f = f->next;
-    return f;
-}
-
 static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                 const function **out)
+                                 const culvi_vk_function **out)
 {
     culv_vk_device *vk = kernels->vk;
     const culvi_voice *voice = &vk->base.device->voice;
     const VkCuFunctionCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
                                             .module = kernels->module,
                                             .pName = kernel->name};
-    function *made = culvi_alloc(sizeof *made);
+    culvi_vk_function *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
     VkResult r = CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, NULL, &made->handle));
     if (r != VK_SUCCESS) {
@@ -219,10 +191,10 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
     return CULV_OK;
 }
 
-static culv_result get_function(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                const function **out)
+culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                const culvi_vk_function **out)
 {
-    *out = find(kernels, kernel);
+    *out = culvi_vk_kernel_find(kernels, kernel);
     if (*out != NULL) return CULV_OK;
     if (kernel->owner != kernels->kernels)
         return culvi_fail(&kernels->vk->base.device->voice, kernels->label, CULV_ERROR_INVALID,
@@ -232,7 +204,7 @@ static culv_result get_function(culv_vk_kernels *kernels, const culv_kernel *ker
                           kernel->name);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&kernels->lock);
-    *out = find(kernels, kernel);
+    *out = culvi_vk_kernel_find(kernels, kernel);
     if (*out == NULL) result = make_function(kernels, kernel, out);
     culvi_mutex_unlock(&kernels->lock);
     return result;
@@ -240,31 +212,20 @@ static culv_result get_function(culv_vk_kernels *kernels, const culv_kernel *ker
 
 culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel)
 {
-    const function *made;
+    const culvi_vk_function *made;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE(&kernels->vk->base.device->voice, kernel);
-    return get_function(kernels, kernel, &made);
+    return culvi_vk_kernel_get(kernels, kernel, &made);
 }
 
-/* Recording ----------------------------------------------------------------------------------- */
+/* Refusals of launches ------------------------------------------------------------------------ */
 
-static uint32_t most_threads(const limits *most, const culv_kernel *kernel)
-{
-    return kernel->max_threads != 0 && kernel->max_threads < most->threads ? kernel->max_threads
-                                                                           : most->threads;
-}
-
-static uint64_t threads_of(const culvi_kernel_shape *c)
-{
-    return (uint64_t)c->block[0] * c->block[1] * c->block[2];
-}
-
-static culv_result refuse_shape(const culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                const culvi_kernel_shape *c)
+culv_result culvi_vk_kernel_refuse_shape(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                         const culvi_kernel_shape *c)
 {
     static const char axes[] = "xyz";
     const culvi_voice *voice = &kernels->vk->base.device->voice;
-    const limits *most = &kernels->limits;
+    const culvi_vk_launch_limits *most = &kernels->limits;
     for (unsigned i = 0; i < 3; i++) {
         const bool grid = c->grid[i] > most->grid[i];
         if (!grid && c->block[i] <= most->block[i]) continue;
@@ -274,12 +235,12 @@ static culv_result refuse_shape(const culv_vk_kernels *kernels, const culv_kerne
                           kernel->name, grid ? "grid" : "block", grid ? c->grid[i] : c->block[i],
                           axes[i], grid ? most->grid[i] : most->block[i]);
     }
-    if (threads_of(c) > most_threads(most, kernel))
+    if (culvi_vk_launch_threads(c) > culvi_vk_launch_most_threads(most, kernel))
         return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
-                          kernel->name, c->block[0], c->block[1], c->block[2], threads_of(c),
-                          most_threads(most, kernel));
+                          kernel->name, c->block[0], c->block[1], c->block[2],
+                          culvi_vk_launch_threads(c), culvi_vk_launch_most_threads(most, kernel));
     return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
                       " of its own are more than the %" PRIu32
@@ -288,20 +249,10 @@ static culv_result refuse_shape(const culv_vk_kernels *kernels, const culv_kerne
                       kernel->name, c->shared_bytes, kernel->static_shared, most->shared);
 }
 
-static inline bool fits(const culv_vk_kernels *kernels, const culv_kernel *kernel,
-                        const culvi_kernel_shape *c)
-{
-    const limits *most = &kernels->limits;
-    for (unsigned i = 0; i < 3; i++)
-        if (c->grid[i] > most->grid[i] || c->block[i] > most->block[i]) return false;
-    return threads_of(c) <= most_threads(most, kernel) && c->shared_bytes <= most->shared &&
-           kernel->static_shared <= most->shared - c->shared_bytes;
-}
-
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
                                          uint32_t family)
 {
-    if (family < 64 && (vk->kernel_families >> family & 1) != 0) return CULV_OK;
+    if (culvi_vk_family_runs(vk->kernel_families, family)) return CULV_OK;
     const bool known = family < vk->queue_families;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
                       known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "
@@ -311,67 +262,7 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                       family, vk->base.name);
 }
 
-static inline culv_result ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                const culvi_kernel_shape *shape, VkCuFunctionNVX *out)
-{
-    const function *of = find(kernels, kernel);
-    if (of == NULL) {
-        culv_result result = get_function(kernels, kernel, &of);
-        if (result != CULV_OK) return result;
-    }
-    if (!fits(kernels, kernel, shape)) {
-        const culvi_kernel_shape refused = *shape; /* so that the caller's stays in registers */
-        return refuse_shape(kernels, kernel, &refused);
-    }
-    *out = of->handle;
-    return CULV_OK;
-}
-
-culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                  const culvi_kernel_shape *shape, VkCuFunctionNVX *out)
-{
-    return ready(kernels, kernel, shape, out);
-}
-
-/* Member by member: to clear the struct first takes as long as to check the call (measured). */
-static inline void launch(const culv_vk_device *vk, const culvi_kernel_shape *c, VkCuFunctionNVX of,
-                          const culvi_kernel_values *values, VkCommandBuffer command_buffer)
-{
-    const void *extra[5];
-    VkCuLaunchInfoNVX info;
-    info.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX;
-    info.pNext = NULL;
-    info.function = of;
-    info.gridDimX = c->grid[0];
-    info.gridDimY = c->grid[1];
-    info.gridDimZ = c->grid[2];
-    info.blockDimX = c->block[0];
-    info.blockDimY = c->block[1];
-    info.blockDimZ = c->block[2];
-    info.sharedMemBytes = c->shared_bytes;
-    info.paramCount = values->count;
-    info.pParams = values->count > 0 ? (const void *const *)values->params : NULL;
-    info.extraCount = 0;
-    info.pExtras = NULL;
-    if (values->block != NULL) {
-        extra[0] = CU_LAUNCH_PARAM_BUFFER_POINTER;
-        extra[1] = values->block;
-        extra[2] = CU_LAUNCH_PARAM_BUFFER_SIZE;
-        extra[3] = &values->block_size;
-        extra[4] = CU_LAUNCH_PARAM_END;
-        /* One block, and a count of 1, are what vkd3d-proton passes. */
-        info.extraCount = 1;
-        info.pExtras = extra;
-    }
-    vk->table.vkCmdCuLaunchKernelNVX(command_buffer, &info);
-}
-
-void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *shape,
-                            VkCuFunctionNVX of, const culvi_kernel_values *values,
-                            VkCommandBuffer command_buffer)
-{
-    launch(vk, shape, of, values, command_buffer);
-}
+/* Getters -------------------------------------------------------------------------------------- */
 
 culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
 {
@@ -381,22 +272,4 @@ culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
 culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels)
 {
     return kernels->kernels;
-}
-
-culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
-                                       VkCommandBuffer command_buffer, uint32_t queue_family)
-{
-    culv_kernel *kernel;
-    culvi_kernel_shape shape;
-    culvi_kernel_values values;
-    VkCuFunctionNVX of = VK_NULL_HANDLE;
-    CULVI_REQUIRE(NULL, kernels);
-    CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
-    culv_result result = culvi_kernel_call_read(call, __func__, true, &kernel, &shape, &values);
-    if (result == CULV_OK) result = ready(kernels, kernel, &shape, &of);
-    if (result == CULV_OK)
-        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
-    if (result != CULV_OK) return result;
-    launch(kernels->vk, &shape, of, &values, command_buffer);
-    return CULV_OK;
 }
