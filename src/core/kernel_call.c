@@ -42,6 +42,7 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_ker
                                          culvi_kernel_values *values)
 {
     culv_result result = CULV_OK;
+    values->block = NULL;
     if ((*call)->struct_size != sizeof *storage) {
         result = culvi_desc_read(NULL, storage, sizeof *storage, *call, "culv_kernel_call");
         if (result != CULV_OK) return result;
@@ -67,20 +68,21 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_ker
 
 culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
 {
-    culv_kernel *kernel;
-    culvi_kernel_shape shape;
+    culv_kernel_call storage;
     culvi_kernel_values values;
     CULVI_REQUIRE(NULL, call);
-    culv_result result = culvi_kernel_call_read(call, __func__, false, &kernel, &shape, &values);
+    culv_result result = culvi_kernel_call_read(&call, &storage, __func__, false, &values);
     if (result != CULV_OK) return result;
     culv_launch_desc d = culv_launch_desc_init();
-    memcpy(d.grid, shape.grid, sizeof d.grid);
-    memcpy(d.block, shape.block, sizeof d.block);
-    d.shared_bytes = shape.shared_bytes;
+    for (unsigned i = 0; i < 3; i++) {
+        d.grid[i] = culvi_at_least_one(&call->grid[i]);
+        d.block[i] = culvi_at_least_one(&call->block[i]);
+    }
+    d.shared_bytes = call->shared_bytes;
     d.stream = stream;
-    if (values.block == NULL) return culvi_kernel_start(kernel, &d, values.params, NULL);
+    if (values.block == NULL) return culvi_kernel_start(call->kernel, &d, values.params, NULL);
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, NULL, CU_LAUNCH_PARAM_BUFFER_SIZE,
                      &values.block_size, CU_LAUNCH_PARAM_END};
     memcpy(&extra[1], &values.block, sizeof extra[1]); /* only read */
-    return culvi_kernel_start(kernel, &d, NULL, extra);
+    return culvi_kernel_start(call->kernel, &d, NULL, extra);
 }

@@ -16,12 +16,6 @@ typedef struct culvi_kernel_values {
     size_t block_size;
 } culvi_kernel_values;
 
-/* How much of a kernel is launched: a call's zeros are ones here. */
-typedef struct culvi_kernel_shape {
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-} culvi_kernel_shape;
-
 /* Reads what is not a list of arguments of a struct that this library knows: an older or newer
  * struct, for which *storage is there, and a block of arguments. */
 culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_kernel_call *storage,
@@ -30,7 +24,8 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_ker
 culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
                                          size_t index);
 
-/* The caller has just written them one by one: a wider load would wait for its stores. */
+/* Of a call's grid or block, whose zeros are ones. The caller has just written them one by one: a
+ * wider load would wait for its stores. */
 static inline uint32_t culvi_at_least_one(const volatile uint32_t *number)
 {
     const uint32_t n = *number;
@@ -48,40 +43,38 @@ static inline culv_result culvi_kernel_call_read_args(const culv_kernel_call *c,
                                                       bool known, culvi_kernel_values *out)
 {
     const culv_kernel *kernel = c->kernel;
-    for (size_t i = 0; i < c->num_args; i++) {
-        const culv_kernel_call_arg *arg = &c->args[i];
+    const culv_kernel_call_arg *args = c->args;
+    const size_t count = c->num_args;
+    for (size_t i = 0; i < count; i++) {
+        const culv_kernel_call_arg *arg = &args[i];
         if (arg->value == NULL || (known && arg->size != kernel->sizes[i]))
             return culvi_kernel_call_refuse_arg(c, function, i);
         culvi_kernel_param(out, i,
                            in_queue && arg->queue_value != NULL ? arg->queue_value : arg->value);
     }
-    out->count = c->num_args;
+    out->block = NULL;
+    out->count = count;
     return CULV_OK;
 }
 
-/* Reads the caller's call and checks everything but the limits. The values may point into it. */
-static inline culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
-                                                 bool in_queue, culv_kernel **kernel,
-                                                 culvi_kernel_shape *shape,
-                                                 culvi_kernel_values *values)
+/* Whether it is as most are: a struct of this version, and one value for each parameter that the
+ * driver told. */
+static inline bool culvi_kernel_call_is_plain(const culv_kernel_call *c)
 {
-    culv_kernel_call storage;
-    culv_result result;
-    values->block = NULL;
-    if (call->struct_size == sizeof storage && call->kernel != NULL && call->args != NULL &&
-        ((uintptr_t)call->params | (uintptr_t)call->queue_params | call->params_size) == 0 &&
-        call->kernel->params_known && call->num_args == call->kernel->num_params)
-        result = culvi_kernel_call_read_args(call, function, in_queue, true, values);
-    else
-        result = culvi_kernel_call_read_other(&call, &storage, function, in_queue, values);
-    if (result != CULV_OK) return result;
-    *kernel = call->kernel;
-    for (unsigned i = 0; i < 3; i++) {
-        shape->grid[i] = culvi_at_least_one(&call->grid[i]);
-        shape->block[i] = culvi_at_least_one(&call->block[i]);
-    }
-    shape->shared_bytes = call->shared_bytes;
-    return CULV_OK;
+    return c->struct_size == sizeof *c && c->kernel != NULL && c->args != NULL &&
+           ((uintptr_t)c->params | (uintptr_t)c->queue_params | c->params_size) == 0 &&
+           c->kernel->params_known && c->num_args == c->kernel->num_params;
+}
+
+/* Reads the arguments of the caller's call and checks everything but the limits. For a struct of
+ * another version *call becomes `storage`. The values may point into the call. */
+static inline culv_result culvi_kernel_call_read(const culv_kernel_call **call,
+                                                 culv_kernel_call *storage, const char *function,
+                                                 bool in_queue, culvi_kernel_values *values)
+{
+    return culvi_kernel_call_is_plain(*call)
+               ? culvi_kernel_call_read_args(*call, function, in_queue, true, values)
+               : culvi_kernel_call_read_other(call, storage, function, in_queue, values);
 }
 
 #endif

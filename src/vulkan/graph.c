@@ -22,8 +22,7 @@ typedef struct command {
     void *own; /* what the fields below point to, for culvi_free() */
     union {
         struct {
-            culvi_kernel_shape shape;
-            VkCuFunctionNVX function;
+            VkCuLaunchInfoNVX info; /* but the arguments */
             size_t count;
             void **params;
         } launch;
@@ -262,15 +261,14 @@ static culv_result plan_launch(const recording *r, const culvi_graph_node *node,
     if (out->own == NULL) return culvi_fail_host_memory(&r->device->voice, r->desc.label);
     uint64_t *room = out->own;
     void **params = (void **)(void *)(room + count);
-    const culvi_kernel_shape shape = {{from->gridDimX, from->gridDimY, from->gridDimZ},
-                                      {from->blockDimX, from->blockDimY, from->blockDimZ},
-                                      from->sharedMemBytes};
+    const uint32_t grid[3] = {from->gridDimX, from->gridDimY, from->gridDimZ};
+    const uint32_t block[3] = {from->blockDimX, from->blockDimY, from->blockDimZ};
     result = culvi_graph_kernel_params(node, kernel, r->desc.label, params);
     if (result == CULV_OK) result = put_params(r, node, kernel, params, given);
     if (result == CULV_OK) result = translate(r, node, kernel, params, given, room);
     if (result == CULV_OK)
-        result = culvi_vk_kernel_ready(of, kernel, &shape, &out->as.launch.function);
-    out->as.launch.shape = shape;
+        result = culvi_vk_kernel_prepare(of, kernel, grid, block, from->sharedMemBytes,
+                                         &out->as.launch.info);
     out->as.launch.count = count;
     out->as.launch.params = params;
     return result;
@@ -461,13 +459,15 @@ static void record_one(const recording *r, const command *c, VkCommandBuffer to)
 {
     const culvi_vk_table *table = &r->vk->table;
     culvi_kernel_values values;
+    VkCuLaunchInfoNVX info;
     switch (c->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
         values.count = c->as.launch.count;
         values.block = NULL;
         for (size_t i = 0; i < values.count; i++)
             values.params[i] = c->as.launch.params[i];
-        culvi_vk_kernel_launch(r->vk, &c->as.launch.shape, c->as.launch.function, &values, to);
+        info = c->as.launch.info;
+        culvi_vk_kernel_launch(r->vk, &info, &values, to);
         return;
     case CU_GRAPH_NODE_TYPE_MEMSET:
         for (size_t i = 0; i < c->as.fill.rows; i++)

@@ -162,6 +162,13 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 
 /* Functions ----------------------------------------------------------------------------------- */
 
+/* Of a block. */
+static uint32_t most_threads(const culvi_vk_launch_limits *most, const culv_kernel *kernel)
+{
+    return kernel->max_threads != 0 && kernel->max_threads < most->threads ? kernel->max_threads
+                                                                           : most->threads;
+}
+
 static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *kernel,
                                  const culvi_vk_function **out)
 {
@@ -185,6 +192,11 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
             "Vulkan's driver does not find the kernel '%s', which CUDA's found", kernel->name);
     }
     made->kernel = kernel;
+    made->threads = most_threads(&kernels->limits, kernel);
+    if (kernel->static_shared <= kernels->limits.shared)
+        made->shared = kernels->limits.shared - kernel->static_shared;
+    else
+        made->threads = 0; /* no launch of it fits */
     made->next = atomic_load(&kernels->functions);
     atomic_store_explicit(&kernels->functions, made, memory_order_release);
     *out = made;
@@ -220,33 +232,38 @@ culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kerne
 
 /* Refusals of launches ------------------------------------------------------------------------ */
 
-culv_result culvi_vk_kernel_refuse_shape(const culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                         const culvi_kernel_shape *c)
+culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                   const uint32_t grid[3], const uint32_t block[3],
+                                   uint32_t shared_bytes)
 {
     static const char axes[] = "xyz";
     const culvi_voice *voice = &kernels->vk->base.device->voice;
     const culvi_vk_launch_limits *most = &kernels->limits;
+    uint32_t of_block[3];
     for (unsigned i = 0; i < 3; i++) {
-        const bool grid = c->grid[i] > most->grid[i];
-        if (!grid && c->block[i] <= most->block[i]) continue;
-        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the kernel '%s': culv_kernel_call.%s is %" PRIu32
-                          " in %c, and the GPU takes %" PRIu32,
-                          kernel->name, grid ? "grid" : "block", grid ? c->grid[i] : c->block[i],
-                          axes[i], grid ? most->grid[i] : most->block[i]);
+        const uint32_t blocks = culvi_at_least_one(&grid[i]);
+        of_block[i] = culvi_at_least_one(&block[i]);
+        const bool too_many = blocks > most->grid[i];
+        if (!too_many && of_block[i] <= most->block[i]) continue;
+        return culvi_fail(
+            voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "the kernel '%s': culv_kernel_call.%s is %" PRIu32 " in %c, and the GPU takes %" PRIu32,
+            kernel->name, too_many ? "grid" : "block", too_many ? blocks : of_block[i], axes[i],
+            too_many ? most->grid[i] : most->block[i]);
     }
-    if (culvi_vk_launch_threads(c) > culvi_vk_launch_most_threads(most, kernel))
+    const uint64_t threads = (uint64_t)of_block[0] * of_block[1] * of_block[2];
+    if (threads > most_threads(most, kernel))
         return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
-                          kernel->name, c->block[0], c->block[1], c->block[2],
-                          culvi_vk_launch_threads(c), culvi_vk_launch_most_threads(most, kernel));
+                          kernel->name, of_block[0], of_block[1], of_block[2], threads,
+                          most_threads(most, kernel));
     return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32
                       " of its own are more than the %" PRIu32
                       " that a launch in a command buffer has; a CUDA stream takes more "
                       "(culv_kernel_call_launch())",
-                      kernel->name, c->shared_bytes, kernel->static_shared, most->shared);
+                      kernel->name, shared_bytes, kernel->static_shared, most->shared);
 }
 
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,

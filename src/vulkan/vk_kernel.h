@@ -16,6 +16,8 @@ typedef struct culvi_vk_function {
     struct culvi_vk_function *next;
     const culv_kernel *kernel;
     VkCuFunctionNVX handle;
+    /* The most threads of a block, and bytes of dynamic shared memory. */
+    uint32_t threads, shared;
 } culvi_vk_function;
 
 struct culv_vk_kernels {
@@ -45,35 +47,24 @@ static inline bool culvi_vk_family_runs(uint64_t families, uint32_t family)
     return family < 64 && (families >> family & 1) != 0;
 }
 
-static inline uint64_t culvi_vk_launch_threads(const culvi_kernel_shape *c)
-{
-    return (uint64_t)c->block[0] * c->block[1] * c->block[2];
-}
-
-/* Of a block. */
-static inline uint32_t culvi_vk_launch_most_threads(const culvi_vk_launch_limits *most,
-                                                    const culv_kernel *kernel)
-{
-    return kernel->max_threads != 0 && kernel->max_threads < most->threads ? kernel->max_threads
-                                                                           : most->threads;
-}
-
 /* kernel.c: makes the kernel's function if nobody has yet. */
 culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *kernel,
                                 const culvi_vk_function **out);
-/* Says which limit the shape is over. */
-culv_result culvi_vk_kernel_refuse_shape(const culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                         const culvi_kernel_shape *shape);
+/* Says which limit a launch is over. */
+culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                   const uint32_t grid[3], const uint32_t block[3],
+                                   uint32_t shared_bytes);
 /* Whether queues of the family run kernels. */
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
                                          uint32_t family);
-/* Makes the kernel's function at its first call, and checks the limits. Every field of the grid and
- * the block is at least 1. */
-culv_result culvi_vk_kernel_ready(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                  const culvi_kernel_shape *shape, VkCuFunctionNVX *out);
-void culvi_vk_kernel_launch(const culv_vk_device *vk, const culvi_kernel_shape *shape,
-                            VkCuFunctionNVX of, const culvi_kernel_values *values,
-                            VkCommandBuffer command_buffer);
+/* kernel_record.c: fills in everything of a launch but its arguments, and checks the limits. Makes
+ * the kernel's function at its first call. */
+culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                    const uint32_t grid[3], const uint32_t block[3],
+                                    uint32_t shared_bytes, VkCuLaunchInfoNVX *info);
+/* Fills in the arguments, and records it. */
+void culvi_vk_kernel_launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
+                            const culvi_kernel_values *values, VkCommandBuffer command_buffer);
 culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels);
 culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels);
 
