@@ -21,7 +21,7 @@ struct culv_gl_registration {
     culv_gl *gl;
     bool asks_object; /* whether it is still there, in each map */
     bool asks_caller; /* whether the context is current and the stream not captured, in both */
-    bool owned;       /* by a culv_gl_readback */
+    bool owned;       /* by a culv_gl_readback or a culv_gl_ring */
     culvi_gl_object object;
     culvi_registered base; /* begins with what a map reads, as this struct does */
 };
@@ -43,6 +43,9 @@ culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char
 culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
                                      culv_gl_registration **out);
 culv_result culvi_gl_unregister(culv_gl_registration **registration, const char *call);
+
+/* It is a part of what that call destroys: the calls for its parts name it. */
+void culvi_gl_registration_own(culv_gl_registration *registration, const char *destroy_call);
 
 /* For a ring, which has the other culvi_gl_object (gl/gl_ring.h). */
 uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);

@@ -98,8 +98,7 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     how.label = r->label;
     result = culv_gl_register_buffer(gl, r->buffer, &how, &r->registration);
     if (result != CULV_OK) goto delete_buffer;
-    r->registration->owned = true;
-    r->registration->base.buffer.owner_destroy_call = "culv_gl_readback_destroy";
+    culvi_gl_registration_own(r->registration, "culv_gl_readback_destroy");
     culvi_graphics_ref(&gl->base);
     *out = r;
     return CULV_OK;

@@ -170,8 +170,9 @@ culv_result culv_gl_unregister(culv_gl_registration **registration)
     if (r->owned)
         return culvi_fail(culvi_gl_voice(r->gl), r->base.memory.label, CULV_ERROR_INVALID,
                           CULV_REASON_OWNED,
-                          "culv_gl_unregister() refused: the buffer is a culv_gl_readback's; call "
-                          "culv_gl_readback_destroy()");
+                          "culv_gl_unregister() refused: the object is a part of another one; call "
+                          "%s()",
+                          r->base.buffer.owner_destroy_call);
     return culvi_gl_unregister(registration, "culv_gl_unregister");
 }
 
@@ -238,6 +239,14 @@ culv_result culv_gl_unmap(culv_gl_registration *const *registrations, uint32_t c
 }
 
 /* Getters -------------------------------------------------------------------------------------- */
+
+void culvi_gl_registration_own(culv_gl_registration *registration, const char *destroy_call)
+{
+    registration->owned = true;
+    registration->base.buffer.owner_destroy_call = destroy_call;
+    if (registration->base.image != NULL)
+        registration->base.image->owner_destroy_call = destroy_call;
+}
 
 void culvi_gl_registration_ask_caller(culv_gl_registration *registration)
 {

@@ -152,8 +152,10 @@ static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i
 static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culv_result result = register_object(ring, p, i, slot);
-    if (result == CULV_OK) culvi_gl_registration_ask_caller(ring->slots[slot].registrations[i]);
-    return result;
+    if (result != CULV_OK) return result;
+    culvi_gl_registration_ask_caller(ring->slots[slot].registrations[i]);
+    culvi_gl_registration_own(ring->slots[slot].registrations[i], "culv_gl_ring_destroy");
+    return CULV_OK;
 }
 
 static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint32_t slot)
@@ -199,7 +201,10 @@ static culv_result unregister(culv_gl_ring *ring)
         for (uint32_t i = 0; i < ring->base.num_resources; i++) {
             culvi_gl_ring_slot *s = &ring->slots[slot];
             if (!ring->made[i]) continue;
-            culv_result result = culv_gl_unregister(&s->registrations[i]);
+            culv_result result =
+                s->registrations[i] != NULL
+                    ? culvi_gl_unregister(&s->registrations[i], "culv_gl_ring_destroy")
+                    : CULV_OK;
             if (result != CULV_OK) return result;
             if (s->names[i] == 0 || !culvi_gl_is_current(ring->gl)) continue;
             if (ring->is_image[i])

@@ -743,6 +743,22 @@ static void wrong_calls(void)
     gl_stage_close(&t.s);
 }
 
+/* What the ring made is not given up by itself, in any way. */
+static void refuse_parts(const turns *t)
+{
+    culv_buffer *buffer = culv_gl_ring_buffer(t->ring, 1, 0), *const words = buffer;
+    culv_image *image = culv_gl_ring_image(t->ring, 1, 1), *const picture = image;
+    REQUIRE(buffer != NULL && image != NULL);
+    lib_forget_error();
+    culv_buffer_unmap(&buffer);
+    REQUIRE(buffer == words);
+    LIB_SAYS("culv_gl_ring_destroy()");
+    lib_forget_error();
+    culv_image_unmap(&image);
+    REQUIRE(image == picture);
+    LIB_SAYS("culv_gl_ring_destroy()");
+}
+
 /* The core is the ring's, and OpenGL's side has the ring's calls alone. */
 static void core_calls(void)
 {
@@ -757,6 +773,7 @@ static void core_calls(void)
         culv_ring_destroy(&core);
         REQUIRE(core == t.core);
         LIB_SAYS("culv_gl_ring_destroy() destroys both");
+        refuse_parts(&t);
         turn_cuda(&t);
         LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, t.s.stream, 0, &f),
                   CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
