@@ -574,10 +574,11 @@ class Slot(TensorSource):
 
 
 class RingFrame:
-    """CUDA's turn with a slot of a ring."""
+    """CUDA's turn with a slot of a ring. It ends with the block of Ring.cuda(): the slot is the other side's then."""
 
     def __init__(self, ring: "Ring", frame: "d.culv_ring_frame"):
         self._ring, self.frame = ring, frame
+        self._over = False
 
     @property
     def number(self) -> int:
@@ -588,6 +589,9 @@ class RingFrame:
         return self.frame.slot
 
     def buffer(self, resource: int = 0) -> Slot:
+        if self._over:
+            raise ValueError(f"frame {self.number} was given back, and its slot is the other side's; use it inside the "
+                             "block of ring.cuda()")
         return Slot(self._ring, self.frame.slot, resource)
 
     def tensor(self, dtype="uint8", shape=None, resource: int = 0, **more) -> Tensor:
@@ -620,12 +624,15 @@ class Ring(Owned):
         frame = d.culv_ring_frame()
         number = stream_handle(stream)
         api.culv_ring_acquire_on(self.core, self._other, number, timeout, byref(frame))
+        turn = RingFrame(self, frame)
         try:
             _host_follows(self.device, stream)
-            yield RingFrame(self, frame)
+            yield turn
         except BaseException:
             api.culv_ring_cancel(self.core, self._other, byref(frame))
             raise
+        finally:
+            turn._over = True
         api.culv_ring_release_on(self.core, self._other, number, byref(frame))
 
     def flush(self, stream=None) -> None:

@@ -149,6 +149,10 @@ def test_a_ring_of_frames(gpu):
                 slot = np.asarray(frame.tensor("uint32"))
                 assert slot.shape == (64,)
                 del slot
+            with pytest.raises(ValueError, match=f"frame {frames} was given back"):
+                frame.tensor("uint32")
+            with pytest.raises(ValueError, match="inside the block of ring.cuda"):
+                frame.buffer()
             gpu.wait_idle()
             stream.synchronize()
         said = np.asarray(rows.tensor("uint32", (frames, 64)))
