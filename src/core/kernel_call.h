@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a culv_kernel_call is read. To record a launch takes a third of a microsecond: what comes
+/* How a culv_kernel_call is read. To record a launch takes half a microsecond: what comes
  * before it is inlined, and refusals are made elsewhere (kernel_call.c). */
 #ifndef CULVI_CORE_KERNEL_CALL_H_
 #define CULVI_CORE_KERNEL_CALL_H_

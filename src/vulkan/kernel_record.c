@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Recording a launch. The driver takes a third of a microsecond for one, and fills the processor's
+/* Recording a launch. The driver takes half a microsecond for one, and fills the processor's
  * caches with its own code and data: what is read here lies together and is written once, and what
  * refuses lies in another file. */
 #include "culvert/vulkan_kernel.h"
