@@ -8,36 +8,36 @@
 #include "gl/gl_core.h"
 
 /* What OpenGL said of an object. */
-typedef struct culvi_gl_object {
+typedef struct culvi_gl_object_info {
     uint32_t name;
     uint32_t target; /* 0: a buffer */
     uint64_t size;   /* of a buffer */
     int32_t width, height, depth, internal_format, samples;
     uint32_t levels;
     bool immutable; /* neither size nor format can change */
-} culvi_gl_object;
+} culvi_gl_object_info;
 
 struct culv_gl_registration {
     culv_gl *gl;
     bool asks_object; /* whether it is still there, in each map */
     bool asks_caller; /* whether the context is current and the stream not captured, in both */
     bool owned;       /* by a culv_gl_readback or a culv_gl_ring */
-    culvi_gl_object object;
+    culvi_gl_object_info object;
     culvi_registered base; /* begins with what a map reads, as this struct does */
 };
 
 /* register_look.c: fills in what is asked of OpenGL, and refuses what CUDA does not register, each
  * with the way round. */
 culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32_t name,
-                                    culvi_gl_object *out);
+                                    culvi_gl_object_info *out);
 culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_t name,
-                                   uint32_t target, culvi_gl_object *out);
+                                   uint32_t target, culvi_gl_object_info *out);
 /* Fills the description of a looked at image. */
 culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
-                                    const culvi_gl_object *object, culv_image_desc *out);
+                                    const culvi_gl_object_info *object, culv_image_desc *out);
 /* Whether it is what it was. */
 culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char *call,
-                                const culvi_gl_object *object);
+                                const culvi_gl_object_info *object);
 
 /* register.c */
 culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
@@ -46,12 +46,5 @@ culv_result culvi_gl_unregister(culv_gl_registration **registration, const char 
 
 /* It is a part of what that call destroys: the calls for its parts name it. */
 void culvi_gl_registration_own(culv_gl_registration *registration, const char *destroy_call);
-
-/* For a ring, which has the other culvi_gl_object (gl/gl_ring.h). */
-uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
-const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
-/* For an object of the ring's own, registered unchecked: nobody else can delete or resize it, but
- * a caller may be on the wrong thread. */
-void culvi_gl_registration_ask_caller(culv_gl_registration *registration);
 
 #endif

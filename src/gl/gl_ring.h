@@ -71,13 +71,6 @@ static inline culv_ring_side culvi_gl_ring_cuda_side(const culv_gl_ring *ring)
     return culvi_graphics_ring_cuda_side(&ring->base);
 }
 
-/* register.c, whose culvi_gl_object is another one. */
-uint32_t culvi_gl_registration_name(const culv_gl_registration *registration);
-const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration);
-culv_result culvi_gl_unregister(culv_gl_registration **registration, const char *call);
-void culvi_gl_registration_own(culv_gl_registration *registration, const char *destroy_call);
-void culvi_gl_registration_ask_caller(culv_gl_registration *registration);
-
 /* ring_clock.c */
 void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind);
 /* After the work of both sides; without a context OpenGL's part of it is gone already. A driver's

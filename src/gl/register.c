@@ -30,14 +30,14 @@ static const char *explain(CUresult code)
 static CUresult make_buffer(const culv_device *device, const void *what, unsigned flags,
                             CUgraphicsResource *out)
 {
-    const culvi_gl_object *object = what;
+    const culvi_gl_object_info *object = what;
     return CULVI_CU(device, cuGraphicsGLRegisterBuffer, (out, object->name, flags));
 }
 
 static CUresult make_image(const culv_device *device, const void *what, unsigned flags,
                            CUgraphicsResource *out)
 {
-    const culvi_gl_object *object = what;
+    const culvi_gl_object_info *object = what;
     return CULVI_CU(device, cuGraphicsGLRegisterImage, (out, object->name, object->target, flags));
 }
 
@@ -82,7 +82,7 @@ static unsigned flags_of(const culv_gl_register_desc *d, bool image)
 }
 
 static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_register_plan *plan,
-                          const culvi_gl_object *object, culv_gl_registration **out)
+                          const culvi_gl_object_info *object, culv_gl_registration **out)
 {
     culv_gl_registration *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(culvi_gl_voice(gl), d->label);
@@ -107,7 +107,7 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
 culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
                                      culv_gl_registration **out)
 {
-    culvi_gl_object object;
+    culvi_gl_object_info object;
     culvi_register_plan plan = {
         .flags = flags_of(d, false), .make = make_buffer, .call = "cuGraphicsGLRegisterBuffer"};
     culv_result result = culvi_gl_look_at_buffer(gl, d->label, buffer, &object);
@@ -130,7 +130,7 @@ culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
                                    const culv_gl_register_desc *desc, culv_gl_registration **out)
 {
     culv_gl_register_desc d;
-    culvi_gl_object object;
+    culvi_gl_object_info object;
     culv_image_desc image = culv_image_desc_init();
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE(culvi_gl_voice(gl), out);
@@ -246,21 +246,6 @@ void culvi_gl_registration_own(culv_gl_registration *registration, const char *d
     registration->base.buffer.owner_destroy_call = destroy_call;
     if (registration->base.image != NULL)
         registration->base.image->owner_destroy_call = destroy_call;
-}
-
-void culvi_gl_registration_ask_caller(culv_gl_registration *registration)
-{
-    registration->asks_caller = true;
-}
-
-uint32_t culvi_gl_registration_name(const culv_gl_registration *registration)
-{
-    return registration->object.name;
-}
-
-const culv_gl *culvi_gl_registration_gl(const culv_gl_registration *registration)
-{
-    return registration->gl;
 }
 
 culv_bool culv_gl_registration_is_mapped(const culv_gl_registration *registration)

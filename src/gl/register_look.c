@@ -37,12 +37,12 @@ static culv_result no_storage(const culv_gl *gl, const char *label, const char *
 }
 
 culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32_t name,
-                                    culvi_gl_object *out)
+                                    culvi_gl_object_info *out)
 {
     const culvi_gl_table *t = &gl->table;
     int64_t size = 0;
     int32_t immutable = 0;
-    *out = (culvi_gl_object){.name = name};
+    *out = (culvi_gl_object_info){.name = name};
     if (!t->glIsBuffer(name)) return no_object(gl, label, "buffer", name);
     t->glGetNamedBufferParameteri64v(name, CULVI_GL_BUFFER_SIZE, &size);
     t->glGetNamedBufferParameteriv(name, CULVI_GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
@@ -103,7 +103,8 @@ static const char *target_name(uint32_t target)
 
 /* Objects -------------------------------------------------------------------------------------- */
 
-static culv_result look_at_renderbuffer(const culv_gl *gl, const char *label, culvi_gl_object *out)
+static culv_result look_at_renderbuffer(const culv_gl *gl, const char *label,
+                                        culvi_gl_object_info *out)
 {
     const culvi_gl_table *t = &gl->table;
     if (!t->glIsRenderbuffer(out->name)) return no_object(gl, label, "renderbuffer", out->name);
@@ -117,7 +118,7 @@ static culv_result look_at_renderbuffer(const culv_gl *gl, const char *label, cu
     return CULV_OK;
 }
 
-static void look_at_level(const culv_gl *gl, culvi_gl_object *out, int32_t level)
+static void look_at_level(const culv_gl *gl, culvi_gl_object_info *out, int32_t level)
 {
     const culvi_gl_table *t = &gl->table;
     t->glGetTextureLevelParameteriv(out->name, level, CULVI_GL_TEXTURE_WIDTH, &out->width);
@@ -128,7 +129,7 @@ static void look_at_level(const culv_gl *gl, culvi_gl_object *out, int32_t level
 }
 
 /* The levels that there are, one after another from 0 on. */
-static uint32_t count_levels(const culv_gl *gl, const culvi_gl_object *object)
+static uint32_t count_levels(const culv_gl *gl, const culvi_gl_object_info *object)
 {
     const culvi_gl_table *t = &gl->table;
     int32_t most = 1;
@@ -143,7 +144,7 @@ static uint32_t count_levels(const culv_gl *gl, const culvi_gl_object *object)
         (uint32_t)object->width, (uint32_t)object->height, solid ? (uint32_t)object->depth : 1);
     uint32_t levels = 1;
     for (; levels < chain && (int32_t)levels <= most; levels++) {
-        culvi_gl_object next = {.name = object->name};
+        culvi_gl_object_info next = {.name = object->name};
         look_at_level(gl, &next, (int32_t)levels);
         if (next.internal_format != object->internal_format ||
             next.width != (int32_t)culvi_level_size((uint32_t)object->width, levels) ||
@@ -165,7 +166,7 @@ static bool has_handle(const culv_gl *gl, uint32_t name)
     return t->glGetError() == CULVI_GL_INVALID_OPERATION;
 }
 
-static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_gl_object *out)
+static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_gl_object_info *out)
 {
     const culvi_gl_table *t = &gl->table;
     int32_t is = 0, immutable = 0;
@@ -191,9 +192,9 @@ static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_g
 }
 
 culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_t name,
-                                   uint32_t target, culvi_gl_object *out)
+                                   uint32_t target, culvi_gl_object_info *out)
 {
-    *out = (culvi_gl_object){.name = name, .target = target};
+    *out = (culvi_gl_object_info){.name = name, .target = target};
     culv_result result = check_target(gl, label, target);
     if (result == CULV_OK)
         result = target == CULVI_GL_RENDERBUFFER ? look_at_renderbuffer(gl, label, out)
@@ -283,7 +284,7 @@ static const char *way_round(uint32_t internal, culv_format format)
 }
 
 culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
-                                    const culvi_gl_object *object, culv_image_desc *out)
+                                    const culvi_gl_object_info *object, culv_image_desc *out)
 {
     const uint32_t internal = plain_format((uint32_t)object->internal_format);
     const culv_format format = culv_format_from_gl(internal);
@@ -311,7 +312,7 @@ culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
 /* Before each map ------------------------------------------------------------------------------ */
 
 static culv_result changed(const culv_gl *gl, const char *label, const char *call,
-                           const culvi_gl_object *object, const char *how)
+                           const culvi_gl_object_info *object, const char *how)
 {
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "%s(): the %s %" PRIu32 " %s since it was registered; unregister it, and "
@@ -320,10 +321,10 @@ static culv_result changed(const culv_gl *gl, const char *label, const char *cal
 }
 
 culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char *call,
-                                const culvi_gl_object *object)
+                                const culvi_gl_object_info *object)
 {
     const culvi_gl_table *t = &gl->table;
-    culvi_gl_object now = {.name = object->name, .target = object->target};
+    culvi_gl_object_info now = {.name = object->name, .target = object->target};
     if (object->target == 0) {
         /* One call for each, and none for errors: a map of many buffers costs little more. */
         int64_t size = 0;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "base/desc.h"
+#include "gl/gl_register.h"
 #include "gl/gl_ring.h"
 
 #include <stdio.h>
@@ -105,7 +106,7 @@ static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
         return culvi_fail(
             voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
             "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
-    if (culvi_gl_registration_gl(r) != ring->gl)
+    if (r->gl != ring->gl)
         return culvi_fail(
             voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
@@ -148,13 +149,15 @@ static culv_result register_object(culv_gl_ring *ring, const plan *p, uint32_t i
                : result;
 }
 
-/* Nobody else has the object, so that no map needs to ask whether it is still there. */
+/* Nobody else has the object, so that no map needs to ask whether it is still there. But a caller
+ * may be on the wrong thread. */
 static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, uint32_t slot)
 {
     culv_result result = register_object(ring, p, i, slot);
     if (result != CULV_OK) return result;
-    culvi_gl_registration_ask_caller(ring->slots[slot].registrations[i]);
-    culvi_gl_registration_own(ring->slots[slot].registrations[i], "culv_gl_ring_destroy");
+    culv_gl_registration *made = ring->slots[slot].registrations[i];
+    made->asks_caller = true;
+    culvi_gl_registration_own(made, "culv_gl_ring_destroy");
     return CULV_OK;
 }
 
@@ -183,7 +186,7 @@ static culv_result make_registered(culv_gl_ring *ring, const plan *p)
             s->registrations[i] = given[slot];
             result = check_given_twice(ring, i, slot);
             if (result != CULV_OK) return result;
-            s->names[i] = culvi_gl_registration_name(given[slot]);
+            s->names[i] = given[slot]->object.name;
         }
     }
     return CULV_OK;

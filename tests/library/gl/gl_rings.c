@@ -743,7 +743,7 @@ static void wrong_calls(void)
     gl_stage_close(&t.s);
 }
 
-/* What the ring made is not given up by itself, in any way. */
+/* A part of the ring cannot be given up without the ring. */
 static void refuse_parts(const turns *t)
 {
     culv_buffer *buffer = culv_gl_ring_buffer(t->ring, 1, 0), *const words = buffer;
