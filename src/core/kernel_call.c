@@ -71,7 +71,10 @@ culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream strea
     culv_kernel_call storage;
     culvi_kernel_values values;
     CULVI_REQUIRE(NULL, call);
-    culv_result result = culvi_kernel_call_read(&call, &storage, __func__, false, &values);
+    culv_result result =
+        culvi_kernel_call_is_plain(call)
+            ? culvi_kernel_call_read_args(call, __func__, false, true, &values)
+            : culvi_kernel_call_read_other(&call, &storage, __func__, false, &values);
     if (result != CULV_OK) return result;
     culv_launch_desc d = culv_launch_desc_init();
     for (unsigned i = 0; i < 3; i++) {

@@ -66,15 +66,4 @@ static inline bool culvi_kernel_call_is_plain(const culv_kernel_call *c)
            c->kernel->params_known && c->num_args == c->kernel->num_params;
 }
 
-/* Reads the arguments of the caller's call and checks everything but the limits. For a struct of
- * another version *call becomes `storage`. The values may point into the call. */
-static inline culv_result culvi_kernel_call_read(const culv_kernel_call **call,
-                                                 culv_kernel_call *storage, const char *function,
-                                                 bool in_queue, culvi_kernel_values *values)
-{
-    return culvi_kernel_call_is_plain(*call)
-               ? culvi_kernel_call_read_args(*call, function, in_queue, true, values)
-               : culvi_kernel_call_read_other(call, storage, function, in_queue, values);
-}
-
 #endif

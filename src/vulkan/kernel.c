@@ -116,8 +116,6 @@ culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels, cu
     if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
     made->vk = vk;
     made->kernels = kernels;
-    made->launch = vk->table.vkCmdCuLaunchKernelNVX;
-    made->families = vk->kernel_families;
     culvi_label_set(made->label, kernels->label);
     atomic_init(&made->functions, NULL);
     result = read_limits(vk->base.device, made->label, &made->limits);
@@ -269,7 +267,7 @@ culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_ke
 culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *label,
                                          uint32_t family)
 {
-    if (culvi_vk_family_runs(vk->kernel_families, family)) return CULV_OK;
+    if (culvi_vk_family_runs(vk, family)) return CULV_OK;
     const bool known = family < vk->queue_families;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_QUEUE,
                       known ? "queue family %" PRIu32 " of '%s' has neither GRAPHICS nor COMPUTE, "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recording a launch. The driver takes half a microsecond for one, and fills the processor's
- * caches with its own code and data: what is read here lies together and is written once, and what
- * refuses lies in another file. */
+ * caches with its own code and data. So a launch is checked while it is written down, and the code
+ * that refuses one lies in another file (kernel.c). */
 #include "culvert/vulkan_kernel.h"
 
 #include "vulkan/vk_kernel.h"
@@ -40,7 +40,7 @@ static inline culv_result prepare(culv_vk_kernels *kernels, const culv_kernel *k
     return culvi_vk_kernel_refuse(kernels, kernel, grid, block, shared_bytes);
 }
 
-static inline void launch(PFN_vkCmdCuLaunchKernelNVX call, VkCuLaunchInfoNVX *info,
+static inline void launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
                           const culvi_kernel_values *values, VkCommandBuffer command_buffer)
 {
     const void *extra[5];
@@ -58,7 +58,7 @@ static inline void launch(PFN_vkCmdCuLaunchKernelNVX call, VkCuLaunchInfoNVX *in
         info->extraCount = 1;
         info->pExtras = extra;
     }
-    call(command_buffer, info);
+    vk->table.vkCmdCuLaunchKernelNVX(command_buffer, info);
 }
 
 culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel *kernel,
@@ -71,7 +71,7 @@ culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel 
 void culvi_vk_kernel_launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
                             const culvi_kernel_values *values, VkCommandBuffer command_buffer)
 {
-    launch(vk->table.vkCmdCuLaunchKernelNVX, info, values, command_buffer);
+    launch(vk, info, values, command_buffer);
 }
 
 /* What follows the reading of a call. */
@@ -82,9 +82,9 @@ static inline culv_result record(culv_vk_kernels *kernels, const culv_kernel_cal
     VkCuLaunchInfoNVX info;
     culv_result result =
         prepare(kernels, call->kernel, call->grid, call->block, call->shared_bytes, &info);
-    if (result == CULV_OK && !culvi_vk_family_runs(kernels->families, queue_family))
+    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
         result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
-    if (result == CULV_OK) launch(kernels->launch, &info, values, command_buffer);
+    if (result == CULV_OK) launch(kernels->vk, &info, values, command_buffer);
     return result;
 }
 

@@ -23,10 +23,8 @@ typedef struct culvi_vk_function {
 struct culv_vk_kernels {
     /* What each launch reads comes first and lies together. */
     _Atomic(culvi_vk_function *) functions; /* grows at its head alone */
-    PFN_vkCmdCuLaunchKernelNVX launch;      /* the VkDevice's */
-    uint64_t families;                      /* that run kernels: the VkDevice's bits */
+    culv_vk_device *vk;                     /* a reference */
     culvi_vk_launch_limits limits;
-    culv_vk_device *vk;    /* a reference */
     culv_kernels *kernels; /* outlives this, as the caller promised */
     VkCuModuleNVX module;
     culvi_mutex lock; /* of additions to the list, which readers see at once */
@@ -42,9 +40,9 @@ static inline const culvi_vk_function *culvi_vk_kernel_find(culv_vk_kernels *ker
     return f;
 }
 
-static inline bool culvi_vk_family_runs(uint64_t families, uint32_t family)
+static inline bool culvi_vk_family_runs(const culv_vk_device *vk, uint32_t family)
 {
-    return family < 64 && (families >> family & 1) != 0;
+    return family < 64 && (vk->kernel_families >> family & 1) != 0;
 }
 
 /* kernel.c: makes the kernel's function if nobody has yet. */
