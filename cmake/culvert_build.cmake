@@ -29,7 +29,8 @@ function(culvert_reuse_objects again objects target macro)
   get_target_property(sources ${target} SOURCES)
   set(asking)
   foreach(source IN LISTS sources)
-    if(source MATCHES "[$]<") # cannot be read yet
+    get_source_file_property(generated ${source} GENERATED)
+    if(source MATCHES "[$]<" OR generated) # cannot be read yet
       continue()
     endif()
     file(STRINGS ${source} lines REGEX "(^|[^A-Za-z0-9_])${macro}([^A-Za-z0-9_]|$)")

@@ -27,7 +27,7 @@ string(REPLACE "\n" ";" lines "${output}")
 set(labels ${LABELS})
 string(APPEND script "if(CTEST_CONFIGURATION_TYPE STREQUAL cases)\n")
 foreach(line IN LISTS lines)
-  if(NOT line MATCHES "^([A-Za-z0-9_.]+) ([0-9]+) (own|shared)$")
+  if(NOT line MATCHES "^([A-Za-z0-9_.]+) ([0-9]+) (own|shared|faults)$")
     message(FATAL_ERROR "${PROGRAM} --list-times: not a case: ${line}")
   endif()
   # The program's own limit comes first and says which case hangs.

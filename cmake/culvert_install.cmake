@@ -85,8 +85,13 @@ install(FILES ${PROJECT_BINARY_DIR}/install/culvert.pc DESTINATION ${CMAKE_INSTA
 if(CULVERT_PYTHON)
   set(CULVERT_PYTHON_DIR lib/python3/dist-packages CACHE STRING "Where Python looks for packages, below the prefix")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/culvert DESTINATION ${CULVERT_PYTHON_DIR}
-    FILES_MATCHING PATTERN "*.py" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 endif()
+
+# The pages that headers and messages speak of, by the same names below this directory; without their pictures (7 MB).
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
+  FILES_MATCHING PATTERN "*.md" PATTERN results EXCLUDE PATTERN images EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Programs to begin with; tests/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples

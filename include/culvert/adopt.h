@@ -29,7 +29,7 @@ typedef struct culv_vmm_adopted_chunk {
     /** Number of the chunk. Two adopted ranges of one device that share a chunk have the same
      * number for it, and other memory never gets it. */
     uint64_t id;
-    CUdeviceptr address; /**< Of its first byte. */
+    CUdeviceptr address; /**< Address of its first byte. */
     uint64_t size;       /**< Bytes of the whole chunk. */
     /** Not a new reference: the adopted range has it, and culv_vmm_allocation_destroy() refuses
      * it. */
@@ -53,7 +53,6 @@ CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer,
 
 /** Gives the chunks back and sets *adopted to NULL. The memory goes when its owner has given it up,
  * too. Views of a graphics API live on. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *adopted is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -61,9 +60,8 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
 
 /** Says whether the chunks are still mapped where they were. An allocator may have unmapped one, or
  * mapped another in its place (PyTorch does so in empty_cache()). What Vulkan shows is then not
- * what CUDA has at these addresses: destroy the view and the range, and adopt it anew.
+ * what CUDA has at these addresses: destroy the view and the range, and adopt it again.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: a chunk has gone, or is another one), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, but not while the memory is mapped or unmapped.
  * Since: 0.1.
  * Source: the driver's handle of what is mapped there, cuMemRetainAllocationHandle. The range holds
@@ -71,15 +69,11 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
 CULV_EXPORT culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted);
 
 /** Returns the number of bytes from the first chunk's beginning to the range's. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted);
 
 /** Returns the size of the range in bytes. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);

@@ -73,14 +73,11 @@ typedef struct culv_luid {
 } culv_luid;
 
 /** The version of the library in use, coded as CULV_MAKE_VERSION does.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_version(void);
 
 /** The version of the library in use as text, "0.1.0".
- * Errors: none.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */

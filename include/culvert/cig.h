@@ -22,6 +22,10 @@
 #ifndef CULV_CIG_H_
 #define CULV_CIG_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "cig.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
 
 CULV_EXTERN_C_BEGIN
@@ -30,7 +34,6 @@ CULV_EXTERN_C_BEGIN
 typedef struct culv_cig culv_cig;
 
 /** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert owns the context.
  * Threads: any.
  * Since: 0.1 */
@@ -38,7 +41,6 @@ CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
 
 /** Destroys the context with all that was made in it, and sets *cig to NULL. Close the culv_device
  * that uses it before. Waits for the context's work. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *cig is Culvert's again.
  * Threads: any, ordered with other uses of the context.
  * Since: 0.1.

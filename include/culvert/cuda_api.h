@@ -515,7 +515,6 @@ CULV_EXTERN_C_BEGIN
 
 /** The driver's functions, with the legacy default stream as stream 0. The first call asks the
  * driver for each of them; later calls only return the table. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
  * Threads: any.
  * Since: 0.1 */
@@ -523,7 +522,6 @@ CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 
 /** The same functions, with the calling thread's own default stream as stream 0. cuda.h gives these
  * to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
  * Threads: any.
  * Since: 0.1
@@ -531,15 +529,14 @@ CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device);
 
 /** Says why a member of culv_cuda_api is NULL. CULV_CUDA_CHECK() calls it. `name` is the function's
- * name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it says which form
- * the name means where CUDA 12 and CUDA 13 differ.
+ * name in cuda.h, for instance "cuMemAlloc". `cuda_version` is your CUDA_VERSION: it says which
+ * form the name means where CUDA 12 and CUDA 13 differ.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: culv_cuda_api has no such function); UNSUPPORTED
  * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_device_check_cuda_api(culv_device *device, const char *name,
-                                                   int cuda_version);
+CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *name,
+                                            int cuda_version);
 
 CULV_EXTERN_C_END
 
@@ -552,7 +549,6 @@ CULV_EXTERN_C_END
 
 /* CULV_OK when the driver has the function; the error says why it does not.
  * CULV_CUDA_CHECK(device, cuMemAlloc) */
-#define CULV_CUDA_CHECK(device, function)                                                          \
-    culv_device_check_cuda_api((device), #function, CUDA_VERSION)
+#define CULV_CUDA_CHECK(device, function) culv_check_cuda_api((device), #function, CUDA_VERSION)
 
 #endif

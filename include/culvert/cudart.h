@@ -43,7 +43,6 @@ CULV_EXTERN_C_BEGIN
 /** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
  * Errors: returns the class.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
@@ -104,7 +103,6 @@ static inline culv_result culv_cudart_record_(culv_native_api api, int answer, c
 
 /** Records an error of this header itself. Internal to this header.
  * Errors: returns the class.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
@@ -122,7 +120,6 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
  * function that returned it.
  * Errors: depending on the runtime's result OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD),
  * ASYNC or DRIVER.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: driver_types.h, cudaError. */
@@ -135,8 +132,6 @@ static inline culv_result culv_cudart_result(cudaError_t answer, const char *cal
 
 /** Returns the stream that 0 means in the code being compiled: cudaStreamPerThread or
  * cudaStreamLegacy.
- * Errors: none.
- * Ownership: none.
  * Threads: any; the per-thread stream belongs to the calling thread.
  * Since: 0.1
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
@@ -146,9 +141,8 @@ static inline CUstream culv_cudart_stream_0(void)
 }
 
 /** Converts a stream of the runtime to a CUstream. Use it for functions of Culvert that have no
- * counterpart here (culv_vk_buffer_destroy_after() and others). The handle stays the same, except
- * that 0 becomes culv_cudart_stream_0().
- * Errors: none.
+ * counterpart here (culv_shared_buffer_destroy_after() and others). The handle stays the same,
+ * except that 0 becomes culv_cudart_stream_0().
  * Ownership: stream stays yours.
  * Threads: any.
  * Since: 0.1.
@@ -239,7 +233,6 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
 
 /** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
  * cudaFree().
- * Errors: none.
  * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
  * Threads: any.
  * Since: 0.1 */
@@ -249,7 +242,6 @@ static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 }
 
 /** culv_buffer_unmap_after() with a stream of the runtime.
- * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -260,7 +252,6 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
 
 /** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
- * Errors: none.
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1 */
@@ -319,7 +310,6 @@ static inline culv_result culv_cudart_image_get_texture(culv_image *image,
 }
 
 /** culv_image_unmap_after() with a stream of the runtime.
- * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -330,7 +320,6 @@ static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_
 
 /** culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal().
- * Ownership: none.
  * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore,
@@ -341,7 +330,6 @@ static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore
 
 /** culv_semaphore_wait() with a stream of the runtime.
  * Errors: as culv_semaphore_wait().
- * Ownership: none.
  * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
@@ -373,7 +361,6 @@ static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_
 }
 
 /** culv_semaphore_destroy_after() with a stream of the runtime.
- * Errors: none.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: includes every core header.
+/* Culvert: includes every core header that is stable. A header that is experimental is included by
+ * itself, after CULV_EXPERIMENTAL is defined (docs/stability.md).
  *
  * Culvert lets CUDA and a graphics API use the same GPU memory without copies. Each graphics API
  * has a header of its own, which you include besides: culvert/vulkan.h. Code that uses the CUDA
@@ -7,16 +8,20 @@
  *
  * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
  * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
- * that can fail returns a culv_result (result.h). */
+ * that can fail returns a culv_result (result.h).
+ *
+ * A function's comment has no "Errors:" where it cannot fail, and no "Ownership:" where nothing
+ * changes hands.
+ *
+ * "docs/gl.md" in these headers is a page of the source's; an installation has the pages in
+ * share/doc/culvert/docs. */
 #ifndef CULV_CULVERT_H_
 #define CULV_CULVERT_H_
 
 #include "adopt.h"
 #include "base.h"
-#include "cig.h"
 #include "device.h"
 #include "dlpack.h"
-#include "fabric.h"
 #include "fallback.h"
 #include "format.h"
 #include "graph.h"
@@ -30,8 +35,6 @@
 #include "log.h"
 #include "mem_pool.h"
 #include "memory.h"
-#include "multicast.h"
-#include "nvsci.h"
 #include "rdma.h"
 #include "rdma_cache.h"
 #include "result.h"

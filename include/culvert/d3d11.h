@@ -27,10 +27,13 @@
 #ifndef CULV_D3D11_H_
 #define CULV_D3D11_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d11.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
-#include "image.h"
 #include "keyed_mutex.h"
-#include "semaphore.h"
+#include "shared.h"
 
 struct D3D11_TEXTURE2D_DESC;
 struct ID3D11Device;
@@ -53,8 +56,6 @@ typedef struct culv_d3d11_device_desc {
 } culv_d3d11_device_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_device_desc culv_d3d11_device_desc_init(void)
@@ -87,11 +88,19 @@ CULV_EXPORT culv_result culv_d3d11_attach(culv_device *device, const culv_d3d11_
 
 /** Gives the attachment up and sets *d3d11 to NULL. What was made with it lives on, and keeps it
  * and the ID3D11Device. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *d3d11 is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
+
+/** Tells Culvert that the ID3D11Device is removed, as a call of your own answered. CUDA waits for
+ * its fences no more, and no destroy of its objects waits for it: culv_vk_device_lost() says more.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
+ * Ownership: none; destroy what you made with the attachment, then call culv_d3d11_detach().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: ID3D11Device::GetDeviceRemovedReason. */
+CULV_EXPORT culv_result culv_d3d11_device_lost(culv_d3d11_device *d3d11);
 
 /** A shared handle of a texture, a buffer or a fence, for another process or library. `object` is
  * any of its COM interfaces. An NT handle where the object has one, with `name` if that is not
@@ -123,8 +132,6 @@ typedef struct culv_d3d11_memory_desc {
 } culv_d3d11_memory_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_memory_desc culv_d3d11_memory_desc_init(void)
@@ -173,8 +180,6 @@ typedef struct culv_d3d11_image_desc {
 } culv_d3d11_image_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_image_desc culv_d3d11_image_desc_init(void)
@@ -214,11 +219,6 @@ CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d11_device *d3d11,
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
 
-/** Opaque: a buffer that Culvert made and mapped into CUDA. */
-typedef struct culv_d3d11_buffer culv_d3d11_buffer;
-/** Opaque: a texture that Culvert made and mapped into CUDA. */
-typedef struct culv_d3d11_image culv_d3d11_image;
-
 /** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
 typedef struct culv_d3d11_buffer_create_desc {
     size_t struct_size;    /**< Set by culv_d3d11_buffer_create_desc_init(). */
@@ -232,8 +232,6 @@ typedef struct culv_d3d11_buffer_create_desc {
 } culv_d3d11_buffer_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_buffer_create_desc culv_d3d11_buffer_create_desc_init(void)
@@ -260,8 +258,6 @@ typedef struct culv_d3d11_image_create_desc {
 } culv_d3d11_image_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_image_create_desc culv_d3d11_image_create_desc_init(void)
@@ -275,92 +271,35 @@ static inline culv_d3d11_image_create_desc culv_d3d11_image_create_desc_init(voi
 /** Makes a buffer of D3D11_USAGE_DEFAULT, imports it into CUDA and maps it: all or nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_d3d11_buffer_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
                                                  const culv_d3d11_buffer_create_desc *desc,
-                                                 culv_d3d11_buffer **out);
-
-/** Unmaps the buffer from CUDA, releases Culvert's reference of the resource, and sets *buffer to
- * NULL. CUDA's use should be over: the call may wait for it, as culv_buffer_unmap() describes.
- * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_buffer_destroy(culv_d3d11_buffer **buffer);
-
-/** Does the same as culv_d3d11_buffer_destroy(), but never waits for CUDA: the mapping is released
- * as culv_buffer_unmap_after() describes.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_buffer_destroy_after(culv_d3d11_buffer **buffer, CUstream last_use);
+                                                 culv_shared_buffer **out);
 
 /** The ID3D11Buffer, as a resource. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT struct ID3D11Resource *culv_d3d11_buffer_resource(const culv_d3d11_buffer *buffer);
-
-/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_d3d11_buffer_cuda(const culv_d3d11_buffer *buffer);
-
-/** The first byte of the buffer in CUDA. 0 for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_d3d11_buffer_pointer(const culv_d3d11_buffer *buffer);
+CULV_EXPORT struct ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer);
 
 /** Makes a texture, imports it into CUDA and maps it: all or nothing.
  * Errors: as culv_d3d11_image_map() and culv_d3d11_buffer_create().
- * Ownership: *out is yours, for culv_d3d11_image_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                                 const culv_d3d11_image_create_desc *desc,
-                                                culv_d3d11_image **out);
-
-/** Does the same as culv_d3d11_buffer_destroy() for a texture.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_image_destroy(culv_d3d11_image **image);
-
-/** Does the same as culv_d3d11_buffer_destroy_after() for a texture.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_image_destroy_after(culv_d3d11_image **image, CUstream last_use);
+                                                culv_shared_image **out);
 
 /** The ID3D11Texture2D, as a resource. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_d3d11_image *image);
-
-/** CUDA's side of the texture: its arrays and surfaces. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_d3d11_image_cuda(const culv_d3d11_image *image);
+CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image);
 
 /* Fences --------------------------------------------------------------------------------------- */
-
-/** Opaque: a shared ID3D11Fence that Culvert made and imported into CUDA. */
-typedef struct culv_d3d11_semaphore culv_d3d11_semaphore;
 
 /** Imports your fence, which was created with D3D11_FENCE_FLAG_SHARED, as a timeline. Its present
  * value becomes the one that signals must exceed. `label` may be NULL.
@@ -384,8 +323,6 @@ typedef struct culv_d3d11_semaphore_create_desc {
 } culv_d3d11_semaphore_create_desc;
 
 /** A default descriptor: a fence at 0.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d11_semaphore_create_desc culv_d3d11_semaphore_create_desc_init(void)
@@ -400,48 +337,21 @@ static inline culv_d3d11_semaphore_create_desc culv_d3d11_semaphore_create_desc_
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT;
  * NOT_EXPORTABLE: also a device without ID3D11Device5, which Windows 10 1703 has), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_d3d11_semaphore_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
                                                     const culv_d3d11_semaphore_create_desc *desc,
-                                                    culv_d3d11_semaphore **out);
-
-/** Destroys CUDA's import, releases Culvert's reference of the fence, and sets *semaphore to NULL.
- * CUDA's use should be over: the call waits for it like culv_semaphore_destroy(). NULL, or a
- * pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_semaphore_destroy(culv_d3d11_semaphore **semaphore);
-
-/** Does the same as culv_d3d11_semaphore_destroy(), but never waits for CUDA. See
- * culv_semaphore_destroy_after().
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d11_semaphore_destroy_after(culv_d3d11_semaphore **semaphore,
-                                                    CUstream last_use);
+                                                    culv_shared_semaphore **out);
 
 /** The fence, for ID3D11DeviceContext4::Signal() and Wait(). Culvert does not see that Signal():
  * report its value by culv_semaphore_mark_value(). Direct3D 11 queues it like a draw: call Flush()
  * after it, before CUDA waits for the value. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1.
  * Source: ID3D11DeviceContext::Flush. */
-CULV_EXPORT struct ID3D11Fence *culv_d3d11_semaphore_fence(const culv_d3d11_semaphore *semaphore);
-
-/** CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
- * it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_semaphore *culv_d3d11_semaphore_cuda(const culv_d3d11_semaphore *semaphore);
+CULV_EXPORT struct ID3D11Fence *culv_d3d11_semaphore_fence(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

@@ -24,9 +24,12 @@
 #ifndef CULV_D3D12_H_
 #define CULV_D3D12_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d12.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
-#include "image.h"
-#include "semaphore.h"
+#include "shared.h"
 
 struct D3D12_RESOURCE_DESC;
 struct ID3D12Device;
@@ -52,8 +55,6 @@ typedef struct culv_d3d12_device_desc {
 } culv_d3d12_device_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_device_desc culv_d3d12_device_desc_init(void)
@@ -97,11 +98,20 @@ CULV_EXPORT culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_
 
 /** Gives the attachment up and sets *d3d12 to NULL. What was made with it lives on, and keeps it
  * and the ID3D12Device. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *d3d12 is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
+
+/** Tells Culvert that the ID3D12Device is removed, as a call of your own answered. The rings of the
+ * attachment stop, CUDA waits for its fences no more, and no destroy of its objects waits for it:
+ * culv_vk_device_lost() says more.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
+ * Ownership: none; destroy what you made with the attachment, then call culv_d3d12_detach().
+ * Threads: any.
+ * Since: 0.1.
+ * Source: ID3D12Device::GetDeviceRemovedReason. */
+CULV_EXPORT culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12);
 
 /** A new shared NT handle of a heap, a committed resource or a fence, for another process or
  * library. `name` may be NULL.
@@ -125,15 +135,13 @@ typedef struct culv_d3d12_memory_desc {
     /** A heap created with D3D12_HEAP_FLAG_SHARED. Its placed resources are mapped at their heap
      * offsets. NULL with `resource`. */
     struct ID3D12Heap *heap;
-    /** A committed resource created with D3D12_HEAP_FLAG_SHARED. A placed one is shared by its heap
-     * alone. NULL with `heap`. */
+    /** A committed resource created with D3D12_HEAP_FLAG_SHARED. A placed one is shared only by
+     * its heap. NULL with `heap`. */
     struct ID3D12Resource *resource;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_memory_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_memory_desc culv_d3d12_memory_desc_init(void)
@@ -170,7 +178,6 @@ CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12
  * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), for imports by a handle or a name. A
  * buffer's Width is less.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d12_device *d3d12,
@@ -181,7 +188,7 @@ CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d12_device *
 typedef struct culv_d3d12_image_desc {
     size_t struct_size;              /**< Set by culv_d3d12_image_desc_init(). */
     struct ID3D12Resource *resource; /**< Required. */
-    uint64_t offset;                 /**< Of a placed one: its HeapOffset. Committed: 0. */
+    uint64_t offset;                 /**< The HeapOffset of a placed resource. Committed: 0. */
     /** Nonzero: kernels see a cube, or an array of cubes (SRV dimension TEXTURECUBE or
      * TEXTURECUBEARRAY). The resource does not tell: it is a 2D array of 6n square layers. */
     culv_bool cube;
@@ -194,8 +201,6 @@ typedef struct culv_d3d12_image_desc {
 } culv_d3d12_image_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_image_desc culv_d3d12_image_desc_init(void)
@@ -209,7 +214,9 @@ static inline culv_d3d12_image_desc culv_d3d12_image_desc_init(void)
 /** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
  * resource. CUDA uses it while its state is D3D12_RESOURCE_STATE_COMMON.
  * Errors: INVALID (NULL_ARGUMENT; FORMAT: a TYPELESS resource without a `format`, or one that is
- * not of its family; EXTENT: no cube; RANGE; DEDICATED), UNSUPPORTED (FORMAT: no CUDA array has it;
+ * not of its family; EXTENT: no cube; RANGE: an offset, or the resource is another one than the one
+ * whose memory was imported, which memory of a heap or of a handle cannot tell; DEDICATED),
+ * UNSUPPORTED (FORMAT: no CUDA array has it;
  * USAGE: a multisampled texture, a buffer, a row-major layout; NOT_BUILT), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
@@ -221,11 +228,6 @@ CULV_EXPORT culv_result culv_d3d12_image_map(culv_d3d12_device *d3d12, culv_memo
 
 /* Memory that Culvert makes -------------------------------------------------------------------- */
 
-/** Opaque: a committed buffer that Culvert made and mapped into CUDA. */
-typedef struct culv_d3d12_buffer culv_d3d12_buffer;
-/** Opaque: a committed texture that Culvert made and mapped into CUDA. */
-typedef struct culv_d3d12_image culv_d3d12_image;
-
 /** A buffer for Culvert to make. Zero in every field but struct_size means the default. */
 typedef struct culv_d3d12_buffer_create_desc {
     size_t struct_size;      /**< Set by culv_d3d12_buffer_create_desc_init(). */
@@ -235,8 +237,6 @@ typedef struct culv_d3d12_buffer_create_desc {
 } culv_d3d12_buffer_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_buffer_create_desc culv_d3d12_buffer_create_desc_init(void)
@@ -260,8 +260,6 @@ typedef struct culv_d3d12_image_create_desc {
 } culv_d3d12_image_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_image_create_desc culv_d3d12_image_create_desc_init(void)
@@ -276,90 +274,34 @@ static inline culv_d3d12_image_create_desc culv_d3d12_image_create_desc_init(voi
  * maps it: all or nothing. Its contents are zeros, as Direct3D makes them.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_d3d12_buffer_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
                                                  const culv_d3d12_buffer_create_desc *desc,
-                                                 culv_d3d12_buffer **out);
-
-/** Unmaps the buffer from CUDA, releases Culvert's reference of the resource, and sets *buffer to
- * NULL. Direct3D's use must be over, as for a last Release(). CUDA's use should be over: the call
- * may wait for it, as culv_buffer_unmap() describes. NULL, or a pointer to NULL, is a no-op.
- * Culvert refuses a ring's own (culv_d3d12_ring_buffer()): the last error says OWNED, and nothing
- * happens.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_buffer_destroy(culv_d3d12_buffer **buffer);
-
-/** Does the same as culv_d3d12_buffer_destroy(), but never waits for CUDA: the mapping is released
- * as culv_buffer_unmap_after() describes.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_buffer_destroy_after(culv_d3d12_buffer **buffer, CUstream last_use);
+                                                 culv_shared_buffer **out);
 
 /** The resource of the buffer. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT struct ID3D12Resource *culv_d3d12_buffer_resource(const culv_d3d12_buffer *buffer);
-
-/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_d3d12_buffer_cuda(const culv_d3d12_buffer *buffer);
-
-/** The first byte of the buffer in CUDA. 0 for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_d3d12_buffer_pointer(const culv_d3d12_buffer *buffer);
+CULV_EXPORT struct ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer);
 
 /** Makes a committed texture in a shared DEFAULT heap, in the state COMMON, imports it into CUDA
  * and maps it: all or nothing.
  * Errors: as culv_d3d12_image_map() and culv_d3d12_buffer_create().
- * Ownership: *out is yours, for culv_d3d12_image_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                                 const culv_d3d12_image_create_desc *desc,
-                                                culv_d3d12_image **out);
-
-/** Does the same as culv_d3d12_buffer_destroy() for a texture.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_image_destroy(culv_d3d12_image **image);
-
-/** Does the same as culv_d3d12_buffer_destroy_after() for a texture.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_image_destroy_after(culv_d3d12_image **image, CUstream last_use);
+                                                culv_shared_image **out);
 
 /** The resource of the texture. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT struct ID3D12Resource *culv_d3d12_image_resource(const culv_d3d12_image *image);
-
-/** CUDA's side of the texture: its arrays and surfaces. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_d3d12_image_cuda(const culv_d3d12_image *image);
+CULV_EXPORT struct ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image);
 
 /* Textures that cannot be shared --------------------------------------------------------------- */
 
@@ -379,8 +321,6 @@ typedef struct culv_d3d12_shadow_desc {
 } culv_d3d12_shadow_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_shadow_desc culv_d3d12_shadow_desc_init(void)
@@ -416,23 +356,19 @@ CULV_EXPORT culv_result culv_d3d12_shadow_record(culv_d3d12_shadow *shadow,
                                                  uint32_t state, culv_bool from_twin);
 
 /** How many copies were recorded. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow);
 
 /** The twin. NULL for NULL.
- * Errors: none.
- * Ownership: the shadow's, which destroys it; culv_d3d12_image_destroy() refuses it (OWNED).
+ * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT const culv_d3d12_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);
+CULV_EXPORT const culv_shared_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);
 
 /** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
- * Direct3D's use of the twin must be over. CUDA's should be, as for culv_d3d12_image_destroy().
+ * Direct3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *shadow is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -440,15 +376,12 @@ CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
 
 /* Fences --------------------------------------------------------------------------------------- */
 
-/** Opaque: a shared ID3D12Fence that Culvert made and imported into CUDA. */
-typedef struct culv_d3d12_semaphore culv_d3d12_semaphore;
-
 /** Imports your fence, which was created with D3D12_FENCE_FLAG_SHARED, as a timeline. Its present
  * value becomes the one that signals must exceed. Culvert does not see what a queue signals later:
  * report it by culv_semaphore_mark_value(). `label` may be NULL.
  *
  * A stream may wait for a value before its signal is submitted, as for Vulkan's timelines. The CUDA
- * Programming Guide calls that illegal for all semaphores, so it is tried on Vulkan alone: submit
+ * Programming Guide calls that illegal for all semaphores, so it is tried only on Vulkan: submit
  * the signal first where you can.
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT, NOT_EXPORTABLE), DRIVER
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
@@ -471,8 +404,6 @@ typedef struct culv_d3d12_semaphore_create_desc {
 } culv_d3d12_semaphore_create_desc;
 
 /** A default descriptor: a fence at 0.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_semaphore_create_desc culv_d3d12_semaphore_create_desc_init(void)
@@ -486,46 +417,19 @@ static inline culv_d3d12_semaphore_create_desc culv_d3d12_semaphore_create_desc_
 /** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE; PEER where no fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_d3d12_semaphore_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
                                                     const culv_d3d12_semaphore_create_desc *desc,
-                                                    culv_d3d12_semaphore **out);
-
-/** Destroys CUDA's import, releases Culvert's reference of the fence, and sets *semaphore to NULL.
- * CUDA's use should be over: the call waits for it like culv_semaphore_destroy(). NULL, or a
- * pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_semaphore_destroy(culv_d3d12_semaphore **semaphore);
-
-/** Does the same as culv_d3d12_semaphore_destroy(), but never waits for CUDA. See
- * culv_semaphore_destroy_after().
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_semaphore_destroy_after(culv_d3d12_semaphore **semaphore,
-                                                    CUstream last_use);
+                                                    culv_shared_semaphore **out);
 
 /** The fence, for ID3D12CommandQueue::Signal() and Wait(). Culvert does not see that Signal():
  * report its value by culv_semaphore_mark_value(). NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT struct ID3D12Fence *culv_d3d12_semaphore_fence(const culv_d3d12_semaphore *semaphore);
-
-/** CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
- * it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_semaphore *culv_d3d12_semaphore_cuda(const culv_d3d12_semaphore *semaphore);
+CULV_EXPORT struct ID3D12Fence *culv_d3d12_semaphore_fence(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

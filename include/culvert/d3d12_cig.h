@@ -3,6 +3,10 @@
 #ifndef CULV_D3D12_CIG_H_
 #define CULV_D3D12_CIG_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d12_cig.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "cig.h"
 #include "d3d12.h"
 

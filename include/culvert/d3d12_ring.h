@@ -11,6 +11,10 @@
 #ifndef CULV_D3D12_RING_H_
 #define CULV_D3D12_RING_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d12_ring.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "d3d12.h"
 #include "ring.h"
 
@@ -35,8 +39,8 @@ typedef struct culv_d3d12_ring_resource {
     const culv_d3d12_buffer_create_desc *buffer; /**< The same. */
     /** Textures of your own: another one for each slot, max_depth of them. They stay yours and must
      * outlive the ring. */
-    culv_d3d12_image *const *images;
-    culv_d3d12_buffer *const *buffers; /**< The same. */
+    culv_shared_image *const *images;
+    culv_shared_buffer *const *buffers; /**< The same. */
 } culv_d3d12_ring_resource;
 
 /** A ring for Culvert to make. */
@@ -54,8 +58,6 @@ typedef struct culv_d3d12_ring_desc {
 } culv_d3d12_ring_desc;
 
 /** A default descriptor, with Direct3D as the consumer.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
@@ -78,22 +80,26 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
                                                culv_d3d12_ring **out);
 
 /** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. Direct3D's work on it must be over, and CUDA's should be (culv_ring_drain()): see
- * culv_d3d12_image_destroy().
- *
- * The call waits for CUDA's work. It waits for ever when a stream waits for a signal that was never
- * submitted, for example of a frame that culv_d3d12_ring_release() gave back. Call
- * culv_ring_drain() with `force` first: the host then signals in its place.
- * Errors: none.
+ * no-op. Direct3D's work on it must be over, or its device removed; CUDA's should be over
+ * (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that waits for a signal of
+ * Direct3D's side which was never queued, for example of a frame that culv_d3d12_ring_release()
+ * gave back, is freed first: Culvert waits a second for the signal and then makes it. The call then
+ * waits for all of CUDA's work.
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side.
  * Since: 0.1 */
 CULV_EXPORT void culv_d3d12_ring_destroy(culv_d3d12_ring **ring);
 
+/** Does the same as culv_d3d12_ring_destroy(), but does not wait for CUDA's work: what the ring
+ * made goes as by culv_shared_buffer_destroy_after() with `last_use`.
+ * Ownership: *ring is Culvert's again.
+ * Threads: any, after the last call of either side.
+ * Since: 0.1 */
+CULV_EXPORT void culv_d3d12_ring_destroy_after(culv_d3d12_ring **ring, CUstream last_use);
+
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(), and culv_ring_cancel() of either side. NULL for
  * NULL.
- * Errors: none.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
@@ -101,23 +107,21 @@ CULV_EXPORT culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring);
 
 /** A texture of a slot. NULL when the resource is a buffer, and when the slot or resource does not
  * exist.
- * Errors: none.
- * Ownership: the ring's, which culv_d3d12_image_destroy() refuses (OWNED), or yours when you passed
- * it in.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_d3d12_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
-                                                    uint32_t resource);
-
-/** A buffer of a slot. NULL when the resource is a texture, and when the slot or resource does not
- * exist.
- * Errors: none.
- * Ownership: the ring's, which culv_d3d12_buffer_destroy() refuses (OWNED), or yours when you
+ * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
  * passed it in.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_d3d12_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
-                                                      uint32_t resource);
+CULV_EXPORT culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
+                                                     uint32_t resource);
+
+/** A buffer of a slot. NULL when the resource is a texture, and when the slot or resource does not
+ * exist.
+ * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
+ * passed it in.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
+                                                       uint32_t resource);
 
 /** The fence of a side, for waits of your own: a queue's Wait(), GetCompletedValue() and
  * SetEventOnCompletion(), at any time. Signal it only with the values that
@@ -175,7 +179,6 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring,
 /** Submits the frames that culv_d3d12_ring_submit() keeps of a burst that is not full, and signals.
  * It ends a burst of culv_d3d12_ring_release(), too.
  * Errors: as culv_d3d12_ring_submit().
- * Ownership: none.
  * Threads: one at a time for the side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_d3d12_ring_flush(culv_d3d12_ring *ring,

@@ -17,8 +17,12 @@
 #ifndef CULV_D3D12_VMM_H_
 #define CULV_D3D12_VMM_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d12_vmm.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "d3d12.h"
-#include "vector.h"
+#include "vector_view.h"
 
 CULV_EXTERN_C_BEGIN
 
@@ -40,33 +44,28 @@ CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12,
                                                  culv_vmm_allocation *allocation,
                                                  struct ID3D12Heap **out);
 
-/** Opaque: Direct3D 12's buffers on the chunks of a vector. */
-typedef struct culv_d3d12_vector culv_d3d12_vector;
-
 /** A buffer on a chunk of a vector. */
-typedef struct culv_d3d12_vector_buffer {
-    /** In the state COMMON when it is new. Culvert owns the reference. */
+typedef struct culv_d3d12_vector_view_buffer {
+    /** A new one is in the state COMMON. Culvert owns the reference. */
     struct ID3D12Resource *resource;
     uint64_t offset; /**< Offset of the buffer in the vector in bytes. */
     uint64_t size;   /**< Size in bytes: the chunk's. */
     uint64_t chunk;  /**< culv_vector_chunk::id. */
-} culv_d3d12_vector_buffer;
+} culv_d3d12_vector_view_buffer;
 
 /** How Direct3D sees a vector. Zero in every field but struct_size means the default. */
-typedef struct culv_d3d12_vector_desc {
-    size_t struct_size;      /**< Set by culv_d3d12_vector_desc_init(). */
+typedef struct culv_d3d12_vector_view_desc {
+    size_t struct_size;      /**< Set by culv_d3d12_vector_view_desc_init(). */
     uint32_t resource_flags; /**< D3D12_RESOURCE_FLAGS of the buffers. Default: none. */
     const char *label;       /**< Copied (up to 63 bytes). Default: the vector's. */
-} culv_d3d12_vector_desc;
+} culv_d3d12_vector_view_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-static inline culv_d3d12_vector_desc culv_d3d12_vector_desc_init(void)
+static inline culv_d3d12_vector_view_desc culv_d3d12_vector_view_desc_init(void)
 {
-    culv_d3d12_vector_desc d;
+    culv_d3d12_vector_view_desc d;
     memset(&d, 0, sizeof d);
     d.struct_size = sizeof d;
     return d;
@@ -74,49 +73,25 @@ static inline culv_d3d12_vector_desc culv_d3d12_vector_desc_init(void)
 
 /** Makes Direct3D's view of a vector, with a heap and a buffer for each chunk that it has. The
  * chunks must be exportable as OPAQUE_WIN32. Draw and dispatch once for each. A vector with
- * `max_chunk` or `growth_percent` has few large chunks. `desc` may be NULL.
+ * `min_chunk` or `growth_percent` has few large chunks. `desc` may be NULL.
  * Errors: as culv_d3d12_heap_from_vmm(); INVALID (STRUCT_SIZE).
- * Ownership: *out is yours; give it to culv_d3d12_vector_destroy(), before or after the vector
+ * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector
  * goes.
  * Threads: any, but not during a call that changes the vector.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_d3d12_vector_create(culv_d3d12_device *d3d12, culv_vector *vector,
-                                                 const culv_d3d12_vector_desc *desc,
-                                                 culv_d3d12_vector **out);
-
-/** Destroys the view and sets *view to NULL. Direct3D's work with its buffers must be done. NULL,
- * or a pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: *view is Culvert's again, and its references on the buffers and heaps are gone.
- * Threads: any, ordered with other calls.
- * Since: 0.1 */
-CULV_EXPORT void culv_d3d12_vector_destroy(culv_d3d12_vector **view);
-
-/** Opens new chunks, and drops the buffers of chunks that are gone. No work of Direct3D's may still
- * use those. The other buffers stay as they are. After an error the view has what it had. After
- * culv_vector_destroy() the view keeps what it has, and the memory goes with the view.
- * Errors: as culv_d3d12_vector_create(); INVALID (VALUE: the vector was destroyed).
- * Ownership: none.
- * Threads: one at a time, and not during a call that changes the vector.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_d3d12_vector_update(culv_d3d12_vector *view);
+CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
+                                                      const culv_d3d12_vector_view_desc *desc,
+                                                      culv_vector_view **out);
 
 /** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
  * 0), and sets *count to the number of buffers.
- * Errors: INVALID (NULL_ARGUMENT).
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_d3d12_vector_get_buffers(const culv_d3d12_vector *view,
-                                                      culv_d3d12_vector_buffer *parts,
-                                                      size_t capacity, size_t *count);
-
-/** The generation of the vector that the view shows. 0 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT uint64_t culv_d3d12_vector_generation(const culv_d3d12_vector *view);
+CULV_EXPORT culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
+                                                           culv_d3d12_vector_view_buffer *parts,
+                                                           size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: buffers and textures of your own Direct3D 9, 10 or 11 program in CUDA, the old way
- * (cuGraphicsD3D11RegisterResource and the like). CUDA has a resource from culv_d3d_map() to
- * culv_d3d_unmap(), and Direct3D has it the rest of the time. The two calls order both sides: no
- * fence and no keyed mutex is needed. The resource needs no flag of sharing, and must have none.
+ * (cuGraphicsD3D11RegisterResource and the like). CUDA has a resource from culv_registration_map()
+ * to culv_registration_unmap(), and Direct3D has it the rest of the time. The two calls order both
+ * sides: no fence and no keyed mutex is needed. The resource needs no flag of sharing, and must
+ * have none.
  *
- *   culv_d3d11_register(culvert, resource, NULL, &vertices);        once
- *   culv_d3d_map(&vertices, 1, stream);                             each frame
- *   kernel<<<..., stream>>>(culv_d3d_registration_pointer(vertices), ...);
- *   culv_d3d_unmap(&vertices, 1, stream);
+ *   culv_d3d11_register(culvert, resource, NULL, &vertices);       once
+ *   culv_registration_map(&vertices, 1, stream);                   each frame
+ *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
+ *   culv_registration_unmap(&vertices, 1, stream);
  *   ID3D11DeviceContext_Draw(...);
  *
  * Map all that a frame needs in one call. A new program that has Direct3D 11 or 12 may rather share
@@ -38,9 +39,12 @@
 #ifndef CULV_D3D_REGISTER_H_
 #define CULV_D3D_REGISTER_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "d3d_register.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
-#include "image.h"
-#include "memory.h"
+#include "registration.h"
 #include "texture.h"
 
 struct ID3D10Device;
@@ -50,34 +54,20 @@ struct ID3D11Resource;
 struct IDirect3DDevice9;
 struct IDirect3DResource9;
 struct IDXGIAdapter;
+struct IUnknown;
 
 CULV_EXTERN_C_BEGIN
-
-/** Opaque: a resource of yours that is registered with CUDA. */
-typedef struct culv_d3d_registration culv_d3d_registration;
-
-/** What CUDA does with a resource while it is mapped. */
-typedef enum culv_d3d_access {
-    CULV_D3D_READ_WRITE = 0,
-    /** CUDA only reads. What it writes nevertheless may be lost. */
-    CULV_D3D_READ_ONLY = 1,
-    /** CUDA writes all of it and reads nothing: what was in it before is undefined. */
-    CULV_D3D_WRITE_DISCARD = 2,
-    CULV_D3D_ACCESS_FORCE32 = 0x7fffffff
-} culv_d3d_access;
 
 /** How to register. Zero in every field but struct_size means the default. */
 typedef struct culv_d3d_register_desc {
     size_t struct_size;       /**< Set by culv_d3d_register_desc_init(). */
-    culv_d3d_access access;   /**< Default: CULV_D3D_READ_WRITE. */
+    culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
     culv_bool no_surfaces;    /**< Textures: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Textures: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d_register_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_d3d_register_desc culv_d3d_register_desc_init(void)
@@ -99,14 +89,14 @@ static inline culv_d3d_register_desc culv_d3d_register_desc_init(void)
  * driver has no such function; NOT_BUILT: not Windows), DRIVER (the message explains what the
  * driver's codes mean here), ASYNC, OUT_OF_MEMORY.
  * Ownership: the resource stays yours, and CUDA holds a COM reference. *out is yours, for
- * culv_d3d_unregister(); it keeps the culv_device alive.
+ * culv_registration_destroy(); it keeps the culv_device alive.
  * Threads: where you call Direct3D.
  * Since: 0.1.
  * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource; that it refuses multisampled
  * and staging resources is Culvert's reading, the reference says nothing of them. */
 CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Resource *resource,
                                             const culv_d3d_register_desc *desc,
-                                            culv_d3d_registration **out);
+                                            culv_registration **out);
 
 /** The same for Direct3D 10. `device` comes from culv_device_open_for_d3d10(). The reference does
  * not forbid resources that were created as shared: the driver decides.
@@ -117,7 +107,7 @@ CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Re
  * Source: CUDA driver API reference, cuGraphicsD3D10RegisterResource. */
 CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Resource *resource,
                                             const culv_d3d_register_desc *desc,
-                                            culv_d3d_registration **out);
+                                            culv_registration **out);
 
 /** The same for Direct3D 9: an IDirect3DVertexBuffer9, IDirect3DIndexBuffer9, IDirect3DTexture9,
  * IDirect3DCubeTexture9, IDirect3DVolumeTexture9, or an IDirect3DSurface9 that stands alone.
@@ -132,100 +122,12 @@ CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Re
  * "Direct3D Interoperability". */
 CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3DResource9 *resource,
                                            const culv_d3d_register_desc *desc,
-                                           culv_d3d_registration **out);
-
-/** Ends a registration and sets *registration to NULL. A mapped resource is unmapped first, in the
- * stream in which it was mapped. CUDA's use of its surfaces and textures should be over; the call
- * waits for it otherwise. NULL, or a pointer to NULL, is a no-op.
- * Errors: DRIVER (the driver refused; *registration stays, try again).
- * Ownership: *registration is Culvert's again, unless the call failed. CUDA's COM reference is
- * released; the resource stays yours.
- * Threads: where you call Direct3D, ordered with other calls on this object.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsUnregisterResource. */
-CULV_EXPORT culv_result culv_d3d_unregister(culv_d3d_registration **registration);
-
-/** Gives `count` resources to CUDA, all or none, in one call of the driver. What Direct3D was told
- * to do before is done before the work that the stream gets next. Direct3D must not use the
- * resources until the unmap. `count` 0 is a no-op. More than 64 take an allocation.
- * Errors: INVALID (NULL_ARGUMENT; MAPPED: one is mapped already; VALUE: one is listed twice;
- * DEVICE_MISMATCH: one was registered with another culv_device; SIZE; CAPTURE: the stream is being
- * captured; STREAM_DEVICE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
- * Threads: where you call Direct3D, ordered with other calls on these objects.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsMapResources. */
-CULV_EXPORT culv_result culv_d3d_map(culv_d3d_registration *const *registrations, uint32_t count,
-                                     CUstream stream);
-
-/** Gives the resources back to Direct3D. What the stream was told to do before is done before the
- * work that Direct3D gets next; work in other streams is not waited for. Pointers, arrays, surfaces
- * and textures of the resources end here: ask anew after each map. `count` 0 is a no-op.
- * Errors: as culv_d3d_map(), and INVALID (NOT_MAPPED). DRIVER with CUDA_ERROR_UNMAP_FAILED: they
- * are unmapped, but what CUDA wrote is lost.
- * Ownership: none.
- * Threads: where you call Direct3D, ordered with other calls on these objects.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsUnmapResources. */
-CULV_EXPORT culv_result culv_d3d_unmap(culv_d3d_registration *const *registrations, uint32_t count,
-                                       CUstream stream);
-
-/** Whether it is mapped. 0 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
-CULV_EXPORT culv_bool culv_d3d_registration_is_mapped(const culv_d3d_registration *registration);
-
-/** CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not mapped, and
- * may be another one after each map. NULL for NULL, and for a texture.
- * Errors: none.
- * Ownership: Culvert's, valid until culv_d3d_unregister(); culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_d3d_registration_buffer(const culv_d3d_registration *registration);
-
-/** CUDA's side of a registered texture. Its arrays, surfaces and textures are there while it is
- * mapped; otherwise the calls that give them answer NOT_MAPPED. NULL for NULL, and for a buffer.
- * Errors: none.
- * Ownership: Culvert's, valid until culv_d3d_unregister(); culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_d3d_registration_image(const culv_d3d_registration *registration);
-
-/** The first byte of a mapped buffer in CUDA. 0 for NULL, for a texture, and while it is not
- * mapped.
- * Errors: none.
- * Ownership: the driver's, valid until the unmap.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_d3d_registration_pointer(const culv_d3d_registration *registration);
-
-/** The array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
- * mapped texture: Direct3D's sub-resource `level + layer * levels`. culv_image_get_array() gives
- * all layers of a level in one array.
- * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
- * Ownership: the driver's, valid until the unmap; never destroy it.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
-CULV_EXPORT culv_result culv_d3d_registration_get_array(const culv_d3d_registration *registration,
-                                                        uint32_t layer, uint32_t level,
-                                                        CUarray *out);
-
-/** Says what CUDA does with the resource from the next map on.
- * Errors: INVALID (NULL_ARGUMENT, VALUE; MAPPED: it is mapped now), DRIVER, ASYNC.
- * Ownership: none.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsResourceSetMapFlags. */
-CULV_EXPORT culv_result culv_d3d_registration_set_access(culv_d3d_registration *registration,
-                                                         culv_d3d_access access);
+                                           culv_registration **out);
 
 /* Devices -------------------------------------------------------------------------------------- */
 
 /** Opens the CUDA device that is the adapter of an ID3D10Device, by the adapter's LUID. `desc` may
- * be NULL. culv_device_open_for_d3d11() (culvert/d3d11.h) is its sister.
+ * be NULL. culv_device_open_for_d3d11() (culvert/d3d11.h) does it for an ID3D11Device.
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the ID3D10Device stays yours. *out is yours; give it to culv_device_close().
@@ -251,36 +153,19 @@ typedef enum culv_d3d_device_list {
     CULV_D3D_DEVICE_LIST_FORCE32 = 0x7fffffff
 } culv_d3d_device_list;
 
-/** The CUDA devices that an ID3D11Device draws with, as ordinals for culv_device_open_by_ordinal().
- * At most `capacity` of them are written to `ordinals`; *count is how many there are. With linked
- * GPUs that draw frames in turns, a resource is registered once for each.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list), NO_DEVICE (DEVICE_UNKNOWN: CUDA does not
- * have one of the GPUs), UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
- * Ownership: none.
+/** The CUDA devices that a device of Direct3D draws with, as ordinals for
+ * culv_device_open_by_ordinal(). `device` is an ID3D11Device, ID3D10Device or IDirect3DDevice9. At
+ * most `capacity` of them are written to `ordinals`; *count is how many there are. With linked GPUs
+ * that draw frames in turns, a resource is registered once for each.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: no such list, or no such device), NO_DEVICE
+ * (DEVICE_UNKNOWN: CUDA does not have one of the GPUs), UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT),
+ * DRIVER.
+ * Ownership: the device stays yours.
  * Threads: any.
  * Since: 0.1.
- * Source: CUDA driver API reference, cuD3D11GetDevices. */
-CULV_EXPORT culv_result culv_d3d11_get_devices(struct ID3D11Device *device,
-                                               culv_d3d_device_list list, uint32_t capacity,
-                                               int32_t *ordinals, uint32_t *count);
-/** The same for an ID3D10Device.
- * Errors: as culv_d3d11_get_devices().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1.
- * Source: CUDA driver API reference, cuD3D10GetDevices. */
-CULV_EXPORT culv_result culv_d3d10_get_devices(struct ID3D10Device *device,
-                                               culv_d3d_device_list list, uint32_t capacity,
-                                               int32_t *ordinals, uint32_t *count);
-/** The same for an IDirect3DDevice9.
- * Errors: as culv_d3d11_get_devices().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1.
- * Source: CUDA driver API reference, cuD3D9GetDevices. */
-CULV_EXPORT culv_result culv_d3d9_get_devices(struct IDirect3DDevice9 *device,
-                                              culv_d3d_device_list list, uint32_t capacity,
-                                              int32_t *ordinals, uint32_t *count);
+ * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices and cuD3D9GetDevices. */
+CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_device_list list,
+                                             uint32_t capacity, int32_t *ordinals, uint32_t *count);
 
 /** The CUDA device of an adapter, by the driver's own match, as an ordinal for
  * culv_device_open_by_ordinal(). culv_device_open_for_dxgi() (culvert/d3d12.h) matches by the LUID.
@@ -290,18 +175,10 @@ CULV_EXPORT culv_result culv_d3d9_get_devices(struct IDirect3DDevice9 *device,
  * Threads: any.
  * Since: 0.1.
  * Source: CUDA driver API reference, cuD3D11GetDevice. */
-CULV_EXPORT culv_result culv_d3d11_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
-/** The same, by cuD3D10GetDevice.
- * Errors: as culv_d3d11_get_device().
- * Ownership: the adapter stays yours.
- * Threads: any.
- * Since: 0.1.
- * Source: CUDA driver API reference, cuD3D10GetDevice. */
-CULV_EXPORT culv_result culv_d3d10_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
+CULV_EXPORT culv_result culv_d3d_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
 /** The same for an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or what
  * EnumDisplayDevices() tells, as "\\.\DISPLAY1".
- * Errors: as culv_d3d11_get_device().
- * Ownership: none.
+ * Errors: as culv_d3d_get_device().
  * Threads: any.
  * Since: 0.1.
  * Source: CUDA driver API reference, cuD3D9GetDevice. */

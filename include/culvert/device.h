@@ -41,8 +41,6 @@ typedef struct culv_device_desc {
 } culv_device_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_device_desc culv_device_desc_init(void)
@@ -100,11 +98,10 @@ typedef struct culv_device_caps {
     /** culv_device_desc::context is a CUDA-in-graphics context: no VMM, no memory pools there
      * (culvert/cig.h). */
     culv_bool cig_context;
+    culv_bool dma_buf_export_host; /**< Page-locked host memory can be exported as a dma-buf. */
 } culv_device_caps;
 
 /** An empty culv_device_caps with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_device_caps culv_device_caps_init(void)
@@ -150,8 +147,6 @@ typedef struct culv_device_counts {
 } culv_device_counts;
 
 /** An empty culv_device_counts with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_device_counts culv_device_counts_init(void)
@@ -202,7 +197,6 @@ CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_
 /** Gives the device up and sets *device to NULL. NULL, or a pointer to NULL, is a no-op. Objects
  * made from the device live on and keep what they need. The call that destroys the last of them
  * waits for the GPU work of all deferred objects.
- * Errors: none.
  * Ownership: *device is Culvert's again.
  * Threads: any.
  * Since: 0.1 */
@@ -229,18 +223,15 @@ CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_
  * objects only by those calls must call this now and then, at a time when a wait does no harm
  * (between scenes, after a resize, once a second). Otherwise it holds their memory until the device
  * is gone.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
- * Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping, cuMipmappedArrayDestroy and
- * cuDestroyExternalSemaphore wait for the context. */
+ * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping,
+ * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the context. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** The CUDA context that Culvert uses. Make it current (cuCtxSetCurrent) before you launch kernels
  * on its streams. Culvert's own calls need no current context and leave the caller's context as it
  * was. NULL for NULL.
- * Errors: none.
  * Ownership: Culvert's, or the caller's when culv_device_desc::context named it.
  * Threads: any.
  * Since: 0.1 */

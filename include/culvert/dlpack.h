@@ -13,7 +13,7 @@
  * the mapping. You may unmap the buffer, destroy the object that owns it and close the device while
  * a consumer still has the tensor. The last deleter gives the memory back.
  *
- * A slot of a ring is a buffer: culv_vk_buffer_cuda() of what culv_vk_ring_buffer() returns. A
+ * A slot of a ring is a buffer: culv_shared_buffer_cuda() of what culv_vk_ring_buffer() returns. A
  * LINEAR image is a buffer and a layout: culv_vk_image_map_pitched(), then
  * culv_dlpack_describe_image().
  *
@@ -67,7 +67,7 @@ typedef enum culv_dl_flags {
 /** DLDevice. */
 typedef struct culv_dl_device {
     int32_t device_type; /**< A culv_dl_device_type, or another value of DLDeviceType. */
-    int32_t device_id;   /**< Of CUDA: the device's ordinal. Otherwise 0. */
+    int32_t device_id;   /**< The CUDA device's ordinal. 0 for other devices. */
 } culv_dl_device;
 
 /** DLDataType. */
@@ -79,13 +79,13 @@ typedef struct culv_dl_type {
 
 /** DLTensor. */
 typedef struct culv_dl_tensor {
-    void *data; /**< For CUDA: a device pointer. */
+    void *data; /**< A device pointer, where the device is CUDA's. */
     culv_dl_device device;
     int32_t ndim;
     culv_dl_type dtype;
     int64_t *shape;       /**< `ndim` numbers of elements. */
     int64_t *strides;     /**< `ndim` distances in elements. Culvert never leaves it NULL. */
-    uint64_t byte_offset; /**< From data to the first element. Culvert's are 0. */
+    uint64_t byte_offset; /**< Bytes from data to the first element. Culvert's are 0. */
 } culv_dl_tensor;
 
 /** DLManagedTensor: the form without a version, which consumers before 2025 take. */
@@ -133,8 +133,6 @@ typedef struct culv_dlpack_desc {
 } culv_dlpack_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_dlpack_desc culv_dlpack_desc_init(void)
@@ -153,7 +151,8 @@ static inline culv_dlpack_desc culv_dlpack_desc_init(void)
  * waits for all CUDA work of the context, as cudaFree() does.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the element, the number of dimensions or the
  * device; SIZE: a negative extent, or one that overflows; RANGE: an element outside the buffer, or
- * one that does not begin at a multiple of its lane's size), OUT_OF_MEMORY, ASYNC.
+ * one that does not begin at a multiple of its lane's size; OWNED: a registered buffer, which no
+ * tensor can keep over the unmap), OUT_OF_MEMORY, ASYNC.
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
  * Threads: any.
  * Since: 0.1.
@@ -214,7 +213,6 @@ typedef enum culv_dlpack_stream {
  * tensors are CPU's, so their consumers need CULV_DLPACK_STREAM_HOST.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
  * `producer` is another device's), DRIVER (DRIVER_REFUSED), ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: Python array API, __dlpack__. */
@@ -225,7 +223,6 @@ CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream prod
  * the last byte of its last one, in memory's order. For culv_vmm_adopt().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such tensor can be; SIZE: it has no elements, or it
  * overflows).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,

@@ -20,6 +20,10 @@
 #ifndef CULV_FABRIC_H_
 #define CULV_FABRIC_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "fabric.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "mem_pool.h"
 #include "vmm.h"
 
@@ -35,7 +39,6 @@ typedef struct culv_fabric_handle {
  * that has worked, the device remembers it.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
  * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: CUDA programming guide, "Virtual Memory Management", "Fabric memory". */

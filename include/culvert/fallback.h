@@ -47,15 +47,11 @@ typedef enum culv_fallback {
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
 /** How CUDA reaches a buffer; SHARED for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
 /** How CUDA reaches an image; SHARED for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
@@ -64,8 +60,6 @@ CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
  * events tie them to the caller's stream. HOST: host functions in the stream signal and wait. A
  * pending wait then blocks a thread of the CUDA driver, and with it the host functions of other
  * streams. No such wait may depend on another stream's host function.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
@@ -75,7 +69,6 @@ CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
  * SHARED: does nothing. HOST: culv_vk_buffer_record_upload() records the graphics API's half of the
  * copy.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for a buffer.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream);
@@ -85,21 +78,18 @@ CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream)
  * nothing. HOST: culv_vk_buffer_record_download() records the graphics API's half, which comes
  * first.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for a buffer.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream);
 
 /** Does the same as culv_buffer_upload() for an image: all levels, layers and planes.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for an image.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
 
 /** Does the same as culv_buffer_download() for an image: all levels, layers and planes.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for an image.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);

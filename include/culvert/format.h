@@ -103,8 +103,8 @@ typedef struct culv_format_info {
     /** Bytes of a block of block_width x block_height texels. A block is one texel for most
      * formats. This is the unit of a surface's x coordinate. 0 for several planes. */
     uint32_t bytes_per_block;
-    uint32_t block_width;  /**< In texels. 1, except for compressed blocks and 4:2:2 pairs. */
-    uint32_t block_height; /**< In texels. */
+    uint32_t block_width;  /**< Width in texels. 1, except for compressed blocks and 4:2:2 pairs. */
+    uint32_t block_height; /**< Height in texels. */
     uint32_t planes;       /**< 1, or the 2 or 3 planes of a Y'CbCr format. */
     uint32_t aspects;      /**< VkImageAspectFlags: 1 color, 2 depth, 4 stencil. */
     culv_texel_kind kind;  /**< What CUDA finds in the texels. */
@@ -128,8 +128,6 @@ typedef struct culv_format_info {
 } culv_format_info;
 
 /** Returns an empty culv_format_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_format_info culv_format_info_init(void)
@@ -153,7 +151,6 @@ CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_inf
  * a format with one plane is the format itself. Each output may be NULL.
  * Errors: INVALID (VALUE: the format lacks that plane), UNSUPPORTED (FORMAT: not a format of Vulkan
  * 1.3).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
@@ -166,21 +163,19 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
  * number. CUDA's sRGB block formats (BC1_UNORM_SRGB ...) lead to the sRGB formats, although Culvert
  * maps those without them.
  *
- * *count says how many elements `out` has, and is set to the number of formats. out may be NULL to
- * ask only for the number. It is not an error when there is no such format.
+ * Writes up to `capacity` of them into out (NULL when capacity is 0), and sets *count to the number
+ * of formats. It is not an error when there is no such format.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
-                                              uint32_t *count, culv_format *out);
+                                              culv_format *out, uint32_t capacity, uint32_t *count);
 
 /** Returns the format that a DXGI_FORMAT is, mapped or not. Returns CULV_FORMAT_NONE for those that
  * Vulkan lacks: typeless formats (ask for the view's format), formats of one aspect of two
  * (R24_UNORM_X8_TYPELESS ...), R1, A8, B8G8R8X8, XR_BIAS, R8G8_B8G8, G8R8_G8B8, and all video
  * formats except NV12, P010, P016, P208, YUY2, Y210 and Y216.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: dxgiformat.h. */
@@ -190,8 +185,6 @@ CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
  * CULV_FORMAT_NONE for unsized formats and for those that Vulkan lacks: alpha, luminance and
  * intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2, RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1,
  * 4 and 16.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: OpenGL 4.6, "Sized Internal Formats". */
@@ -203,12 +196,11 @@ CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);
  * Calls that map images ask the same question.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not a culv_texels), UNSUPPORTED (FORMAT: no CUDA array has
  * that format, or this driver lacks it), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuArray3DCreate. */
-CULV_EXPORT culv_result culv_device_supports_format(culv_device *device, culv_format format,
-                                                    culv_texels texels);
+CULV_EXPORT culv_result culv_check_format(culv_device *device, culv_format format,
+                                          culv_texels texels);
 
 CULV_EXTERN_C_END
 

@@ -39,9 +39,10 @@ typedef enum culv_gl_platform {
 /** What culv_gl_check() found. Flags are 0 or 1. */
 typedef struct culv_gl_report {
     size_t struct_size;        /**< Set by culv_gl_report_init(). */
-    culv_gl_platform platform; /**< Of the context that is current on this thread. */
-    /** The best way that works. STAGED where only a fallback does; NONE without a context, or
-     * without a CUDA device. */
+    culv_gl_platform platform; /**< The platform of this thread's current context. */
+    /** The best way that works. STAGED where only a fallback does; NONE without a context, without
+     * a CUDA device, and for a context that culv_gl_attach() refuses: OpenGL ES, or one without
+     * direct state access. */
     culv_gl_way way;
     culv_bool is_software; /**< The context draws on the CPU: llvmpipe, softpipe, SwiftShader. */
     char vendor[128];      /**< glGetString(GL_VENDOR). */
@@ -72,8 +73,6 @@ typedef struct culv_gl_report {
 } culv_gl_report;
 
 /** Returns an empty report with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_report culv_gl_report_init(void)

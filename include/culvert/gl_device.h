@@ -40,8 +40,6 @@ typedef struct culv_gl_desc {
 } culv_gl_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_desc culv_gl_desc_init(void)
@@ -91,15 +89,16 @@ CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
  * (GL_CONTEXT_LOST). Its objects went with it. From here on what you made with the attachment can
  * be destroyed on any thread, without a context, and Culvert makes no OpenGL call for it. Nothing
  * new can be made. NULL is a no-op.
- * Errors: none.
- * Ownership: none.
- * Threads: any, ordered with other calls on the attachment.
+ *
+ * Rings of the attachment stop (RING_STOPPED), as by culv_ring_stop(). CUDA signals the timelines
+ * that a stream was told to wait for in OpenGL's place; what such a stream then reads is not valid.
+ * Threads: any, also while threads of CUDA's wait in a ring; ordered with other calls on the
+ * attachment.
  * Since: 0.1 */
 CULV_EXPORT void culv_gl_lose_contexts(culv_gl *gl);
 
 /** Gives the attachment up and sets *gl to NULL. What was made with it lives on, and keeps it.
  * NULL, or a pointer to NULL, is a no-op. It makes no OpenGL call and needs no context.
- * Errors: none.
  * Ownership: *gl is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -107,8 +106,6 @@ CULV_EXPORT void culv_gl_detach(culv_gl **gl);
 
 /** Whether a context of the attachment is current on this thread, so that calls that need one
  * work. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_bool culv_gl_is_current(const culv_gl *gl);

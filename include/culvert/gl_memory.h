@@ -5,7 +5,7 @@
  *   desc.size = n;
  *   culv_gl_buffer_create(gl, &desc, &buffer);
  *   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, culv_gl_buffer_name(buffer));
- *   CUdeviceptr pointer = culv_gl_buffer_pointer(buffer);
+ *   CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
  *
  * Never read such a buffer by glGetBufferSubData() or glGetNamedBufferSubData(). NVIDIA's driver
  * answers from a copy that it keeps since the first read (measured). Copy into a buffer of your own
@@ -15,15 +15,11 @@
 
 #include "fallback.h"
 #include "gl_device.h"
-#include "image.h"
+#include "shared.h"
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a GL buffer that Culvert made in exportable memory of its own and mapped into CUDA. */
-typedef struct culv_gl_buffer culv_gl_buffer;
-/** Opaque: a GL texture that Culvert made in exportable memory of its own and mapped into CUDA. */
-typedef struct culv_gl_image culv_gl_image;
 /** Opaque: a GL memory object on memory that you have. */
 typedef struct culv_gl_memory culv_gl_memory;
 
@@ -38,8 +34,6 @@ typedef struct culv_gl_buffer_create_desc {
 } culv_gl_buffer_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_buffer_create_desc culv_gl_buffer_create_desc_init(void)
@@ -61,7 +55,7 @@ typedef struct culv_gl_image_create_desc {
     uint32_t width;        /**< Required: texels. */
     uint32_t height;       /**< Texels. Default: 1. */
     uint32_t depth;        /**< Texels, of 3D textures. Default: 1. */
-    uint32_t array_layers; /**< Of arrays; 6 for each cube of a cube map array. Default: 1, or 6. */
+    uint32_t array_layers; /**< Layers; 6 for each cube of a cube map array. Default: 1, or 6. */
     uint32_t mip_levels;   /**< Default: 1. */
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
@@ -70,8 +64,6 @@ typedef struct culv_gl_image_create_desc {
 } culv_gl_image_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_image_create_desc culv_gl_image_create_desc_init(void)
@@ -91,68 +83,33 @@ static inline culv_gl_image_create_desc culv_gl_image_create_desc_init(void)
  * Errors: INVALID (CONTEXT, SIZE, VALUE; DEVICE_MISMATCH: the context is another GPU's, and there
  * is no `fallback`), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE; PEER where no fallback is
  * left), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_gl_buffer_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Since: 0.1.
  * Source: GL_EXT_memory_object, GL_EXT_memory_object_fd. */
 CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
-                                              culv_gl_buffer **out);
-
-/** Unmaps the buffer from CUDA, deletes the GL buffer and then its memory object, and sets *buffer
- * to NULL. OpenGL keeps the memory until its own work is done. CUDA's use should be over: the call
- * may wait for it, as culv_buffer_unmap() describes. NULL, or a pointer to NULL, is a no-op.
- * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
- * and *buffer stays).
- * Ownership: *buffer is Culvert's again, unless the call failed.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_buffer_destroy(culv_gl_buffer **buffer);
-
-/** Does the same as culv_gl_buffer_destroy(), but never waits for CUDA: the mapping is released as
- * culv_buffer_unmap_after() describes.
- * Errors: as culv_gl_buffer_destroy().
- * Ownership: as there.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_buffer_destroy_after(culv_gl_buffer **buffer, CUstream last_use);
+                                              culv_shared_buffer **out);
 
 /** The name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_gl_buffer *buffer);
-
-/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_gl_buffer_cuda(const culv_gl_buffer *buffer);
-
-/** The first byte of the buffer in CUDA. 0 for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_gl_buffer_pointer(const culv_gl_buffer *buffer);
+CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
 /** HOST path (culvert/fallback.h): brings what culv_buffer_upload() sent into the GL buffer. On all
  * other paths it does nothing. Call culv_gl_semaphore_wait() for CUDA's upload before; the thread
  * waits here until the context has finished its commands (glFinish).
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Ownership: none.
  * Threads: the context's.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_buffer_upload(culv_gl_buffer *buffer);
+CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
 
 /** HOST path: brings the GL buffer to where culv_buffer_download() reads from. It waits until
  * OpenGL's earlier work is done. On all other paths it does nothing.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Ownership: none.
  * Threads: the context's.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_buffer_download(culv_gl_buffer *buffer);
+CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
 
 /** Makes a GL texture with exportable memory of its own, imports the memory into CUDA and maps it:
  * all or nothing. With `fallback`, where sharing is impossible, CUDA has arrays (or linear memory)
@@ -162,62 +119,36 @@ CULV_EXPORT culv_result culv_gl_buffer_download(culv_gl_buffer *buffer);
  * is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, EXTENSION_MISSING, NOT_EXPORTABLE; USAGE: a
  * target that cannot be shared; PEER where no fallback is left), DRIVER (a call of OpenGL, Vulkan
  * or CUDA failed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_gl_image_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Since: 0.1.
  * Source: GL_EXT_memory_object; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
-                                             culv_gl_image **out);
-
-/** Does the same as culv_gl_buffer_destroy() for a texture.
- * Errors: as culv_gl_buffer_destroy().
- * Ownership: as there.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_image_destroy(culv_gl_image **image);
-
-/** Does the same as culv_gl_buffer_destroy_after() for a texture.
- * Errors: as culv_gl_buffer_destroy().
- * Ownership: as there.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_image_destroy_after(culv_gl_image **image, CUstream last_use);
+                                             culv_shared_image **out);
 
 /** The name of the GL texture. Bind it, view it and attach it to framebuffers as your own, but
  * never delete it. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT uint32_t culv_gl_image_name(const culv_gl_image *image);
+CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
 /** The texture's target, a GLenum. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT uint32_t culv_gl_image_target(const culv_gl_image *image);
-
-/** CUDA's side of the texture: its arrays and surfaces. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_gl_image_cuda(const culv_gl_image *image);
+CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
 
 /** Like culv_gl_buffer_upload(), for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Ownership: none.
  * Threads: the context's.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_image_upload(culv_gl_image *image);
+CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
 
 /** Like culv_gl_buffer_download(), for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Ownership: none.
  * Threads: the context's.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_image_download(culv_gl_image *image);
+CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
 
 /** Memory behind a handle that OpenGL is to use. */
 typedef struct culv_gl_memory_desc {
@@ -234,8 +165,6 @@ typedef struct culv_gl_memory_desc {
 } culv_gl_memory_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_memory_desc culv_gl_memory_desc_init(void)
@@ -299,7 +228,6 @@ CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint
                                                     culv_bool linear, uint64_t offset);
 
 /** The name of the GL memory object. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
@@ -318,7 +246,6 @@ CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
  * answer is kept.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE),
  * DRIVER, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: the context's.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_gl_get_offsets_honoured(culv_gl *gl, culv_bool *out);

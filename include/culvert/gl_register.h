@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: buffers and images of your own OpenGL program in CUDA, the old way
- * (cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterImage). CUDA has an object from culv_gl_map() to
- * culv_gl_unmap(), and OpenGL has it the rest of the time. The two calls order both sides: no
- * semaphore is needed. OpenGL's storage stays OpenGL's, so any buffer will do, and no memory is
- * made anew.
+ * (cuGraphicsGLRegisterBuffer, cuGraphicsGLRegisterImage). CUDA has an object from
+ * culv_registration_map() to culv_registration_unmap(), and OpenGL has it the rest of the time. The
+ * two calls order both sides: no semaphore is needed. OpenGL's storage stays OpenGL's, so any
+ * buffer will do, and no memory is made again.
  *
  *   culv_gl_register_buffer(gl, vbo, NULL, &vertices);             once
- *   culv_gl_map(&vertices, 1, stream);                             each frame
- *   kernel<<<..., stream>>>(culv_gl_registration_pointer(vertices), ...);
- *   culv_gl_unmap(&vertices, 1, stream);
+ *   culv_registration_map(&vertices, 1, stream);                   each frame
+ *   kernel<<<..., stream>>>(culv_registration_pointer(vertices), ...);
+ *   culv_registration_unmap(&vertices, 1, stream);
  *   glDrawArrays(...);
  *
- * Map all that a frame needs in one call: docs/gl.md has the figures.
+ * Map all that a frame needs in one call: docs/measured/gl-performance.md has the figures.
  *
  * Threads. Each of these calls that is marked so needs a context of the attachment to be current on
  * the calling thread. A thread of its own for CUDA has a second context that shares objects with
@@ -29,45 +29,29 @@
 #define CULV_GL_REGISTER_H_
 
 #include "gl_device.h"
-#include "image.h"
-#include "memory.h"
+#include "registration.h"
 #include "texture.h"
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a buffer, texture or renderbuffer of yours that is registered with CUDA. */
-typedef struct culv_gl_registration culv_gl_registration;
-
-/** What CUDA does with an object while it is mapped. */
-typedef enum culv_gl_access {
-    CULV_GL_READ_WRITE = 0,
-    /** CUDA only reads. What it writes nevertheless may be lost. */
-    CULV_GL_READ_ONLY = 1,
-    /** CUDA writes all of it and reads nothing: what was in it before is undefined. */
-    CULV_GL_WRITE_DISCARD = 2,
-    CULV_GL_ACCESS_FORCE32 = 0x7fffffff
-} culv_gl_access;
-
 /** How to register. Zero in every field but struct_size means the default. */
 typedef struct culv_gl_register_desc {
     size_t struct_size;       /**< Set by culv_gl_register_desc_init(). */
-    culv_gl_access access;    /**< Default: CULV_GL_READ_WRITE. */
+    culv_access access;       /**< Default: CULV_ACCESS_READ_WRITE. */
     culv_bool no_surfaces;    /**< Images: 1 for no CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST. */
     culv_bool texture_gather; /**< Images: 1 for CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER. */
-    /** 1: culv_gl_map() and culv_gl_unmap() ask neither OpenGL nor CUDA about this object: not
-     * whether a context of the attachment is current on the thread, not whether the object is
-     * still there with the same size, and not whether the stream is being captured. Your program
-     * answers for all three. That saves two calls in each map and unmap, and in each map one for a
-     * buffer or a texture of immutable storage and six for others. If your program is wrong, the
-     * driver may use wrong data, end the capture with an error, or crash. In a call that lists a
-     * checked object too, only the look at this object is left out. */
+    /** 1: culv_registration_map() and culv_registration_unmap() ask neither OpenGL nor CUDA about
+     * this object: not whether a context of the attachment is current on the thread, not whether
+     * the object is still there with the same size, and not whether the stream is being captured.
+     * Your program answers for all three. That saves two calls in each map and unmap, and in each
+     * map one for a buffer or a texture of immutable storage and six for others. If your program is
+     * wrong, the driver may use wrong data, end the capture with an error, or crash. In a call that
+     * lists a checked object too, only the look at this object is left out. */
     culv_bool unchecked;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_register_desc culv_gl_register_desc_init(void)
@@ -78,25 +62,25 @@ static inline culv_gl_register_desc culv_gl_register_desc_init(void)
     return d;
 }
 
-/** Registers a GL buffer of yours. desc may be NULL. Give it storage first, and register it anew
+/** Registers a GL buffer of yours. desc may be NULL. Give it storage first, and register it again
  * after each glBufferData() that changes its size.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE: no such buffer, or an access that
  * there is not; SIZE: it has no storage; DEVICE_MISMATCH: the context is another GPU's),
  * UNSUPPORTED (DRIVER_TOO_OLD: the CUDA driver has no OpenGL), DRIVER (the message explains what
  * the driver's 219, 304 and 999 mean here), ASYNC, OUT_OF_MEMORY.
- * Ownership: the buffer stays yours; do not delete it before culv_gl_unregister(). *out is yours,
- * for culv_gl_unregister(); it keeps the attachment alive.
+ * Ownership: the buffer stays yours; do not delete it before culv_registration_destroy(). *out is
+ * yours, for culv_registration_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Since: 0.1.
  * Source: cudaGL.h, cuGraphicsGLRegisterBuffer. */
 CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
                                                 const culv_gl_register_desc *desc,
-                                                culv_gl_registration **out);
+                                                culv_registration **out);
 
 /** Registers a texture or a renderbuffer of yours. desc may be NULL. `target` is GL_TEXTURE_2D,
  * GL_TEXTURE_RECTANGLE, GL_TEXTURE_CUBE_MAP, GL_TEXTURE_3D, GL_TEXTURE_2D_ARRAY or GL_RENDERBUFFER,
- * that of the object. Give it storage first; of a texture that is not immutable, all levels that
- * CUDA is to have.
+ * that of the object. Allocate its storage first. If the texture is mutable, allocate every level
+ * that CUDA will use.
  *
  * Register a texture before you ask for its bindless handle (glGetTextureHandleARB,
  * glGetImageHandleARB).
@@ -111,96 +95,7 @@ CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
  */
 CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
                                                const culv_gl_register_desc *desc,
-                                               culv_gl_registration **out);
-
-/** Ends a registration and sets *registration to NULL. A mapped object is unmapped first, in the
- * stream in which it was mapped. CUDA's use of its surfaces and textures should be over; the call
- * waits for it otherwise. After culv_gl_lose_contexts() the driver's part of it is left to the CUDA
- * context. NULL, or a pointer to NULL, is a no-op.
- * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
- * and *registration stays), DRIVER (the driver refused; *registration stays, try again).
- * Ownership: *registration is Culvert's again, unless the call failed. The object stays yours.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsUnregisterResource. */
-CULV_EXPORT culv_result culv_gl_unregister(culv_gl_registration **registration);
-
-/** Gives `count` objects to CUDA, all or none, in one call of the driver. What OpenGL was told to
- * do before in this context is done before the work that the stream gets next. OpenGL must not use
- * the objects until the unmap. `count` 0 is a no-op. More than 64 take an allocation.
- * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED: one is mapped already; VALUE: one is listed
- * twice, is of another attachment, or is not what was registered any longer: deleted, resized;
- * SIZE; CAPTURE: the stream is being captured; STREAM_DEVICE), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
- * Threads: the context's, ordered with other calls on these objects.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsMapResources. */
-CULV_EXPORT culv_result culv_gl_map(culv_gl_registration *const *registrations, uint32_t count,
-                                    CUstream stream);
-
-/** Gives the objects back to OpenGL. What the stream was told to do before is done before the work
- * that OpenGL gets next; work in other streams is not waited for. Pointers, arrays, surfaces and
- * textures of the objects end here: ask anew after each map. `count` 0 is a no-op.
- * Errors: as culv_gl_map(), and INVALID (NOT_MAPPED). DRIVER with CUDA_ERROR_UNMAP_FAILED: they are
- * unmapped, but what CUDA wrote is lost.
- * Ownership: none.
- * Threads: the context's, ordered with other calls on these objects.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsUnmapResources. */
-CULV_EXPORT culv_result culv_gl_unmap(culv_gl_registration *const *registrations, uint32_t count,
-                                      CUstream stream);
-
-/** Whether it is mapped. 0 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
-CULV_EXPORT culv_bool culv_gl_registration_is_mapped(const culv_gl_registration *registration);
-
-/** CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not mapped, and
- * may be another one after each map. NULL for NULL, and for an image.
- * Errors: none.
- * Ownership: Culvert's, valid until culv_gl_unregister(); culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_gl_registration_buffer(const culv_gl_registration *registration);
-
-/** CUDA's side of a registered image. Its arrays, surfaces and textures are there while it is
- * mapped; otherwise the calls that give them answer NOT_MAPPED. NULL for NULL, and for a buffer.
- * Errors: none.
- * Ownership: Culvert's, valid until culv_gl_unregister(); culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_gl_registration_image(const culv_gl_registration *registration);
-
-/** The first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not mapped.
- * Errors: none.
- * Ownership: the driver's, valid until the unmap.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_gl_registration_pointer(const culv_gl_registration *registration);
-
-/** The array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
- * mapped image. culv_image_get_array() gives all layers of a level in one array, of which copies
- * reach all layers of a 2D array but only the first face of a cube (an H200's driver): copy the
- * others by this call.
- * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
- * Ownership: the driver's, valid until the unmap; never destroy it.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
-CULV_EXPORT culv_result culv_gl_registration_get_array(const culv_gl_registration *registration,
-                                                       uint32_t layer, uint32_t level,
-                                                       CUarray *out);
-
-/** Says what CUDA does with the object from the next map on, besides what the registration said.
- * Errors: INVALID (NULL_ARGUMENT, VALUE; MAPPED: it is mapped now), DRIVER, ASYNC.
- * Ownership: none.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
- * Source: cuda.h, cuGraphicsResourceSetMapFlags. */
-CULV_EXPORT culv_result culv_gl_registration_set_access(culv_gl_registration *registration,
-                                                        culv_gl_access access);
+                                               culv_registration **out);
 
 /* Depth and multisampled images ---------------------------------------------------------------- */
 
@@ -232,8 +127,6 @@ typedef struct culv_gl_readback_desc {
 } culv_gl_readback_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_readback_desc culv_gl_readback_desc_init(void)
@@ -259,21 +152,19 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
  * padding.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED), DRIVER (OpenGL refused: the framebuffer lacks
  * such an attachment, or it is multisampled in another format than internal_format).
- * Ownership: none.
  * Threads: the context's, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);
 
-/** The buffer, for culv_gl_map(). NULL for NULL.
- * Errors: none.
- * Ownership: the readback's; culv_gl_unregister() refuses it.
+/** The buffer, for culv_registration_map(). NULL for NULL.
+ * Ownership: the readback's; culv_registration_destroy() refuses it.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_gl_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
+CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
 
 /** Gives the readback up and sets *readback to NULL. NULL, or a pointer to NULL, is a no-op.
- * Errors: as culv_gl_unregister().
+ * Errors: as culv_registration_destroy().
  * Ownership: *readback is Culvert's again, unless the call failed.
  * Threads: the context's, ordered with other calls on this object.
  * Since: 0.1 */

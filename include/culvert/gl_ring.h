@@ -2,9 +2,10 @@
 /* Culvert: a ring of frames between CUDA and OpenGL. Each slot has buffers and textures, in the way
  * that works for the two. culvert/ring.h describes the order of the calls.
  *
- *   culv_gl_ring_acquire_on(ring, stream, timeout, &f);      CUDA, the producer
+ *   culv_ring *core = culv_gl_ring_core(ring);
+ *   culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &f);      CUDA, the producer
  *   kernel<<<..., stream>>>(culv_gl_ring_pointer(ring, f.slot, 0));
- *   culv_gl_ring_release_on(ring, stream, &f);
+ *   culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &f);
  *
  *   culv_gl_ring_acquire(ring, timeout, &f);                 OpenGL, the consumer
  *   glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 0, culv_gl_ring_name(ring, f.slot, 0));
@@ -41,10 +42,10 @@ typedef struct culv_gl_ring_resource {
     /** Culvert makes one for each slot; read during the call. Its `fallback` is for all of the
      * ring: HOST allows the way STAGED, PEER the copies to another GPU. */
     const culv_gl_buffer_create_desc *buffer;
-    const culv_gl_image_create_desc *image;     /**< The same. */
-    culv_gl_buffer *const *buffers;             /**< For the ways MEMORY or STAGED. */
-    culv_gl_image *const *images;               /**< The same. */
-    culv_gl_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
+    const culv_gl_image_create_desc *image;  /**< The same. */
+    culv_shared_buffer *const *buffers;      /**< For the ways MEMORY or STAGED. */
+    culv_shared_image *const *images;        /**< The same. */
+    culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
 } culv_gl_ring_resource;
 
 /** A ring for Culvert to make. */
@@ -58,15 +59,13 @@ typedef struct culv_gl_ring_desc {
     /** OpenGL's side; CUDA has the other. culv_gl_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
     /** CULV_GL_WAY_NONE: MEMORY; where that is refused, REGISTER; where that is refused, too, and a
-     * resource allows a fallback, STAGED. Any other: this way, or an error; STAGED by name needs
-     * no resource that allows it. */
+     * resource allows a fallback, STAGED. Any other value: this way or an error. If you ask for
+     * STAGED here, no resource needs a fallback. */
     culv_gl_way way;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_ring_desc;
 
 /** A default descriptor, with OpenGL as the consumer.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_ring_desc culv_gl_ring_desc_init(void)
@@ -92,8 +91,8 @@ CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc
                                             culv_gl_ring **out);
 
 /** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. CUDA's work on it should be over (culv_ring_drain()): see culv_gl_buffer_destroy(). What
- * is still mapped is unmapped.
+ * no-op. CUDA's work on it should be over (culv_ring_drain()): see culv_shared_buffer_destroy().
+ * What is still mapped is unmapped.
  * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
  * and *ring stays), DRIVER (the driver refused; *ring stays, try again).
  * Ownership: *ring is Culvert's again, unless the call failed.
@@ -101,13 +100,21 @@ CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
 
-/** The ring, for culv_ring_configure(), _drain(), _get_stats() and _cancel(). Both sides acquire
- * and release by the calls below: culv_ring_acquire_on() and its like, which CUDA's side of a
- * culv_vk_ring calls, work in the way MEMORY alone. In the way REGISTER, culv_ring_drain() needs a
- * context of the attachment on its thread, and nothing but the way MEMORY can be forced (NO_FORCE).
- * culv_ring_release() and culv_ring_flush() refuse OpenGL's side (RING_SIDE).
+/** The ring as every ring is. CUDA's side is culv_ring_acquire_on(), culv_ring_release_on(),
+ * culv_ring_flush_on() and culv_ring_cancel() of it, in each way:
+ *
+ *   MEMORY    the stream waits for OpenGL's use of the slot, and signals.
+ *   REGISTER  acquire maps the objects of a whole burst, and the release or the cancel that ends
+ *             it unmaps them. Their thread needs a context of the attachment, and so does
+ *             culv_ring_drain()'s. They have culv_registration_map()'s errors too.
+ *   STAGED    a consumer's acquire brings the data to CUDA's memory, and a producer's release
+ *             brings them to the host. They have the errors of culv_buffer_download() and
+ *             culv_buffer_upload() too.
+ *
+ * culv_ring_acquire(), culv_ring_release() and culv_ring_flush() have no stream, so CUDA's side has
+ * them only with MEMORY (RING_SIDE). culv_ring_release() and culv_ring_flush() refuse OpenGL's side
+ * (RING_SIDE). OpenGL's side calls culv_ring_cancel() itself. Only MEMORY can be forced (NO_FORCE).
  * NULL for NULL.
- * Errors: none.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
@@ -115,31 +122,25 @@ CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);
 
 /** The way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may be
  * another GPU's (culv_buffer_sharing() tells). NONE for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring);
 
-/** Whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: in the way
- * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and in the way STAGED. 0 for NULL.
- * Errors: none.
- * Ownership: none.
+/** Whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
+ * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and with STAGED. 0 for NULL.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_bool culv_gl_ring_waits_on_cpu(const culv_gl_ring *ring);
 
 /** Why the ways before were refused: a line for each, which ends with '\n'. "" where the first one
  * works, and for NULL.
- * Errors: none.
- * Ownership: the ring's, valid as long as it.
+ * Ownership: the ring owns the text; it is valid until the ring is destroyed.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const char *culv_gl_ring_refusals(const culv_gl_ring *ring);
 
 /** OpenGL's name of a slot's buffer, texture or renderbuffer. 0 when the slot or the resource does
  * not exist.
- * Errors: none.
  * Ownership: the ring's, or yours when you passed it in: never delete it before the ring.
  * Threads: any.
  * Since: 0.1 */
@@ -147,7 +148,6 @@ CULV_EXPORT uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, 
 
 /** CUDA's side of a slot's buffer, whichever way it came. NULL when the resource is an image, and
  * when the slot or resource does not exist.
- * Errors: none.
  * Ownership: the ring's, or that of your object.
  * Threads: any.
  * Since: 0.1 */
@@ -155,9 +155,8 @@ CULV_EXPORT culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t 
                                              uint32_t resource);
 
 /** CUDA's side of a slot's texture, whichever way it came. In the way REGISTER its arrays, surfaces
- * and textures last from an acquire to the release: ask anew in each frame. NULL when the resource
+ * and textures last from an acquire to the release: ask again in each frame. NULL when the resource
  * is a buffer, and when the slot or resource does not exist.
- * Errors: none.
  * Ownership: the ring's, or that of your object.
  * Threads: any.
  * Since: 0.1 */
@@ -167,47 +166,11 @@ CULV_EXPORT culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t sl
 /** The first byte of a slot's buffer in CUDA. In the way REGISTER it lasts from an acquire to the
  * release, and may be another one after the next. 0 while CUDA does not have the slot in that way,
  * when the resource is an image, and when the slot or resource does not exist.
- * Errors: none.
  * Ownership: as culv_gl_ring_buffer().
- * Threads: any; in the way REGISTER those of CUDA's side.
+ * Threads: any; with REGISTER those of CUDA's side.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
-
-/** CUDA's turn: does what culv_ring_acquire_on() does. `stream` waits for OpenGL's use of the slot.
- * In the way REGISTER the objects are mapped. In the way STAGED a consumer's data are brought to
- * CUDA's memory. After an error nothing is acquired.
- * Errors: as culv_ring_acquire_on(), culv_gl_map() and culv_buffer_download().
- * Ownership: the slot is yours until culv_gl_ring_release_on() or culv_gl_ring_cancel_on().
- * Threads: one at a time for CUDA's side; in the way REGISTER with a context of the attachment.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_ring_acquire_on(culv_gl_ring *ring, CUstream stream,
-                                                uint64_t timeout, culv_ring_frame *out);
-
-/** CUDA hands the slot over: does what culv_ring_release_on() does, and what the way takes: unmaps,
- * or copies. After an error the side still holds the frame.
- * Errors: as culv_ring_release_on(), culv_gl_unmap() and culv_buffer_upload().
- * Ownership: the slot is OpenGL's.
- * Threads: as culv_gl_ring_acquire_on().
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_ring_release_on(culv_gl_ring *ring, CUstream stream,
-                                                culv_ring_frame *frame);
-
-/** CUDA ends a burst before it is full: does what culv_ring_flush_on() does.
- * Errors: as culv_gl_ring_release_on().
- * Ownership: none.
- * Threads: as culv_gl_ring_acquire_on().
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_ring_flush_on(culv_gl_ring *ring, CUstream stream);
-
-/** CUDA gives its slot back as if it had not been acquired: does what culv_ring_cancel() does, and
- * unmaps. OpenGL's side calls culv_ring_cancel() itself.
- * Errors: as culv_ring_cancel() and culv_gl_unmap().
- * Ownership: as before the acquire.
- * Threads: as culv_gl_ring_acquire_on().
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_ring_cancel_on(culv_gl_ring *ring, CUstream stream,
-                                               culv_ring_frame *frame);
 
 /** OpenGL's turn: does what culv_ring_acquire() does, and OpenGL's later commands of this context
  * wait for CUDA's work. Where the wait is on the CPU, `timeout` is for it as well, and the call
@@ -231,7 +194,6 @@ CULV_EXPORT culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame
 
 /** OpenGL ends a burst before it is full: does what culv_ring_flush() does, and signals.
  * Errors: as culv_gl_ring_release().
- * Ownership: none.
  * Threads: as culv_gl_ring_acquire().
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_gl_ring_flush(culv_gl_ring *ring);

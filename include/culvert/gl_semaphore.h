@@ -2,16 +2,18 @@
 /* Culvert: semaphores that OpenGL and CUDA signal and wait for.
  *
  *   culv_gl_semaphore_create(gl, NULL, &semaphore);   a timeline at 0
- *   culv_semaphore_signal(culv_gl_semaphore_cuda(semaphore), stream, 1);
- *   culv_gl_semaphore_wait(semaphore, 1, &uses);      OpenGL's later work waits for CUDA's
+ *   culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1);
+ *   culv_gl_semaphore_wait(semaphore, 1, CULV_GL_FOREVER, &uses);
+ *                                                     OpenGL's later work waits for CUDA's
  *   ... draw ...
  *   culv_gl_semaphore_signal(semaphore, 2, &uses);
- *   culv_semaphore_wait(culv_gl_semaphore_cuda(semaphore), stream, 2);
+ *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, 2);
  *
  * Where OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
  * the host goes on. Elsewhere, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
- * thread until the timeline has the value. culv_gl_semaphore_waits_on_cpu() tells.
+ * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_cpu()
+ * tells.
  *
  * Use one semaphore a direction. Signals that go to and fro on one are right, but a signal must
  * exceed those of both sides. */
@@ -19,19 +21,19 @@
 #define CULV_GL_SEMAPHORE_H_
 
 #include "gl_device.h"
-#include "semaphore.h"
+#include "shared.h"
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: an exportable semaphore that Culvert made and imported into OpenGL and CUDA. */
-typedef struct culv_gl_semaphore culv_gl_semaphore;
+/** A timeout without end. Timeouts are in nanoseconds. */
+#define CULV_GL_FOREVER UINT64_MAX
 
 /** A semaphore for Culvert to make. Zero in every field but struct_size means the default. */
 typedef struct culv_gl_semaphore_create_desc {
     size_t struct_size; /**< Set by culv_gl_semaphore_create_desc_init(). */
     /** Default: CULV_SEMAPHORE_TIMELINE. A BINARY one needs GL_EXT_semaphore. */
     culv_semaphore_type type;
-    uint64_t initial_value; /**< Of a timeline. Binary: 0. */
+    uint64_t initial_value; /**< The first value of a timeline. Binary: 0. */
     culv_bool untracked;    /**< Binary: as culv_semaphore_desc::untracked. */
     const char *label;      /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_...: what may replace sharing where that is impossible (culvert/fallback.h).
@@ -40,8 +42,6 @@ typedef struct culv_gl_semaphore_create_desc {
 } culv_gl_semaphore_create_desc;
 
 /** Returns a default descriptor: a timeline at 0.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_semaphore_create_desc culv_gl_semaphore_create_desc_init(void)
@@ -67,8 +67,6 @@ typedef struct culv_gl_uses {
 } culv_gl_uses;
 
 /** Returns an empty list.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_gl_uses culv_gl_uses_init(void)
@@ -85,75 +83,54 @@ static inline culv_gl_uses culv_gl_uses_init(void)
  * Errors: INVALID (CONTEXT, VALUE; DEVICE_MISMATCH: the context is another GPU's, and `fallback` is
  * not set), UNSUPPORTED (EXTENSION_MISSING: a binary one without GL_EXT_semaphore; NOT_EXPORTABLE;
  * PEER), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_gl_semaphore_destroy(); it keeps the attachment alive.
+ * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: the context's.
  * Since: 0.1.
  * Source: GL_EXT_semaphore, GL_NV_timeline_semaphore. */
 CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
                                                  const culv_gl_semaphore_create_desc *desc,
-                                                 culv_gl_semaphore **out);
+                                                 culv_shared_semaphore **out);
 
 /** OpenGL signals, after all of its earlier commands of this context, and hands `uses` (may be
- * NULL) over. `value`: of a timeline, more than all values before; 0 of a binary semaphore. The
- * call flushes. Where it waits on the CPU (see above), it returns when OpenGL has finished.
+ * NULL) over. `value`: of a timeline, more than all values before, also those that CUDA was told to
+ * signal and has not signaled yet, unless CUDA waits for `value` first; 0 of a binary semaphore.
+ * The call flushes. Where it waits on the CPU (see above), it returns when OpenGL has finished.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; TIMELINE_BACKWARDS; DOUBLE_SIGNAL),
  * DRIVER.
- * Ownership: none.
  * Threads: the context's, ordered with other calls on this object by OpenGL's side.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_gl_semaphore *semaphore, uint64_t value,
+CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                                  const culv_gl_uses *uses);
 
 /** OpenGL's later commands of this context wait for the value (of a binary semaphore: for the
  * signal, `value` is 0), and get `uses` (may be NULL) from the other side. A binary semaphore's
- * signal must have been submitted before. Where it waits on the CPU (see above), the call returns
- * when the value is there, and a value that nobody ever signals blocks it for good.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; WAIT_BEFORE_SIGNAL), DRIVER.
- * Ownership: none.
+ * signal must have been submitted before.
+ *
+ * Where it waits on the CPU (see above), the call returns when the value is there, or after
+ * `timeout` nanoseconds with TIMEOUT (0: it only asks; CULV_GL_FOREVER: a value that nobody ever
+ * signals blocks it for good). A TIMEOUT leaves everything as it was, and the call can be repeated.
+ * Where the GPU waits, the call returns at once whatever the timeout, and a value that nobody
+ * signals keeps the GPU from OpenGL's later commands: put a fence behind them (glFenceSync) and
+ * wait for that with a timeout before a call that waits without one (glFinish, glReadPixels).
+ * docs/ipc.md, "When a side ends", has both waits of a viewer whose solver may die.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; WAIT_BEFORE_SIGNAL), TIMEOUT
+ * (NOT_READY), DRIVER.
  * Threads: the context's, ordered with other calls on this object by OpenGL's side.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_gl_semaphore *semaphore, uint64_t value,
-                                               const culv_gl_uses *uses);
-
-/** Destroys CUDA's import, the GL semaphore and the one that was exported, and sets *semaphore to
- * NULL. OpenGL's use must be over (glFinish). CUDA's use should be over: the call waits for it like
- * culv_semaphore_destroy(). NULL, or a pointer to NULL, is a no-op.
- * Errors: INVALID (CONTEXT: nothing is done and *semaphore stays).
- * Ownership: *semaphore is Culvert's again, unless the call failed.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_semaphore_destroy(culv_gl_semaphore **semaphore);
-
-/** Like culv_gl_semaphore_destroy(), but never waits for CUDA (culv_semaphore_destroy_after()).
- * Errors: as culv_gl_semaphore_destroy().
- * Ownership: as there.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_gl_semaphore_destroy_after(culv_gl_semaphore **semaphore,
-                                                        CUstream last_use);
+CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
+                                               uint64_t timeout, const culv_gl_uses *uses);
 
 /** The name of the GL semaphore, for calls of your own. 0 for NULL, and where OpenGL has no such
  * semaphores.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_gl_semaphore *semaphore);
-
-/** CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
- * it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_semaphore *culv_gl_semaphore_cuda(const culv_gl_semaphore *semaphore);
+CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore);
 
 /** Whether OpenGL's signals and waits of it happen on the CPU inside Culvert's calls. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_cpu(const culv_gl_semaphore *semaphore);
+CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_cpu(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

@@ -51,7 +51,6 @@ CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *de
  * last. Find the nodes of a capture with culv_graph_get_semaphore_nodes().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the count or the kind differs from the node's;
  * TIMELINE_BACKWARDS), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for each graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphExecExternalSemaphoresSignalNodeSetParams. */
@@ -61,7 +60,6 @@ CULV_EXPORT culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode
 
 /** Sets the values of a wait node for the next launches.
  * Errors: as culv_graph_exec_set_signal(), except TIMELINE_BACKWARDS.
- * Ownership: none.
  * Threads: any, one at a time for each graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphExecExternalSemaphoresWaitNodeSetParams. */

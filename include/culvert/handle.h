@@ -181,7 +181,6 @@ CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *
  * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
  * Names, KMT handles and handles of another system are only forgotten. NULL, or a handle of type
  * CULV_HANDLE_NONE, is a no-op.
- * Errors: none.
  * Ownership: the handle is gone.
  * Threads: any.
  * Since: 0.1 */

@@ -65,8 +65,6 @@ typedef struct culv_image_desc {
 } culv_image_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_image_desc culv_image_desc_init(void)
@@ -98,8 +96,6 @@ typedef struct culv_subresource_layout {
 } culv_subresource_layout;
 
 /** An empty culv_subresource_layout with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_subresource_layout culv_subresource_layout_init(void)
@@ -130,9 +126,8 @@ CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_des
  * pointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.
  * The driver may wait in this call, as culv_buffer_unmap() describes (measured:
  * cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait. The call
- * refuses an image that Culvert made (culv_vk_image_cuda()): it does nothing, the pointer stays,
- * and the last error says so (OWNED).
- * Errors: none.
+ * refuses an image that Culvert made (culv_shared_image_cuda()): it does nothing, the pointer
+ * stays, and the last error says so (OWNED).
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -140,7 +135,6 @@ CULV_EXPORT void culv_image_unmap(culv_image **image);
 
 /** Does the same as culv_image_unmap(), but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -151,7 +145,6 @@ CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
  * pairs, and for images that are not shared and have no arrays (culvert/fallback.h). The array of
  * an image with several layers and levels may have more levels than the image, because NVIDIA's
  * driver spaces the layers for a whole chain.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
@@ -201,7 +194,6 @@ CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t
 /** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's
  * depth are 1. Outputs may be NULL.
  * Errors: INVALID (LEVEL).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
@@ -216,15 +208,11 @@ CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t 
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /** The number of mip levels; 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
 
 /** The format; CULV_FORMAT_NONE for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_format culv_image_format(const culv_image *image);

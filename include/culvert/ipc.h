@@ -20,7 +20,8 @@
  *
  * Both sides check each other: the user of the other process, the protocol's version, every size
  * and count of every message, and the GPU's UUID. A peer that sends rubbish loses its connection,
- * and nothing else happens. But a peer that you admit shares your memory and may write to it.
+ * and nothing else happens. Nobody waits for a peer that is slow, or for what it sends. But a peer
+ * that you admit shares your memory and may write to it.
  *
  * On Linux messages and file descriptors travel over Unix sockets. On Windows messages travel over
  * named pipes, and the receiver duplicates NT handles from the process that sent them
@@ -110,7 +111,8 @@ typedef enum culv_ipc_tiling {
 typedef struct culv_ipc_info {
     size_t struct_size;            /**< Set by culv_ipc_info_init(). */
     char name[CULV_IPC_NAME_SIZE]; /**< Required. */
-    /** Words of your own for the other side: what the numbers mean. */
+    /** Words of your own for the other side: what the numbers mean. UTF-8 without control
+     * characters. */
     char text[CULV_IPC_NAME_SIZE];
     culv_ipc_kind kind; /**< BUFFER, IMAGE, SEMAPHORE: required. The other calls set it. */
     culv_handle_type handle_type; /**< Set by the call. */
@@ -145,8 +147,6 @@ typedef struct culv_ipc_info {
 } culv_ipc_info;
 
 /** Returns an empty description with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_info culv_ipc_info_init(void)
@@ -190,8 +190,6 @@ typedef struct culv_ipc_server_desc {
 } culv_ipc_server_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_server_desc culv_ipc_server_desc_init(void)
@@ -220,7 +218,6 @@ CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
  * were destroyed: their consumers are told, and their calls answer RING_STOPPED. Give them to
  * culv_ipc_ring_destroy(), before this call or after it. Clients keep what they received. NULL, or
  * a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *server is Culvert's again. What was offered stays yours, and rings do. A ring that is
  * left keeps the device open.
  * Threads: any, after the last call.
@@ -233,7 +230,6 @@ CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
  * departures.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). What clients do wrong is no error: the log has
  * it.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
@@ -241,15 +237,12 @@ CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t t
 
 /** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
  * poll() and its like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
- * Errors: none.
  * Ownership: the server's: never close it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
 /** Returns how many clients are connected. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
@@ -310,8 +303,6 @@ typedef struct culv_ipc_client_desc {
 } culv_ipc_client_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
@@ -324,8 +315,8 @@ static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
 
 /** Finds the servers that programs of this network namespace run, or those with sockets in
  * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). On Windows it finds those of
- * this machine, of all users. `names` gets the first `room` of them by name, and *count how many
- * there are. Whether you are admitted is for culv_ipc_client_connect() to find out.
+ * this machine, of all users. `names` gets the first `capacity` of them by name, and *count how
+ * many there are. Whether you are admitted is for culv_ipc_client_connect() to find out.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS: /proc or the directory cannot be read; Wine lists no
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
  * Ownership: the copies are yours.
@@ -333,7 +324,7 @@ static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
  * Since: 0.1.
  * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
-                                              char (*names)[CULV_IPC_NAME_SIZE], size_t room,
+                                              char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
                                               size_t *count);
 
 /** Connects to a server. It waits up to `timeout` nanoseconds for the server to appear and to
@@ -352,7 +343,6 @@ CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
 /** Ends the connection and sets *client to NULL. What was received and imported stays usable. A
  * vector keeps what it has and gets no more (IPC_GONE); a consumer has left its ring. NULL, or a
  * pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *client is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
@@ -365,13 +355,14 @@ CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
  * Ownership: the copy is yours.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_ipc_client_list(culv_ipc_client *client, uint32_t index,
-                                             uint64_t timeout, culv_ipc_info *out, uint32_t *count);
+CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index,
+                                                  uint64_t timeout, culv_ipc_info *out,
+                                                  uint32_t *count);
 
 /** Receives an offered thing: its description and its handle. A vector comes without handles: see
  * culv_ipc_vector_open().
- * Errors: as culv_ipc_client_list(); INVALID (IPC_NAME: nothing of that name is offered; OS: no
- * handle is left).
+ * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
+ * no handle is left).
  * Ownership: *out is yours; give it to culv_ipc_object_destroy().
  * Threads: one at a time.
  * Since: 0.1 */
@@ -380,21 +371,17 @@ CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const c
 
 /** Tells whether the server is still there, without waiting and without asking it.
  * Errors: none; 0 for NULL.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
 /** Returns the process id of the server, as the kernel tells it. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received thing and sets *object to NULL. What was imported from it stays usable.
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *object is Culvert's again, and its handle is closed.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -462,8 +449,6 @@ typedef struct culv_ipc_vector_desc {
 } culv_ipc_vector_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_vector_desc culv_ipc_vector_desc_init(void)
@@ -485,8 +470,6 @@ typedef struct culv_ipc_chunk {
 } culv_ipc_chunk;
 
 /** Returns an empty culv_ipc_chunk with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_chunk culv_ipc_chunk_init(void)
@@ -512,7 +495,6 @@ CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
  * work that has been submitted to it so far. After an error the vector is as it was, or has a part
  * of what is new; call again.
  * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE).
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
@@ -520,7 +502,6 @@ CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream
 
 /** Destroys the mapping and sets *vector to NULL. Does NOT wait: the GPU's work with it should be
  * done. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *vector is Culvert's again.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -528,22 +509,17 @@ CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
 
 /** Returns the address of the first byte in this process. 0 for NULL and without chunks.
  * culv_ipc_vector_update() may change it.
- * Errors: none.
  * Ownership: the vector's.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
 
 /** Returns the bytes in use, as of the last update. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
 
 /** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);

@@ -78,22 +78,18 @@ CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *objec
                                                     culv_ipc_cuda_memory **out);
 
 /** Returns the memory's address in this process. 0 for NULL.
- * Errors: none.
  * Ownership: the memory's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory);
 
 /** Returns the memory's size in bytes, as its owner told it. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
 
 /** Closes the memory and sets *memory to NULL. The GPU's work with it should be done. NULL, or a
  * pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *memory is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.

@@ -44,8 +44,6 @@ typedef struct culv_ipc_fetch_desc {
 } culv_ipc_fetch_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_fetch_desc culv_ipc_fetch_desc_init(void)
@@ -72,7 +70,6 @@ CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv
 /** Gets when a process started, in the system's units; pid 0: this process. The number together
  * with this time names one process for ever.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (IPC_GONE: there is no such process), DRIVER (OS).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: proc(5), /proc/PID/stat; Windows: GetProcessTimes. */

@@ -9,17 +9,24 @@
  *   the producer                                  a consumer
  *   culv_ipc_ring_create(server, &d, &r);         culv_ipc_consumer_join(client, &d, t, &c);
  *   culv_ipc_ring_offer_vmm(r, slot, 0, m, &i);   culv_ipc_consumer_receive(c, slot, 0, t, &o);
- *   culv_ipc_ring_acquire_on(r, stream, t, &f);   culv_ipc_consumer_acquire_on(c, stream, t, &f);
+ *   culv_ring *core = culv_ipc_ring_core(r);      culv_ring *core = culv_ipc_consumer_core(c);
+ *   culv_ring_acquire_on(core,                    culv_ring_acquire_on(core,
+ *       CULV_RING_PRODUCER, stream, t, &f);           CULV_RING_CONSUMER, stream, t, &f);
  *   ... write slot f.slot ...                     ... read slot f.slot ...
- *   culv_ipc_ring_release_on(r, stream, &f);      culv_ipc_consumer_release_on(c, stream, &f);
+ *   culv_ring_release_on(core,                    culv_ring_release_on(core,
+ *       CULV_RING_PRODUCER, stream, &f);              CULV_RING_CONSUMER, stream, &f);
  *
  * Between two CUDA processes the timelines are counters in a shared page (stream memory
  * operations), and no graphics API is needed. A consumer that uses a graphics API brings timelines
  * that it made and exported. A producer that uses one makes them for each consumer.
  *
- * A side that ends, at whatever point, stops nobody. The other side's next call notices it and
- * moves the timeline on that the dead one would have signaled, so that no GPU waits for ever. What
- * such a frame contains is then not right. A thread that waits for its stream meanwhile cannot
+ * A slot is free when the GPUs of its readers are done with it: each consumer's `done` says so in
+ * its page, and no stream of the producer waits for another process. A consumer that says what is
+ * not true harms nobody but itself.
+ *
+ * A side that ends, at whatever point, stops nobody. When the producer has gone, the consumer's
+ * next call notices it and moves `ready` on, so that no GPU waits for ever. What such a frame
+ * contains is then not right. A thread that waits for its stream meanwhile cannot
  * notice anything: wait with a timeout and call culv_ipc_server_poll() or
  * culv_ipc_consumer_connected() in between.
  *
@@ -48,15 +55,19 @@ typedef struct culv_ipc_timelines {
      * Borrowed. */
     culv_handle ready;
     culv_handle done; /**< Of the same type. Borrowed. */
-    /** Signals the timeline that the other side died with (`ready` for a consumer, `done` for a
-     * producer) from the host. NULL: Culvert signals it by CUDA. */
+    /** A consumer's: signals `ready` from the host, when the producer has died and your queue waits
+     * for it. NULL: Culvert signals it by CUDA. */
     culv_result (*signal)(void *context, uint64_t value);
     void *context;
+    /** Reads the timeline that your side's queue signals, `done` of a consumer and `ready` of a
+     * producer: how far your GPU is (in Vulkan vkGetSemaphoreCounterValue, in Direct3D 12
+     * ID3D12Fence::GetCompletedValue). Called within the consumer's or the ring's calls. NULL: a
+     * consumer looks by a CUDA stream, which costs two driver calls a frame, and without a device
+     * it cannot; a producer takes its own GPU for done. */
+    culv_result (*reached)(void *context, uint64_t *value);
 } culv_ipc_timelines;
 
 /** Returns an empty culv_ipc_timelines with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_timelines culv_ipc_timelines_init(void)
@@ -74,15 +85,37 @@ typedef struct culv_ipc_point {
     uint64_t value;
 } culv_ipc_point;
 
-/** A slot, while a side has it. Of no interest to sides that use the calls with a stream, but for
- * `slot` and `number`. */
+/** Where the oldest frame is that a consumer is not done with. */
+typedef enum culv_ipc_lag {
+    CULV_IPC_LAG_NONE = 0, /**< Nowhere: it is done with all that it got. */
+    CULV_IPC_LAG_HOST = 1, /**< The consumer has not given it back. */
+    CULV_IPC_LAG_GPU = 2,  /**< It was given back, and the consumer's GPU is not done with it. */
+    CULV_IPC_LAG_PRODUCER = 3, /**< The same, but the producer's GPU has not written it yet. */
+    CULV_IPC_LAG_FORCE32 = 0x7fffffff
+} culv_ipc_lag;
+
+/** A consumer, as its producer sees it. */
+typedef struct culv_ipc_consumer_info {
+    uint32_t number; /**< Its number in the ring, for culv_ipc_ring_drop(). */
+    int32_t pid;     /**< Its process. */
+    culv_ring_policy policy;
+    culv_ipc_lag lag;
+    /** FIFO: frames that it got and is not done with. MAILBOX: frames that were released after the
+     * one that it took last. */
+    uint64_t behind;
+    uint64_t quiet; /**< Nanoseconds since an acquire of the producer saw it move. */
+    /** Nanoseconds for which the producer has lacked a slot because of it. 0: it lacks none. */
+    uint64_t late;
+} culv_ipc_consumer_info;
+
+/** A slot, while a side has it that uses a graphics API. */
 typedef struct culv_ipc_frame {
     uint64_t number;    /**< Counts the frames that the producer released, from 0. */
     uint64_t skipped;   /**< MAILBOX: frames passed over since the last one. */
     uint32_t slot;      /**< The slot. */
     culv_bool repeated; /**< MAILBOX: nonzero when it is the same frame as before. */
-    /** Values to wait for before the slot is touched: the producer's of the `done`, a consumer's of
-     * its `ready`. */
+    /** Values to wait for before the slot is touched: a consumer's of its `ready`. A producer has
+     * none: it gets a slot when the GPUs of its readers are done with it. */
     uint32_t num_waits;
     /** Values to signal after the last use, filled by the release: the producer's of the `ready`, a
      * consumer's of its `done`. */
@@ -98,7 +131,8 @@ typedef struct culv_ipc_ring_desc {
     size_t struct_size; /**< Set by culv_ipc_ring_desc_init(). */
     const char *name;   /**< Required. Read during the call. At most 55 bytes. */
     /** Required: 1 to CULV_RING_MAX_DEPTH. With consumers of the newest frame at least 2, and one
-     * more for each of them if the producer is never to wait. */
+     * more for each of them if the producer is never to wait. Each has one slot at a time, until
+     * its GPU is done with it, however long that takes. */
     uint32_t slots;
     uint32_t parts;         /**< Things in each slot, 1 to 16. Default: 1. */
     uint32_t max_consumers; /**< 1 to CULV_IPC_MAX_CONSUMERS. Default: 8. */
@@ -106,15 +140,16 @@ typedef struct culv_ipc_ring_desc {
      * handles in *out are borrowed: close them after culv_ipc_server_poll() or in `drop`. Called
      * within the server's calls. NULL: consumers bring timelines, or use counters. */
     culv_result (*make)(void *context, uint32_t consumer, culv_ipc_timelines *out);
-    /** The consumer has gone, and its `done` was moved on: destroy the timelines when your queue
-     * has passed them. */
+    /** The consumer has gone: destroy the timelines when your queue has passed them. */
     void (*drop)(void *context, uint32_t consumer);
     void *context;
+    /** Nanoseconds: an acquire drops a consumer (culv_ipc_ring_drop()) because of which it has
+     * lacked a slot for longer. That the producer's own GPU is behind does not count; a producer
+     * that has `make` tells it by culv_ipc_timelines::reached. 0: none is dropped. */
+    uint64_t late_limit;
 } culv_ipc_ring_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_ring_desc culv_ipc_ring_desc_init(void)
@@ -138,7 +173,6 @@ CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
  * read the frames that were released. The GPU's work with the ring should be done. What CUDA holds
  * is released by a later culv_device_collect(), or with the device. NULL, or a pointer to NULL, is
  * a no-op.
- * Errors: none.
  * Ownership: *ring is Culvert's again.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -163,12 +197,13 @@ CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t sl
 CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
                                             const culv_ipc_info *info, const culv_handle *handle);
 
-/** Gets a slot to write. It answers clients, as culv_ipc_server_poll() does. When consumers of
- * every frame have not read what is in the slots, it waits up to `timeout` nanoseconds.
- * frame->waits are the values to wait for on the GPU.
+/** Gets a slot to write, which no GPU reads any more. It answers clients, as
+ * culv_ipc_server_poll() does. When the GPUs of consumers of every frame are not done with what is
+ * in the slots, it waits up to `timeout` nanoseconds. Consumers of the newest frame are passed by.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_FULL: the message
- * names the consumer that is late), ASYNC (RING_STOPPED: the server was destroyed), DRIVER (OS).
- * Ownership: none.
+ * names the consumer that is late, and where; culv_ipc_ring_get_consumers() tells it as data. It is
+ * logged once in ten seconds for each), ASYNC (RING_STOPPED: the server was destroyed), DRIVER
+ * (OS).
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout,
@@ -178,40 +213,47 @@ CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t time
  * the submission that signals them.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server
  * was destroyed).
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame);
 
-/** The same as culv_ipc_ring_acquire(), and makes the stream wait.
- * Errors: as there; INVALID (STREAM_DEVICE, CAPTURE; VALUE: the ring has `make`), DRIVER, ASYNC.
- * Ownership: none.
- * Threads: one at a time.
- * Since: 0.1.
- * Source: cuda.h, cuStreamWaitValue64, cuWaitExternalSemaphoresAsync. */
-CULV_EXPORT culv_result culv_ipc_ring_acquire_on(culv_ipc_ring *ring, CUstream stream,
-                                                 uint64_t timeout, culv_ipc_frame *frame);
-
-/** Makes the stream signal, and publishes the frame. After an error the frame is still held.
- * Errors: as culv_ipc_ring_acquire_on() and culv_ipc_ring_release().
- * Ownership: none.
- * Threads: one at a time.
+/** CUDA's side of the ring, which is that of every ring: culv_ring_acquire_on(),
+ * culv_ring_release_on(), culv_ring_flush_on() and culv_ring_cancel() for CULV_RING_PRODUCER, and
+ * culv_ring_drain(), culv_ring_stop() and culv_ring_get_stats(). The stream has nothing to wait for
+ * at an acquire: a slot is free when the GPUs of its readers are done with it. A release makes the
+ * stream signal each consumer's `ready`. culv_ring_drain() waits until no GPU has to do with a
+ * frame that was released; `force` does nothing, because no stream of the producer's waits for
+ * another process. culv_ring_stop() ends an acquire that waits.
+ *
+ * They have the errors of culv_ipc_ring_acquire() and culv_ipc_ring_release() too; INVALID (VALUE:
+ * the ring has `make`; RING_SIDE: a call without a stream, CULV_RING_CONSUMER, or
+ * culv_ring_configure()). NULL for NULL.
+ * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
+ * Threads: any. The calls count as the server's, one thread at a time, but for culv_ring_stop().
  * Since: 0.1.
  * Source: cuda.h, cuStreamWriteValue64, cuSignalExternalSemaphoresAsync. */
-CULV_EXPORT culv_result culv_ipc_ring_release_on(culv_ipc_ring *ring, CUstream stream,
-                                                 culv_ipc_frame *frame);
+CULV_EXPORT culv_ring *culv_ipc_ring_core(const culv_ipc_ring *ring);
 
-/** Returns how many consumers there are. 0 for NULL.
- * Errors: none.
- * Ownership: none.
+/** Returns how many consumers there are. One that has not taken the answer to its join is none yet.
+ * 0 for NULL.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
 
-/** Turns a consumer away, as if it had died: its connection is closed and its `done` is moved on.
+/** Lists the consumers: who is late, where and for how long. *count gets how many there are, of
+ * which the first `capacity` are written.
+ * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
+ * Ownership: the copies are yours. `out` has room for `capacity`; it may be NULL where that is 0.
+ * Threads: one at a time.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
+                                                    culv_ipc_consumer_info *out, size_t capacity,
+                                                    size_t *count);
+
+/** Turns a consumer away: its connection is closed, and the slots that it had are free. It is told
+ * so (IPC_DROPPED).
  * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer), ASYNC (RING_STOPPED: the
  * server was destroyed).
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer);
@@ -229,8 +271,6 @@ typedef struct culv_ipc_consumer_desc {
 } culv_ipc_consumer_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ipc_consumer_desc culv_ipc_consumer_desc_init(void)
@@ -253,9 +293,9 @@ CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
                                                culv_ipc_consumer **out);
 
 /** Leaves the ring and sets *consumer to NULL. The GPU's work with its frames should be done: the
- * producer takes the slots back at once. What CUDA holds is released by a later
- * culv_device_collect(), or with the device. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
+ * producer takes the slots back at once. What of it still waits for the producer is moved on. What
+ * CUDA holds is released by a later culv_device_collect(), or with the device. NULL, or a pointer
+ * to NULL, is a no-op.
  * Ownership: *consumer is Culvert's again.
  * Threads: one at a time.
  * Since: 0.1 */
@@ -284,52 +324,51 @@ CULV_EXPORT culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, u
                                                   culv_ipc_object **out);
 
 /** Returns the number of slots, and through `parts` (may be NULL) the things in each. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *parts);
 
 /** Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->waits[0] is the value
- * of `ready` to wait for on the GPU.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY), ASYNC
- * (RING_STOPPED: the producer has ended or closed the ring; IPC_PROTOCOL: its page makes no sense).
- * Ownership: none.
+ * of `ready` to wait for on the GPU. A side of the newest frame has one slot at a time: it gets
+ * another frame when its GPU is done with the last one, which it waits for.
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: a frame is held), TIMEOUT (RING_EMPTY; RING_LATE:
+ * MAILBOX: this side's GPU is not done with the last frame), ASYNC
+ * (RING_STOPPED: the producer has ended or closed the ring; IPC_DROPPED: the producer has turned
+ * this side away, and runs on; IPC_PROTOCOL: its page makes no sense).
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
                                                   culv_ipc_frame *frame);
 
 /** Gives the frame back, and fills frame->signals[0] with the value of `done` to signal. Call it
- * right before the submission that signals it.
- * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held).
- * Ownership: none.
+ * right before the submission that signals it: the producer does not write the slot before it
+ * knows, by culv_ipc_timelines::reached or by a CUDA stream of this process, that `done` is there.
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the
+ * frame is still held).
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer,
                                                   culv_ipc_frame *frame);
 
-/** The same as culv_ipc_consumer_acquire(), and makes the stream wait.
- * Errors: as there; INVALID (STREAM_DEVICE, CAPTURE; VALUE: the client has no device), DRIVER,
- * ASYNC.
- * Ownership: none.
- * Threads: one at a time.
+/** CUDA's side of the consumer, which is that of every ring: culv_ring_acquire_on(),
+ * culv_ring_release_on(), culv_ring_flush_on() and culv_ring_cancel() for CULV_RING_CONSUMER, and
+ * culv_ring_drain(), culv_ring_stop() and culv_ring_get_stats(). An acquire makes the stream wait
+ * for `ready`, and a release makes it signal `done`. After a cancel the frame comes again, or a
+ * newer one where the policy is MAILBOX. culv_ring_drain() waits for this side's GPU.
+ * culv_ring_stop() ends an acquire that waits, within a quarter of a second; the producer does not
+ * notice it.
+ *
+ * They have the errors of culv_ipc_consumer_acquire() and culv_ipc_consumer_release() too; INVALID
+ * (STREAM_DEVICE, CAPTURE; RING_SIDE: a call without a stream, CULV_RING_PRODUCER, or
+ * culv_ring_configure()). NULL for NULL, and where the client was connected without a device.
+ * Ownership: the consumer's: culv_ring_destroy() refuses it (OWNED).
+ * Threads: any. The calls count as the client's, one thread at a time, but for culv_ring_stop().
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_ipc_consumer_acquire_on(culv_ipc_consumer *consumer, CUstream stream,
-                                                     uint64_t timeout, culv_ipc_frame *frame);
-
-/** Makes the stream signal, and gives the frame back. After an error it is still held.
- * Errors: as culv_ipc_consumer_acquire_on() and culv_ipc_consumer_release().
- * Ownership: none.
- * Threads: one at a time.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_ipc_consumer_release_on(culv_ipc_consumer *consumer, CUstream stream,
-                                                     culv_ipc_frame *frame);
+CULV_EXPORT culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer);
 
 /** Tells whether the producer is still there, without waiting. When it is not, the call moves on
  * what this process's GPU waits for.
  * Errors: none; 0 for NULL.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer);

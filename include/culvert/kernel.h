@@ -32,18 +32,19 @@ typedef struct culv_kernels culv_kernels;
 typedef struct culv_kernel culv_kernel;
 
 /** Loads directory/NAME.soft.so where the software twin serves the device, and
- * directory/NAME.fatbin where NVIDIA's driver does.
+ * directory/NAME.fatbin where NVIDIA's driver does. The file is read once, during this call: what
+ * becomes of it later changes nothing. Its bytes are kept until it is unloaded.
  * Errors: INVALID (NULL_ARGUMENT; MODULE: there is no such file, or it is not for this driver);
  * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_kernels_unload().
  * Threads: any.
  * Since: 0.1
- * Source: cuda.h, cuModuleLoad. */
+ * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
                                           const char *name, culv_kernels **out);
 
-/** Loads the file of this path. NVIDIA's driver takes a fatbin, a cubin, or PTX as text. The twin
- * takes a .soft.so alone.
+/** Loads the file of this path, as culv_kernels_load() does. NVIDIA's driver takes a fatbin, a
+ * cubin, or PTX as text. The twin takes only a .soft.so.
  * Errors: as culv_kernels_load().
  * Ownership: *out is yours, for culv_kernels_unload().
  * Threads: any.
@@ -63,9 +64,9 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
 
-/** Loads kernels that nvcc put into a program or a shared library for <<<>>>, as far as they are of
- * the same .cu file as the one of this name. culv_vk_record_graph() finds a captured <<<>>> in
- * them. `path` is an ELF file; on Linux "/proc/self/exe" is the program itself.
+/** Loads the kernels of one .cu file out of a program or shared library that nvcc built. `kernel`
+ * names one of them. culv_vk_record_graph() finds a captured <<<>>> in them. `path` is an ELF file;
+ * on Linux "/proc/self/exe" is the program itself.
  * In C++ the name is the mangled one, which cuFuncGetName tells. It is a second copy: __constant__
  * and other globals are others than the program's. Each fatbinary of the file is loaded until one
  * has the kernel.
@@ -80,14 +81,12 @@ CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const cha
 /** Unloads the file and sets *kernels to NULL. NULL, or a pointer to NULL, is a no-op. Its
  * culv_kernel objects are gone then, unless a culv_vk_kernels keeps them. The driver waits for work
  * of the context.
- * Errors: none.
  * Ownership: *kernels is Culvert's again.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
 /** The driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
- * Errors: none.
  * Ownership: the culv_kernels'. Do not unload it.
  * Threads: any.
  * Since: 0.1 */
@@ -105,7 +104,6 @@ CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name
                                          culv_kernel **out);
 
 /** The driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
- * Errors: none.
  * Ownership: the culv_kernels'.
  * Threads: any.
  * Since: 0.1 */
@@ -117,15 +115,14 @@ typedef struct culv_launch_desc {
     size_t struct_size; /**< Set by culv_launch_desc_init(). */
     uint32_t grid[3];   /**< Blocks in x, y and z. Default: 1. */
     uint32_t block[3];  /**< Threads of a block in x, y and z. Default: 1. */
-    /** Bytes of dynamic shared memory. More than 48 KiB are asked for from the driver
-     * (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), up to what the device has. */
+    /** Bytes of dynamic shared memory. The first launch with more than 48 KiB sets the kernel's
+     * CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES to the most that the device has for it. Do
+     * not set that attribute yourself. */
     uint32_t shared_bytes;
-    CUstream stream; /**< Of culv_device_context(). Default: the legacy default stream. */
+    CUstream stream; /**< A stream of culv_device_context(). Default: the legacy default stream. */
 } culv_launch_desc;
 
 /** Returns a default descriptor: one block of one thread.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_launch_desc culv_launch_desc_init(void)
@@ -141,7 +138,6 @@ static inline culv_launch_desc culv_launch_desc_init(void)
  * one block.
  * Errors: none. A count that needs more than 2^32 - 1 blocks gives that many, which no driver
  * launches.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
@@ -157,7 +153,6 @@ static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, 
 
 /** Returns the same for an area: blocks of block_x by block_y threads.
  * Errors: as culv_launch_1d().
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
@@ -183,7 +178,6 @@ enum { CULV_KERNEL_ARGS_MAX = 64 };
  * Errors: INVALID (NULL_ARGUMENT; VALUE: more than CULV_KERNEL_ARGS_MAX arguments; KERNEL: another
  * number of arguments than the kernel takes, or an argument of another size; STREAM_DEVICE); DRIVER
  * (a grid, block or shared_bytes beyond what the device has); ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1
  * Source: cuda.h, cuLaunchKernel, cuFuncGetParamInfo. */
@@ -226,16 +220,14 @@ typedef struct culv_kernel_call {
     /** The arguments one by one, as cuLaunchKernel takes them in kernelParams. */
     const culv_kernel_call_arg *args;
     size_t num_args; /**< Elements of `args`. */
-    /** In place of `args`: all arguments as one block, laid out as the kernel's parameters are
-     * (as the members of a struct). */
+    /** Replaces `args`: all arguments as one block, laid out as the kernel's parameters are (as the
+     * members of a struct). */
     const void *params;
     const void *queue_params; /**< The same for a graphics API's queue. NULL: `params`. */
     size_t params_size;       /**< Bytes of the block. */
 } culv_kernel_call;
 
 /** Returns a call of this kernel: one block of one thread, without arguments.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
@@ -259,7 +251,6 @@ static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
  * Errors: as culv_kernel_launch(); INVALID (VALUE: both args and params are set; KERNEL:
  * params_size is less than the kernel's parameters take, or so much more that it is no padding at
  * the end of a struct: 16 bytes).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1
  * Source: cuda.h, cuLaunchKernel. */

@@ -6,6 +6,10 @@
 #ifndef CULV_KEYED_MUTEX_H_
 #define CULV_KEYED_MUTEX_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "keyed_mutex.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
 #include "handle.h"
 
@@ -28,8 +32,6 @@ typedef struct culv_keyed_mutex_desc {
 } culv_keyed_mutex_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_keyed_mutex_desc culv_keyed_mutex_desc_init(void)
@@ -69,7 +71,6 @@ CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
  * thread.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; DOUBLE_SIGNAL: CUDA holds it already), TIMEOUT
  * (NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for each object.
  * Since: 0.1.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT. */
@@ -78,15 +79,12 @@ CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstre
 
 /** Releases the mutex with `key` when `stream` gets there.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA does not hold it), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for each object.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key);
 
 /** Whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
@@ -94,7 +92,6 @@ CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
 /** Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,
  * or the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *mutex is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -102,7 +99,6 @@ CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
 
 /** Does the same as culv_keyed_mutex_destroy(), but never waits. See
  * culv_semaphore_destroy_after().
- * Errors: none.
  * Ownership: *mutex is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */

@@ -12,7 +12,7 @@
 CULV_EXTERN_C_BEGIN
 
 typedef enum culv_log_level {
-    CULV_LOG_NONE = 0,  /**< As a threshold: the default, which is warnings and errors. */
+    CULV_LOG_NONE = 0,  /**< As a threshold it means the default: warnings and errors. */
     CULV_LOG_ERROR = 1, /**< A call failed. The text is the last error's message. */
     /** Culvert repaired something or left it behind, such as a release that the driver refused. Or
      * a destroy has waited for a second: the text names the object, and the streams that wait, with

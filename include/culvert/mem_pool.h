@@ -51,8 +51,6 @@ typedef struct culv_mem_pool_desc {
 } culv_mem_pool_desc;
 
 /** Returns a default descriptor: a pool that is not exported.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_mem_pool_desc culv_mem_pool_desc_init(void)
@@ -73,8 +71,6 @@ typedef struct culv_mem_pool_import_desc {
 } culv_mem_pool_import_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_mem_pool_import_desc culv_mem_pool_import_desc_init(void)
@@ -111,7 +107,6 @@ CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem
  * descriptor left (measured on an H200). culv_mem_pool_export_dup() therefore asks the system for a
  * descriptor before it calls the driver. If another thread takes the last one in between, Culvert
  * leaves that pool in the driver and logs a warning.
- * Errors: none.
  * Ownership: *pool is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
@@ -120,7 +115,6 @@ CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
 /** Returns the driver's pool, for cuMemPoolTrimTo, cuDeviceSetMemPool and others. NULL for NULL.
  * Never destroy it.
- * Errors: none.
  * Ownership: the pool owns it.
  * Threads: any.
  * Since: 0.1 */
@@ -128,8 +122,6 @@ CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 
 /** Returns the types that the pool can be exported as: bits (1 << culv_handle_type) of what it was
  * made for. 0 for an import, and for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
@@ -254,7 +246,7 @@ typedef struct culv_pointer_info {
     CUdeviceptr mapping_start;
     uint64_t mapping_size;
     /** Identifies the memory in this process: two pointers to the same memory have the same number,
-     * even when it is mapped at two places or mapped anew. 0: unknown. */
+     * even when it is mapped at two places or mapped again. 0: unknown. */
     uint64_t memory_id;
     /** Identifies the allocation or mapping in this process: each has another number, so you can
      * distinguish one that is made later at the same address. 0: unknown (external memory). */
@@ -266,8 +258,6 @@ typedef struct culv_pointer_info {
 } culv_pointer_info;
 
 /** Returns an empty culv_pointer_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_pointer_info culv_pointer_info_init(void)

@@ -27,7 +27,7 @@ CULV_EXTERN_C_BEGIN
 
 /** Which kind of memory a buffer or an image lies in. All kinds hold the same data; they differ in
  * speed, and only at sizes of GiBs. Measured on an H200, random reads of 4 GiB: 43 G words/s in the
- * fast kind, 6.3 in the others (docs/memory-kinds.md). */
+ * fast kind, 6.3 in the others (docs/measured/memory-kinds.md). */
 typedef enum culv_memory_kind {
     /** In a descriptor: the fast kind. In an answer: Culvert does not know it, because the memory
      * is the host's, or came as a handle and nobody said how it was allocated. */
@@ -75,8 +75,6 @@ typedef struct culv_memory_desc {
 } culv_memory_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_memory_desc culv_memory_desc_init(void)
@@ -97,8 +95,6 @@ typedef struct culv_buffer_desc {
 } culv_buffer_desc;
 
 /** Returns a default descriptor, which maps the whole allocation.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_buffer_desc culv_buffer_desc_init(void)
@@ -134,7 +130,6 @@ CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const cul
 /** Destroys the import and sets *memory to NULL. Buffers mapped on it live on. You may destroy the
  * import and its buffers in any order: the driver unmaps first and releases the import afterwards.
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *memory is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
@@ -142,8 +137,6 @@ CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const cul
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
 /** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
@@ -165,13 +158,13 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * context, and other threads cannot submit any meanwhile. It waits for ever if that work waits for
  * a signal that nobody has submitted yet. culv_buffer_unmap_after() does not wait.
  *
- * Culvert refuses a buffer that it made itself (culv_vk_buffer_cuda()): the last error says OWNED,
- * nothing happens, and the pointer keeps its value.
- * Errors: none.
+ * Culvert refuses a buffer that it made itself (culv_shared_buffer_cuda()): the last error says
+ * OWNED, nothing happens, and the pointer keeps its value.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
- * Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping waits for the context. */
+ * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping waits for the
+ * context. */
 CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
 
 /** Like culv_buffer_unmap(), but DEFERS and never waits. Culvert releases the driver's mapping
@@ -180,7 +173,6 @@ CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
  * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
- * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -188,15 +180,12 @@ CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use
 
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
- * Errors: none.
  * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
 /** Returns the buffer's size in bytes. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
@@ -204,11 +193,9 @@ CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 /** Returns the kind of memory that the buffer lies in. It follows from what is known of the
  * allocation: from culv_memory_desc::dedicated or culv_vk_memory_desc::dedicated, or from what
  * Culvert made. CULV_MEMORY_KIND_UNKNOWN for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
- * Source: measured, docs/memory-kinds.md. */
+ * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer);
 
 /** Flags of culv_dma_buf_export_dup(): how the dma-buf is made. */
@@ -224,7 +211,7 @@ typedef enum culv_dma_buf_flags {
  *
  * `pointer` and `size` (in bytes) must be multiples of the host's page size. The range must lie in
  * memory of one device, with the same properties throughout. `flags` is 0 or CULV_DMA_BUF_PCIE. The
- * dma-buf names the pages that are mapped now: after you map the range anew, export it anew.
+ * dma-buf names the pages that are mapped now: after you map the range again, export it anew.
  * Imported memory (culv_buffer_pointer()) and managed memory cannot be exported.
  * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE; NOT_EXPORTABLE: managed memory;
  * DEVICE_MISMATCH; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: this system or device
@@ -234,7 +221,7 @@ typedef enum culv_dma_buf_flags {
  * memory alive.
  * Threads: any.
  * Since: 0.1.
- * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/nvidia-measured.md. */
+ * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
                                                 uint64_t size, uint64_t flags, culv_handle *out);
 

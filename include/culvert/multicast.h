@@ -16,6 +16,10 @@
 #ifndef CULV_MULTICAST_H_
 #define CULV_MULTICAST_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "multicast.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "vmm.h"
 
 CULV_EXTERN_C_BEGIN
@@ -42,8 +46,6 @@ typedef struct culv_multicast_desc {
 } culv_multicast_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_multicast_desc culv_multicast_desc_init(void)
@@ -67,8 +69,6 @@ typedef struct culv_multicast_import_desc {
 } culv_multicast_import_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_multicast_import_desc culv_multicast_import_desc_init(void)
@@ -79,20 +79,18 @@ static inline culv_multicast_import_desc culv_multicast_import_desc_init(void)
     return d;
 }
 
-/** 1 when the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, and the
- * driver has the calls. 0 for NULL.
- * Errors: none.
- * Ownership: none.
+/** Whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, and
+ * the driver has the calls.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_bool culv_multicast_supported(const culv_device *device);
+CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
 
 /** The granularities in bytes of an object like desc: the minimum, and the one that the driver
  * recommends for speed. The call ignores the size and opt_in of desc. Either output may be NULL.
  * The call only asks the driver; it makes nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * has no multicast; HANDLE_TYPE; DRIVER_TOO_OLD), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastGetGranularity. */
@@ -137,22 +135,17 @@ CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
 /** Gives the object up and sets *multicast to NULL. NULL, or a pointer to NULL, is a no-op. Unmap
  * the object before the call, because its allocation goes with it. The call first unbinds all
  * memory that is bound to the object. It does not wait for the GPU.
- * Errors: none.
  * Ownership: *multicast is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
 /** Bytes that each device can bind: the requested size, rounded up; 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 
 /** The number of devices that are still to be added. Memory can be bound when it is 0. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
@@ -170,7 +163,6 @@ CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast 
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the device is already in the team, or the team is full;
  * DEVICE_MISMATCH: the device has another driver), UNSUPPORTED (VMM: this device has no multicast),
  * DRIVER (NOT_READY, DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastAddDevice. */
@@ -179,7 +171,6 @@ CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, cul
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
@@ -194,7 +185,6 @@ CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multic
  * and the memory cannot), BUSY (MAPPED: that device has bound memory there), DRIVER (NOT_READY: the
  * system software is not running; DRIVER_REFUSED: also when the system's configuration is in an
  * illegal state), ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastBindMem. */
@@ -206,7 +196,6 @@ CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t 
  * address is one where memory of cuMemCreate is mapped, or one that cuMemAllocAsync returned.
  * Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory on another device). The driver
  * decides about every other kind of memory.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastBindAddr. */
@@ -218,7 +207,6 @@ CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, u
  * leaves any other size undefined. The call does not wait for the GPU.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: that device has bound nothing of that size there),
  * DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastUnbind. */

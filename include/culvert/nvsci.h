@@ -10,6 +10,10 @@
 #ifndef CULV_NVSCI_H_
 #define CULV_NVSCI_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "nvsci.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "device.h"
 
 CULV_EXTERN_C_BEGIN
@@ -33,8 +37,6 @@ typedef struct culv_nvsci_buffer_desc {
 } culv_nvsci_buffer_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_nvsci_buffer_desc culv_nvsci_buffer_desc_init(void)
@@ -59,7 +61,6 @@ CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
 
 /** Unmaps and destroys the import, and sets *buffer to NULL. The work that uses it should be done.
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
@@ -77,7 +78,7 @@ CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer,
  * default. */
 typedef struct culv_nvsci_array_desc {
     size_t struct_size;   /**< Set by culv_nvsci_array_desc_init(). */
-    uint64_t offset;      /**< Of the image or the plane in the object, in bytes. */
+    uint64_t offset;      /**< Offset of the image or the plane in the object, in bytes. */
     uint64_t width;       /**< Required, in elements. */
     uint64_t height;      /**< 0: the array has one dimension. */
     uint64_t depth;       /**< Depth, or layers with the flag for them. */
@@ -87,8 +88,6 @@ typedef struct culv_nvsci_array_desc {
 } culv_nvsci_array_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_nvsci_array_desc culv_nvsci_array_desc_init(void)
@@ -141,7 +140,6 @@ CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *
 
 /** Destroys the import and sets *sync to NULL. All signals and waits must be complete. NULL, or a
  * pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *sync is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */

@@ -63,8 +63,6 @@ typedef struct culv_rdma_info {
 } culv_rdma_info;
 
 /** Returns an empty culv_rdma_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_info culv_rdma_info_init(void)
@@ -95,7 +93,6 @@ CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr poin
  * host's own memory that CUDA does not know; MANAGED; NOT_EXPORTABLE: imported from a graphics API;
  * DEVICE_MISMATCH: another GPU's memory), UNSUPPORTED (USAGE: a pool's memory that cards cannot
  * reach), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
@@ -119,7 +116,6 @@ typedef enum culv_rdma_sync {
  * Errors: as culv_rdma_check_range() for one byte; INVALID (OPT_IN: it takes the context's flag,
  * and allow_context is 0), UNSUPPORTED (DRIVER_TOO_OLD: the driver has no such flag, before CUDA
  * 12.1), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: GPUDirect RDMA guide 2.7; cuda.h, cuPointerSetAttribute, cuCtxSetFlags. */
@@ -135,8 +131,6 @@ typedef struct culv_rdma_tokens {
 } culv_rdma_tokens;
 
 /** Returns an empty culv_rdma_tokens with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_tokens culv_rdma_tokens_init(void)
@@ -165,13 +159,11 @@ typedef struct culv_rdma_dma_buf {
     culv_handle handle; /**< Yours; close it with culv_handle_close(). */
     CUdeviceptr start;  /**< Address of its first byte, at a page of the host. */
     uint64_t size;      /**< Its bytes, a multiple of the host's page. */
-    uint64_t offset;    /**< Of the pointer that was asked for, in bytes. */
+    uint64_t offset;    /**< Offset of the pointer that was asked for, in bytes. */
     culv_bool pcie;     /**< Nonzero: it is mapped over PCI Express, as asked for. */
 } culv_rdma_dma_buf;
 
 /** Returns an empty culv_rdma_dma_buf with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_dma_buf culv_rdma_dma_buf_init(void)
@@ -191,7 +183,7 @@ static inline culv_rdma_dma_buf culv_rdma_dma_buf_init(void)
  * culv_rdma_dma_buf::pcie says so.
  *
  * The range may span several mappings of one VMM range, if their allocations have the same
- * properties. Make a new dma-buf after any of them was mapped anew: the old one shows the old
+ * properties. Make a new dma-buf after any of them was mapped again: the old one shows the old
  * memory (cuda.h).
  * Errors: as culv_rdma_check_range(), except that a VMM range may span mappings; INVALID
  * (HOST_POINTER too for page-locked host memory; VALUE: unknown flags; STRUCT_SIZE), UNSUPPORTED
@@ -227,8 +219,6 @@ typedef struct culv_rdma_caps {
 } culv_rdma_caps;
 
 /** Returns an empty culv_rdma_caps with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_caps culv_rdma_caps_init(void)
@@ -253,7 +243,6 @@ CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *
  * runs already.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: scope is neither OWNER nor ALL_DEVICES), UNSUPPORTED
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuFlushGPUDirectRDMAWrites. */
@@ -263,15 +252,13 @@ CULV_EXPORT culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_or
 typedef struct culv_rdma_bar1 {
     size_t struct_size; /**< Set by culv_rdma_bar1_init(). */
     uint64_t total;
-    uint64_t used; /**< By everything on the GPU, the driver and other processes too. */
+    uint64_t used; /**< Bytes that the GPU has in use: the driver's and other processes' too. */
     uint64_t free;
     /** What a caller may count on: free less CULV_RDMA_BAR1_RESERVE. */
     uint64_t usable;
 } culv_rdma_bar1;
 
 /** Returns an empty culv_rdma_bar1 with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_bar1 culv_rdma_bar1_init(void)
@@ -301,8 +288,6 @@ typedef struct culv_rdma_cost {
 } culv_rdma_cost;
 
 /** Returns an empty culv_rdma_cost with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_cost culv_rdma_cost_init(void)

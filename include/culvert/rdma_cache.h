@@ -70,8 +70,6 @@ typedef struct culv_rdma_range {
 } culv_rdma_range;
 
 /** Returns an empty culv_rdma_range with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_range culv_rdma_range_init(void)
@@ -118,8 +116,6 @@ typedef struct culv_rdma_cache_desc {
 } culv_rdma_cache_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_cache_desc culv_rdma_cache_desc_init(void)
@@ -139,7 +135,7 @@ typedef struct culv_rdma_cache_stats {
     uint64_t misses;      /**< Look-ups that found nothing. Hits are not counted. */
     uint64_t pins;        /**< Calls of pin() that succeeded. */
     uint64_t unpins;      /**< Calls of unpin(). */
-    uint64_t evictions;   /**< Of these, to make room. */
+    uint64_t evictions;   /**< Those of the unpins that made room. */
     uint64_t freed;       /**< Registrations whose memory was freed. */
     uint64_t replaced;    /**< Registrations that a larger one replaced. */
     uint64_t pin_retries; /**< Calls of pin() after it had no room. */
@@ -147,8 +143,6 @@ typedef struct culv_rdma_cache_stats {
 } culv_rdma_cache_stats;
 
 /** Returns empty statistics with their struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_rdma_cache_stats culv_rdma_cache_stats_init(void)
@@ -171,7 +165,6 @@ CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
 
 /** Unpins everything and sets *cache to NULL. Registrations that are in use are unpinned when they
  * are given back. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *cache is Culvert's again.
  * Threads: any, after the last look-up.
  * Since: 0.1 */
@@ -193,14 +186,12 @@ CULV_EXPORT culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr 
 
 /** Gives a registration back and sets *registration to NULL. It stays pinned, unless its memory was
  * freed. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *registration is the cache's again.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT void culv_rdma_registration_put(culv_rdma_registration **registration);
 
 /** Returns what pin() gave. NULL for NULL.
- * Errors: none.
  * Ownership: the caller's of pin().
  * Threads: any, before the put.
  * Since: 0.1 */
@@ -218,7 +209,6 @@ CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registr
  * use is unpinned before the call returns (FREED), the rest with its last put. Where CUDA frees
  * memory in spite of its use by a card, that is the caller's fault: wait for the card first.
  * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
@@ -227,7 +217,6 @@ CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdev
 /** Unpins what is not in use, the least recently used first, until at most `bytes` are pinned. 0:
  * everything that is not in use.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);

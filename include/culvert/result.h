@@ -99,7 +99,7 @@ typedef enum culv_result {
     X(RING_FULL, "the consumer is late: every frame of the ring waits for it")                     \
     X(RING_EMPTY, "the producer is late: no frame is ready")                                       \
     X(RING_LATE, "work that was submitted for a frame has not ended in time")                      \
-    X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                        \
+    X(RING_STOPPED, "the ring was stopped, a side was closed, or its device is lost")              \
     X(TIMELINE_CHANGED, "a timeline's counter has a value that its owner did not signal")          \
     X(NO_FORCE, "the host cannot signal in place of the side that is late")                        \
     X(VMM, "the device has no virtual memory management, or not of this kind")                     \
@@ -124,7 +124,9 @@ typedef enum culv_result {
     X(PIN_REFUSED, "the caller's function did not pin the memory")                                 \
     X(LIBRARY, "an optional library could not be loaded, or does not know the device")             \
     X(MODIFIER, "the device has no images with that DRM format modifier, or not for this use")     \
-    X(CIG, "a CUDA-in-graphics context has none of it, or none can be made")
+    X(CIG, "a CUDA-in-graphics context has none of it, or none can be made")                       \
+    X(IPC_DROPPED, "the producer of the ring has dropped this consumer, and runs on")              \
+    X(FORKED, "the process is a child of fork(), in which no CUDA driver works")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,
@@ -161,8 +163,6 @@ typedef struct culv_error {
 } culv_error;
 
 /** Returns an empty culv_error with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_error culv_error_init(void)
@@ -182,7 +182,6 @@ static inline culv_error culv_error_init(void)
 CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** Returns the message of the calling thread's last error, or "" when there was none.
- * Errors: none.
  * Ownership: Culvert owns the text, which stays valid until this thread's next Culvert call.
  * Threads: any; each thread has its own last error.
  * Since: 0.1 */

@@ -25,7 +25,7 @@ CULV_EXTERN_C_BEGIN
 
 /** Opaque: a ring. Each side is used by one thread at a time. The two sides may be two threads or
  * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call,
- * not in it. So give your waits a timeout, or wake them with culv_ring_destroy(). */
+ * not in it. So give your waits a timeout, or wake them with culv_ring_stop(). */
 typedef struct culv_ring culv_ring;
 
 /** Maximum number of slots of a ring. */
@@ -108,8 +108,6 @@ typedef struct culv_ring_settings {
 } culv_ring_settings;
 
 /** Returns default settings.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ring_settings culv_ring_settings_init(void)
@@ -135,7 +133,8 @@ typedef struct culv_ring_timeline {
      * (0: it only asks). The ring splits a long wait into pieces. Required of `done` for
      * max_frames_in_flight and max_latency, and of both timelines for culv_ring_drain(). */
     culv_result (*wait)(void *context, uint64_t value, uint64_t timeout);
-    /** Signals from the host. It frees a GPU that waits for a side which will never signal. */
+    /** Signals from the host. It frees a GPU that waits for a side which will never signal. When it
+     * is NULL or fails, CUDA signals `semaphore` instead. */
     culv_result (*signal)(void *context, uint64_t value);
     void *context;
     /** Name for messages. Copied (up to 31 bytes). Default: "ready" and "done". */
@@ -158,8 +157,6 @@ typedef struct culv_ring_desc {
 } culv_ring_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ring_desc culv_ring_desc_init(void)
@@ -207,8 +204,6 @@ typedef struct culv_ring_stats {
 } culv_ring_stats;
 
 /** Returns empty statistics with their struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_ring_stats culv_ring_stats_init(void)
@@ -233,12 +228,12 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
 /** Destroys the ring and sets *ring to NULL. NULL, or a pointer to NULL, is a no-op.
  *
  * A side that still waits in culv_ring_acquire() wakes up and gets RING_STOPPED. But a side that
- * gets its frame at that very moment would use a ring that is gone, so end both sides first. The
+ * gets its frame at that very moment would use a ring that is gone, so end both sides first
+ * (culv_ring_stop()). The
  * call waits for no GPU: free the slots after culv_ring_drain() has succeeded.
  *
  * The core of an API's ring (culv_vk_ring_core()) is refused: the last error says OWNED, nothing
  * happens, and the pointer keeps its value.
- * Errors: none.
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side.
  * Since: 0.1 */
@@ -271,9 +266,26 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
 
+/** Tells the ring that the submission of a frame failed after culv_ring_release() had handed the
+ * frame over. The side then holds the frame again. The other side may have the slot by now, and its
+ * GPU work waits for frame->signal_value. So submit the frame's work once more: call
+ * culv_ring_release(), which sets the same signal_value, and submit. culv_ring_cancel() is refused.
+ * A side that cannot submit any more ends the wait by culv_ring_drain() with `force`; when its
+ * device is lost, say so (culv_vk_device_lost()) or stop the ring (culv_ring_stop()).
+ *
+ * Only for the frame that the side released last, before its next acquire. Calls that submit by
+ * themselves (culv_ring_release_on(), culv_vk_ring_submit()) release nothing when they fail.
+ * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: the side released another frame last, or holds one;
+ * RING_SIDE), ASYNC (RING_STOPPED).
+ * Ownership: the side must release the frame again.
+ * Threads: one at a time for each side.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side,
+                                                culv_ring_frame *frame);
+
 /** Gives the side's slot back as if it had not been acquired. The producer's frame never existed.
  * The consumer gets the frame again; with MAILBOX it may get a newer one. When the frame was the
- * first of a burst, the burst begins anew.
+ * first of a burst, the burst begins again.
  * Errors: as culv_ring_release().
  * Ownership: as before the acquire.
  * Threads: one at a time for each side.
@@ -287,14 +299,15 @@ CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
  * burst use its own call (culv_vk_ring_flush()).
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame, or the API keeps frames of
  * the burst; RING_SIDE), ASYNC (RING_STOPPED).
- * Ownership: none.
  * Threads: one at a time for each side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
-/** culv_ring_acquire() for a CUDA side. It also makes `stream` wait. After an error nothing is
- * acquired.
+/** culv_ring_acquire() for a CUDA side. It also makes `stream` wait. It is CUDA's call on the core
+ * of every ring: culv_vk_ring_core(), culv_gl_ring_core(), culv_d3d12_ring_core(),
+ * culv_ipc_ring_core(), culv_ipc_consumer_core(). OpenGL's may also map or copy. After an error
+ * nothing is acquired.
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
  * Ownership: as culv_ring_acquire().
@@ -314,7 +327,6 @@ CULV_EXPORT culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side sid
 
 /** culv_ring_flush() for a CUDA side. It also makes `stream` signal.
  * Errors: as culv_ring_flush() and culv_semaphore_signal().
- * Ownership: none.
  * Threads: one at a time for each side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream);
@@ -323,33 +335,51 @@ CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side,
  * depth takes effect as slots become free. A change between FIFO and MAILBOX loses no frame, except
  * those that MAILBOX skips.
  * Errors: as culv_ring_create().
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. The GPU then uses
- * no slot, and frames that are ready stay ready.
+ * no slot, and frames that are ready stay ready. It also works when the ring is stopped; frames
+ * that a side holds do not matter then.
  *
  * With `force`, when this takes longer than `timeout` nanoseconds, the host signals in place of the
  * side that is late, and then in place of the other side if that is still late. Whoever waits then
  * goes on, with contents that are not right. When the call had to signal, or when a side held a
  * frame or had a burst open, the ring goes on with empty slots and nothing is held any more.
+ *
+ * When a device is lost, the side whose device lives signals: the host by the graphics API when
+ * CUDA's context is lost, and CUDA, on a stream of the call's own, when the graphics device is
+ * lost. CULV_OK then says that nobody waits for the lost side. The ring stays stopped.
  * Errors: TIMEOUT (RING_LATE: the message names the timeline, the value, the side that signaled
- * last and the side that is late), UNSUPPORTED (NO_FORCE: the host cannot signal that timeline),
- * BUSY (RING_ORDER: without `force`, a side holds a frame or has a burst open), INVALID
- * (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side is in a call), ASYNC.
- * Ownership: none.
+ * last and the side that is late), UNSUPPORTED (NO_FORCE: neither the host nor CUDA can signal that
+ * timeline), BUSY (RING_ORDER: without `force`, a side holds a frame or has a burst open), INVALID
+ * (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side is in a call), ASYNC
+ * (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
  * Threads: any, while neither side is in a call.
  * Since: 0.1.
  * Source: Vulkan specification, vkSignalSemaphore. A timeline only grows, so what the late side
  * would signal later must be dropped together with its device. */
 CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force);
 
+/** Stops the ring for both sides, for good. A side that waits in culv_ring_acquire(), with a
+ * timeout or without one, wakes up and gets RING_STOPPED; so does culv_ring_drain(). Later calls of
+ * either side get RING_STOPPED too. It waits for nothing and calls no driver, so it works when a
+ * device is lost. A second call does nothing.
+ *
+ * Call it to end threads that sleep in the ring. When they have ended, call culv_ring_drain(),
+ * which a stopped ring still allows, and destroy the ring. It works on the core of an API's ring,
+ * too. It does not free GPU work that waits: culv_ring_drain() with `force` does, and
+ * culv_vk_device_lost().
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: none; the ring stays yours.
+ * Threads: any, also while other threads are in calls of the ring.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
+
 /** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
  * culv_graph_exec_set_wait()). Use it with the values of culv_ring_acquire() and
  * culv_ring_release(). NULL when the timeline lacks a CUDA half, or for NULL.
- * Errors: none.
  * Ownership: whoever owns culv_ring_timeline::semaphore owns it.
  * Threads: any.
  * Since: 0.1 */

@@ -57,8 +57,6 @@ typedef struct culv_semaphore_desc {
 } culv_semaphore_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_semaphore_desc culv_semaphore_desc_init(void)
@@ -92,8 +90,6 @@ CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,
                                                      culv_semaphore **out);
 
 /** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
@@ -105,14 +101,13 @@ CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *se
  * any meanwhile. It waits for ever if a stream waits for a value that nobody has submitted yet.
  * culv_semaphore_destroy_after() does not wait.
  *
- * Culvert refuses a semaphore that it made itself (culv_vk_semaphore_cuda()): the last error says
- * OWNED, nothing happens, and the pointer keeps its value.
- * Errors: none.
+ * Culvert refuses a semaphore that it made itself (culv_shared_semaphore_cuda()): the last error
+ * says OWNED, nothing happens, and the pointer keeps its value.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the
- * destruction; measured, docs/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
+ * destruction; measured, docs/measured/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
  * context. */
 CULV_EXPORT void culv_semaphore_destroy(culv_semaphore **semaphore);
 
@@ -122,7 +117,6 @@ CULV_EXPORT void culv_semaphore_destroy(culv_semaphore **semaphore);
  * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
- * Errors: none.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -135,7 +129,6 @@ CULV_EXPORT void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstre
  * Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed every value that was signaled through
  * this object or reported with culv_semaphore_mark_value(), because NVIDIA's driver steps back
  * silently; DOUBLE_SIGNAL; VALUE: a value for a binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for each semaphore.
  * Since: 0.1.
  * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
@@ -149,7 +142,6 @@ CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstrea
  * guide does not say so, but it was measured on an H200. A binary semaphore's signal must be
  * submitted before the wait.
  * Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, VALUE, STREAM_DEVICE), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any, one at a time for each semaphore.
  * Since: 0.1.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: for every signal there can only be one wait. */
@@ -207,7 +199,6 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * a stream capture, whose graph may run many times, and wherever else the account does not fit. An
  * error changes nothing: call again when the statement is true.
  * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
@@ -216,7 +207,6 @@ CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 /** Tells Culvert that the other API's WAIT for a binary semaphore was submitted. Call it after that
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
  * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
@@ -225,8 +215,6 @@ CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 /** Timelines: tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled
  * `value` or promised to signal it. A later culv_semaphore_signal() that would step back behind it
  * is refused. Values lower than a known one are ignored, and so are binary semaphores and NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
@@ -234,8 +222,6 @@ CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t v
 /** Returns the highest value that was signaled through this object, imported with it or reported to
  * it. 0 for NULL and for binary semaphores. This is not the timeline's counter: the work that
  * signals the value may not have run yet.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);

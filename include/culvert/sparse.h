@@ -46,8 +46,6 @@ typedef struct culv_sparse_array_desc {
 } culv_sparse_array_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_sparse_array_desc culv_sparse_array_desc_init(void)
@@ -79,8 +77,6 @@ typedef struct culv_sparse_array_info {
 } culv_sparse_array_info;
 
 /** An empty culv_sparse_array_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_sparse_array_info culv_sparse_array_info_init(void)
@@ -146,16 +142,15 @@ CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
 /** Gives the array up and sets *array to NULL. NULL, or a pointer to NULL, is a no-op. All its
  * tiles are unmapped with it. The work that uses the array should be done: the driver may wait for
  * the context's work. culv_sparse_array_destroy_after() does not wait.
- * Errors: none.
  * Ownership: *array is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
- * Source: measured, docs/nvidia-measured.md: cuMipmappedArrayDestroy waits for the context. */
+ * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
+ * context. */
 CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
 
 /** Does the same as culv_sparse_array_destroy(), but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
- * Errors: none.
  * Ownership: *array is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -172,7 +167,6 @@ CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *arra
 
 /** The driver's array, for copies and texture objects. NULL for NULL and for a mipmapped array.
  * Never destroy it.
- * Errors: none.
  * Ownership: Culvert's, valid until the array is given up.
  * Threads: any.
  * Since: 0.1 */
@@ -180,7 +174,6 @@ CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
 
 /** The driver's mipmapped array, for texture objects. NULL for NULL and for an array without
  * levels. Never destroy it.
- * Errors: none.
  * Ownership: Culvert's, valid until the array is given up.
  * Threads: any.
  * Since: 0.1 */
@@ -199,7 +192,6 @@ CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *arr
 /** Bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
  * layer, offsets or extents).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
@@ -208,7 +200,7 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
 
 /** Submits mappings and unmappings of one or several arrays of one device, as work in `stream`:
  * work that is submitted to the stream later may use the tiles. A tile that is already mapped is
- * mapped anew. Culvert checks all binds before it submits any. Tiles that follow each other go to
+ * mapped again. Culvert checks all binds before it submits any. Tiles that follow each other go to
  * the driver in one call, and each mip tail goes in a call of its own (an H200 leaves a tail
  * unmapped in one list with tiles: measured). After an error of the driver, the binds before the
  * refused one are submitted; the message counts them. The stream must belong to that device's
@@ -219,7 +211,6 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
  * the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;
  * DEVICE_MISMATCH: arrays or a pool of different devices; STREAM_DEVICE, CAPTURE), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemMapArrayAsync. */

@@ -54,14 +54,14 @@ typedef enum culv_texture_read {
 /** The settings of a texture object. Zero means the default. */
 typedef struct culv_texture_desc {
     size_t struct_size;              /**< Set by culv_texture_desc_init(). */
-    culv_texture_address address[3]; /**< For x, y and z. */
+    culv_texture_address address[3]; /**< One for each of x, y and z. */
     culv_texture_filter filter;      /**< Filter within a level, for minifying and magnifying. */
     culv_texture_filter mip_filter;  /**< Filter between levels. */
     culv_texture_read read;          /**< What a read returns. */
     float mip_bias;                  /**< Added to the level. In levels. */
     culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
-    float min_lod;                   /**< In levels, counted from base_level. */
-    float max_lod;                   /**< In levels, counted from base_level. */
+    float min_lod;                   /**< Least level, counted from base_level. */
+    float max_lod;                   /**< Greatest level, counted from base_level. */
     uint32_t max_anisotropy;         /**< At most 16. 0 and 1: off. */
     /** The color for CULV_TEXTURE_ADDRESS_BORDER, with the channels in the order in which they are
      * stored. */
@@ -87,8 +87,6 @@ typedef struct culv_texture_desc {
 
 /** Returns a default descriptor: the nearest texel of the nearest level, clamped, with all levels
  * and layers.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_texture_desc culv_texture_desc_init(void)

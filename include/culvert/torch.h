@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: an allocator for PyTorch and RMM whose memory graphics APIs can import.
  *
- *   allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "culvert_malloc", "culvert_free")
- *   pool = torch.cuda.MemPool(allocator.allocator())
+ *   allocator = torch.cuda.memory.CUDAPluggableAllocator(path, "culv_torch_malloc",
+ *   "culv_torch_free") pool = torch.cuda.MemPool(allocator.allocator())
  *   with torch.cuda.use_mem_pool(pool):
  *       field = torch.zeros(...)             culvert.buffer(field), or culv_vmm_adopt()
  *
@@ -11,9 +11,7 @@
  *
  * Always put a cache on top, as MemPool is: each call makes memory by cuMemCreate and maps it, and
  * sizes are rounded up to 2 MiB. A training step of 3.2 ms took 9.2 ms with the bare allocator, and
- * 3.2 ms behind a MemPool (measured on an H200 with PyTorch 2.11).
- *
- * These two names are found by name and not called by C programs, so they are not called culv_. */
+ * 3.2 ms behind a MemPool (measured on an H200 with PyTorch 2.11). */
 #ifndef CULV_TORCH_H_
 #define CULV_TORCH_H_
 
@@ -26,21 +24,29 @@ CULV_EXTERN_C_BEGIN
  * stays open until the process ends.
  * Errors: NULL; culv_last_error() of this thread has the reason. A size of 0 or less is NULL
  * without an error, as with cudaMalloc().
- * Ownership: the memory is yours, for culvert_free().
+ * Ownership: the memory is yours, for culv_torch_free().
  * Threads: any.
  * Since: 0.1.
  * Source: PyTorch, torch.cuda.memory.CUDAPluggableAllocator: void *(ssize_t, int, cudaStream_t). */
-CULV_EXPORT void *culvert_malloc(ptrdiff_t size, int device, CUstream stream);
+CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream);
 
-/** Frees what culvert_malloc() returned. It waits until `stream` has done what was submitted to it,
- * as cudaFree() does for all streams: an allocator gives memory back while the stream may still use
- * it. Work of other streams must be over, or be waited for in `stream` (PyTorch's record_stream).
- * What graphics APIs have imported stays theirs. NULL is a no-op.
- * Errors: none; culv_last_error() and the log say so when the pointer is not of culvert_malloc().
+/** Frees what culv_torch_malloc() returned. It waits until `stream` has done what was submitted to
+ * it, as cudaFree() does for all streams: an allocator gives memory back while the stream may still
+ * use it. Work of other streams must be over, or be waited for in `stream` (PyTorch's
+ * record_stream). Where `stream` is being captured, the call waits for nothing and leaves the
+ * capture as it is: the memory is the graph's from then on. It is freed by the first
+ * culv_torch_malloc() or culv_torch_free() after the graph has gone, what was instantiated from it,
+ * and what of that was running; that call waits for all work of the context. What the driver
+ * refuses to take back is tried again by later calls. What graphics APIs have imported stays
+ * theirs. NULL is a no-op.
+ * Errors: none; culv_last_error() and the log say so when the pointer is not of
+ * culv_torch_malloc().
  * Ownership: the memory is gone.
  * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT void culvert_free(void *pointer, ptrdiff_t size, int device, CUstream stream);
+ * Since: 0.1.
+ * Source: CUDA programming guide, "CUDA User Objects"; measured, docs/measured/nvidia-measured.md
+ * (calls_during_capture). */
+CULV_EXPORT void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream);
 
 CULV_EXTERN_C_END
 

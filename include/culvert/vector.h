@@ -84,8 +84,6 @@ typedef struct culv_vector_desc {
 } culv_vector_desc;
 
 /** Returns a default descriptor: an empty vector in the device's memory.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vector_desc culv_vector_desc_init(void)
@@ -126,8 +124,6 @@ typedef struct culv_vector_stats {
 } culv_vector_stats;
 
 /** Returns empty statistics with their struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vector_stats culv_vector_stats_init(void)
@@ -151,7 +147,6 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
  * GPU's work with the vector should be done. What Vulkan or another process imported stays theirs,
  * and with tensors (culvert/dlpack.h) all of it stays until the last one goes. NULL, or a pointer
  * to NULL, is a no-op.
- * Errors: none.
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
@@ -174,14 +169,12 @@ CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_u
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
  * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
  * what a shrink gave up there), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
  * Errors: as culv_vector_grow().
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
@@ -191,14 +184,13 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  *
  * The call gives back chunks that lie completely beyond `size` and beyond what is kept ahead, at
  * old addresses too. It DEFERS, as culv_vmm_unmap_after(): the chunks go after `last_use` has done
- * the work that has been submitted to it so far. Only then can their addresses be committed anew. A
- * grow that comes earlier waits on the host for that stream, and the log says so.
+ * the work that has been submitted to it so far. Only then can their addresses be committed again.
+ * A grow that comes earlier waits on the host for that stream, and the log says so.
  *
  * After an error nothing has changed. When the driver refuses only part of the work, that part
  * stays committed, or stays at an old address until you retire it, and the log says so.
  * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), BUSY (OWNED: a tensor of
  * culv_vector_get_dlpack() has a part of what would go), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
@@ -208,7 +200,6 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
  * STREAM_DEVICE), BUSY (OWNED: a tensor has it), DRIVER, ASYNC. After an error you can retire the
  * remaining ones again.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1.
  * Source: rule: kernels that still use an old address go on until the caller says that none
@@ -217,30 +208,23 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
                                            CUstream last_use);
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
- * Errors: none.
  * Ownership: the vector owns the memory; never pass it to cuMemFree.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
 /** Returns the number of bytes in use. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
 /** Returns the number of bytes of memory behind the vector. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
  * side that has already seen this number has nothing to import.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);

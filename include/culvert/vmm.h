@@ -66,7 +66,7 @@ typedef struct culv_vmm_access {
 /** Bits of culv_vmm_allocation_desc::usage. */
 typedef enum culv_vmm_usage {
     /** Compressible memory. This is a hint: culv_vmm_allocation_info::usage tells whether it was
-     * granted. Where GPUs stand behind NVSwitches (culv_multicast_supported()), NVIDIA's driver
+     * granted. Where GPUs stand behind NVSwitches (culv_check_multicast()), NVIDIA's driver
      * crashes when CUDA imports such memory by its handle, as images need it (measured with
      * 580.159.04). Culvert refuses images in it there. Do not import its handle as culv_memory. */
     CULV_VMM_USAGE_COMPRESSIBLE = 1,
@@ -81,8 +81,8 @@ typedef enum culv_vmm_usage {
 /** Whether memory gets a fabric handle (culvert/fabric.h). */
 typedef enum culv_fabric {
     CULV_FABRIC_NO = 0,
-    CULV_FABRIC_TRY = 1,      /**< Where they work here, and without one elsewhere. */
-    CULV_FABRIC_REQUIRED = 2, /**< Where they do not work, no memory is made. */
+    CULV_FABRIC_TRY = 1,      /**< Memory gets one where that works here. */
+    CULV_FABRIC_REQUIRED = 2, /**< No memory is made where that does not work. */
     CULV_FABRIC_FORCE32 = 0x7fffffff
 } culv_fabric;
 
@@ -112,8 +112,6 @@ typedef struct culv_vmm_allocation_desc {
 } culv_vmm_allocation_desc;
 
 /** Returns a default descriptor: device memory that is not exported.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vmm_allocation_desc culv_vmm_allocation_desc_init(void)
@@ -144,8 +142,6 @@ typedef struct culv_vmm_allocation_info {
 } culv_vmm_allocation_info;
 
 /** Returns an empty culv_vmm_allocation_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vmm_allocation_info culv_vmm_allocation_info_init(void)
@@ -172,8 +168,6 @@ typedef struct culv_vmm_import_desc {
 } culv_vmm_import_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vmm_import_desc culv_vmm_import_desc_init(void)
@@ -197,8 +191,6 @@ typedef struct culv_vmm_range_desc {
 } culv_vmm_range_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vmm_range_desc culv_vmm_range_desc_init(void)
@@ -224,7 +216,6 @@ typedef struct culv_vmm_mapping {
  * is ignored.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * lacks it; HANDLE_TYPE, LOCATION, USAGE: the device lacks this kind), DRIVER (LOCATION), ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationGranularity. */
@@ -250,11 +241,10 @@ CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
  *
  * Culvert refuses a chunk of a vector or of an adopted range, and a multicast object: the last
  * error says OWNED, nothing happens, and the pointer keeps its value.
- * Errors: none.
  * Ownership: *allocation is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
- * Source: measured, docs/nvidia-measured.md: cuMemRelease waits for nothing. */
+ * Source: measured, docs/measured/nvidia-measured.md: cuMemRelease waits for nothing. */
 CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills *out with what the allocation is.
@@ -280,7 +270,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
 /** Returns the driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not
  * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
  * equal handle may name other memory later.
- * Errors: none.
  * Ownership: the allocation owns it.
  * Threads: any.
  * Since: 0.1 */
@@ -347,15 +336,12 @@ CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vm
 CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
 /** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
@@ -385,10 +371,9 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the
  * message names, or nothing is mapped), DRIVER, ASYNC. When the driver refuses one mapping, those
  * before it are already unmapped.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
- * Source: cuda.h, cuMemUnmap; measured, docs/nvidia-measured.md: it waits for nothing. */
+ * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /** Like culv_vmm_unmap(), but DEFERS and never waits. The unmapping happens after `last_use` has
@@ -398,7 +383,6 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
  * another device uses the range, let the stream wait for an event of that device's stream. After an
  * error nothing has changed.
  * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
@@ -408,8 +392,7 @@ CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t off
  * CUDA adds to the access that was granted before: to take access away from a device, give it an
  * entry with CULV_VMM_ACCESS_NONE.
  * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver, access is as it
- * was; Culvert grants it anew where necessary.
- * Ownership: none.
+ * was; Culvert grants it again where necessary.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemSetAccess. */
@@ -418,7 +401,6 @@ CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offs
 
 /** Gets what *access names may do at `offset`, and sets access->flags.
  * Errors: INVALID (NULL_ARGUMENT, RANGE, VALUE, NOT_MAPPED, DEVICE_MISMATCH), DRIVER, ASYNC.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAccess. */

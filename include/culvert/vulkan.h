@@ -44,7 +44,6 @@
 #include "vulkan_barrier.h"
 #include "vulkan_check.h"
 #include "vulkan_device.h"
-#include "vulkan_dmabuf.h"
 #include "vulkan_export.h"
 #include "vulkan_fallback.h"
 #include "vulkan_graph.h"

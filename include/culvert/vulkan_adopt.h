@@ -26,8 +26,6 @@ typedef struct culv_vk_adopted_desc {
 } culv_vk_adopted_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_adopted_desc culv_vk_adopted_desc_init(void)
@@ -63,7 +61,6 @@ CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adop
 
 /** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
  * a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: Culvert owns the view again, and its buffers are gone unless another view has them.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */

@@ -16,6 +16,12 @@ CULV_EXTERN_C_BEGIN
  * the family then refuses a descriptor in which it was forgotten. */
 #define CULV_VK_QUEUE_FAMILY_UNSET (~3u)
 
+/** In a transfer's queue_family: a kernel in the same command buffer or queue (vulkan_kernel.h) has
+ * CUDA's place, so no queue family changes. CULV_VK_RELEASE goes before the kernel, and
+ * CULV_VK_ACQUIRE behind it. No text says at which pipeline stage such a kernel runs. The barrier
+ * names ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE on its side, which are right for any. */
+#define CULV_VK_QUEUE_FAMILY_KERNEL (~4u)
+
 /** Which way a resource changes hands. */
 typedef enum culv_vk_direction {
     CULV_VK_ACQUIRE = 0, /**< From CUDA to Vulkan: Vulkan's queue acquires it. */
@@ -71,7 +77,7 @@ typedef struct culv_vk_buffer_transfer {
     VkDeviceSize offset; /**< Bytes into the buffer. */
     VkDeviceSize size;   /**< Bytes; 0: VK_WHOLE_SIZE. */
     /** Required: the family of the queue that the barrier is submitted to, or
-     * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT.
+     * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT, or CULV_VK_QUEUE_FAMILY_KERNEL.
      * culv_vk_buffer_transfer_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
@@ -81,8 +87,6 @@ typedef struct culv_vk_buffer_transfer {
 } culv_vk_buffer_transfer;
 
 /** A default transfer: the whole buffer, any stage, no queue family yet.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
@@ -130,8 +134,6 @@ typedef struct culv_vk_image_transfer {
 } culv_vk_image_transfer;
 
 /** A default transfer: the whole image, a color format, any use, no queue family yet.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_image_transfer culv_vk_image_transfer_init(void)
@@ -153,7 +155,9 @@ typedef struct culv_vk_image_barrier {
 /** Fills *out with the queue-family ownership transfer of a buffer between a Vulkan queue and CUDA.
  * Release: record it after Vulkan's last use, in a submission that signals the timeline that CUDA
  * waits for. Acquire: record it before Vulkan's first use, in a submission that waits for the
- * timeline that CUDA signaled. A buffer that CUDA writes first also needs the acquire.
+ * timeline that CUDA signaled. A buffer that CUDA writes first needs no release before that, but
+ * the acquire. Between a kernel and another use in the same queue (CULV_VK_QUEUE_FAMILY_KERNEL) no
+ * semaphore is needed.
  * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
  * stage or an access of the host, no queue family or a special one; RANGE: offset and size
  * overflow).

@@ -49,8 +49,6 @@ typedef struct culv_vk_check_desc {
 } culv_vk_check_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_check_desc culv_vk_check_desc_init(void)
@@ -89,7 +87,7 @@ typedef struct culv_vk_sharing_info {
     uint32_t max_mip_levels;
     /** Images: the largest number of layers of such images. */
     uint32_t max_array_layers;
-    /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan alone can do more. */
+    /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan can do more without CUDA. */
     VkSampleCountFlags sample_counts;
     VkDeviceSize max_resource_size; /**< Images: in bytes. */
     /** ACCESS_ARRAY: how culv_vk_image_map() maps the image, with every default made explicit, at
@@ -105,8 +103,6 @@ typedef struct culv_vk_sharing_info {
 } culv_vk_sharing_info;
 
 /** Returns an empty culv_vk_sharing_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)

@@ -4,6 +4,10 @@
 #ifndef CULV_VULKAN_CIG_H_
 #define CULV_VULKAN_CIG_H_
 
+#ifndef CULV_EXPERIMENTAL
+#    error "vulkan_cig.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
+
 #include "cig.h"
 #include "vulkan_device.h"
 

@@ -2,7 +2,7 @@
 /* Culvert: finds the Vulkan device that CUDA can reach, and attaches your VkDevice to Culvert.
  * Include culvert/vulkan.h, which lists all steps.
  *
- *   culv_vk_rank_physical_devices(get_instance_proc_addr, instance, NULL, &count, candidates);
+ *   culv_vk_rank_physical_devices(get_instance_proc_addr, instance, NULL, candidates, 16, &count);
  *   vkCreateDevice(candidates[0].physical_device, ...);
  *   culv_device_open_for_vulkan(get_instance_proc_addr, instance, physical_device, NULL, &device);
  *   culv_vk_attach(device, &desc, &vk); */
@@ -42,11 +42,14 @@ typedef struct culv_vk_device_desc {
      * it 0 unless you want them: with VK_NVX_binary_import enabled, other CUDA libraries of the
      * process were seen to fail (slang-rhi's issue 760). Default: 0. */
     culv_bool kernels;
+    /** Copied. Culvert gives them to each Vulkan call that makes or destroys something of this
+     * VkDevice. Its functions must be callable from any thread while the attachment lives. Free
+     * with the same ones what Culvert makes for you to free (culv_vk_memory_from_handle()).
+     * Default: NULL. */
+    const VkAllocationCallbacks *allocation_callbacks;
 } culv_vk_device_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_device_desc culv_vk_device_desc_init(void)
@@ -100,8 +103,6 @@ typedef struct culv_vk_candidate {
 } culv_vk_candidate;
 
 /** Returns an empty culv_vk_candidate with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_candidate culv_vk_candidate_init(void)
@@ -115,7 +116,6 @@ static inline culv_vk_candidate culv_vk_candidate_init(void)
 /** Lists the instance extensions that Culvert needs for an instance of this apiVersion. Writes up
  * to `capacity` names and returns the number of names. (Vulkan 1.1 has these extensions in core, so
  * today there are none.)
- * Errors: none.
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
@@ -142,7 +142,6 @@ CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_insta
 /** Lists the device extensions that Culvert needs. api_version is the device's usable version: the
  * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion. Writes up
  * to `capacity` names and returns the number of names. Enable the timelineSemaphore feature too.
- * Errors: none.
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
@@ -157,7 +156,6 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
  * VK_KHR_maintenance4, below Vulkan 1.3 and with its feature: memory requirements are known before
  * a resource exists (culvert/vulkan_check.h). VK_KHR_synchronization2, below Vulkan 1.3 and with
  * its feature: culv_vk_ring_submit(), and the ...barrier2 structs.
- * Errors: none.
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
@@ -168,9 +166,9 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * before the twin's, discrete ones before others). The rest follow, each with the reason. Opens no
  * context.
  *
- * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. *count says how
- * many elements `out` has, and is set to the number of devices. out may be NULL to ask only for the
- * number. Set each element's struct_size.
+ * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. Writes up to
+ * `capacity` of them into out (NULL when capacity is 0), and sets *count to the number of devices.
+ * Set each element's struct_size.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is not an
  * error: no device is reachable then.
  * Ownership: the copies are yours.
@@ -178,7 +176,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-    const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out);
+    const culv_device_desc *desc, culv_vk_candidate *out, uint32_t capacity, uint32_t *count);
 
 /** Opens the CUDA device that is this physical device. It finds it by UUID. desc may be NULL.
  * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
@@ -203,8 +201,6 @@ CULV_EXPORT culv_result culv_vk_attach(culv_device *device, const culv_vk_device
 /** Returns the number of bytes that addresses and sizes of host memory must be multiples of before
  * Vulkan can import it: minImportedHostPointerAlignment, or a page when that is larger. 0 when the
  * VkDevice was created without VK_EXT_external_memory_host. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk);
@@ -216,11 +212,25 @@ CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
  * others) make Vulkan calls, when you destroy them. When these are gone too, no deferred release
  * makes any. For that, on the HOST path (culvert/fallback.h), the last call waits for what the
  * ..._after() calls have deferred; it is either this call or a destroy.
- * Errors: none.
  * Ownership: *vk is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
+
+/** Tells Culvert that the VkDevice is lost. Call it when a submission of your own answers
+ * VK_ERROR_DEVICE_LOST. Culvert finds out by itself only in calls that ask Vulkan.
+ *
+ * All rings of the attachment stop, as by culv_ring_stop(). CUDA signals, on a stream of the call's
+ * own, the attachment's semaphores that a stream was told to wait for, so that no stream waits for
+ * the lost device; what these streams then read of it is not valid. A call lets one wait for a
+ * binary semaphore go: while a stream with several such waits is not done, call it again. From here
+ * on no destroy of the attachment's objects waits for the lost device. The call waits for nothing.
+ * A second call signals what streams were told to wait for since.
+ * Errors: INVALID (NULL_ARGUMENT).
+ * Ownership: none; destroy what you made with the attachment, then call culv_vk_detach().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
 
 CULV_EXTERN_C_END
 

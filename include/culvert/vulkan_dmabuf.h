@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: dma-bufs of compositors, cameras and capture tools, to CUDA and back.
  *
- * CUDA takes no dma-bufs on desktops. Vulkan does. A bridge imports one into Vulkan, and records
- * the copy to an image (or a buffer) that Vulkan and CUDA share; or the other way round, the copy
- * of what CUDA wrote into a dma-buf that others show. There is always a copy: where you choose how
- * memory is made, share it directly (vulkan_memory.h).
+ * NVIDIA's driver 580 takes no dma-bufs into CUDA on desktops. Vulkan does. A bridge imports one
+ * into Vulkan, and records the copy to an image (or a buffer) that Vulkan and CUDA share; or the
+ * other way round, the copy of what CUDA wrote into a dma-buf that others show. Where CUDA's driver
+ * does take dma-bufs, a bridge with `direct` copies nothing. Where you choose how memory is made,
+ * share it directly (vulkan_memory.h).
  *
  *   culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
  *   d.handle = culv_handle_dma_buf_fd(fd);                what the compositor sent, with it:
@@ -19,12 +20,16 @@
  *   culv_vk_dmabuf_bridge_next(bridge, &turn);            what to wait for
  *   vkQueueSubmit(...);         waits for turn.wait_value, signals turn.signal_value
  *   culv_semaphore_wait(cuda, stream, turn.cuda_wait_value);
- *   ... kernels read culv_vk_image_cuda(culv_vk_dmabuf_bridge_image(bridge)) ...
+ *   ... kernels read culv_shared_image_cuda(culv_vk_dmabuf_bridge_image(bridge)) ...
  *   culv_semaphore_signal(cuda, stream, turn.cuda_signal_value);
  *
  * docs/dma-buf.md has both ways, the formats, and where it ran. */
 #ifndef CULV_VULKAN_DMABUF_H_
 #define CULV_VULKAN_DMABUF_H_
+
+#ifndef CULV_EXPERIMENTAL
+#    error "vulkan_dmabuf.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#endif
 
 #include "format.h"
 #include "handle.h"
@@ -45,17 +50,15 @@ typedef struct culv_drm_format_info {
     culv_format format;
     /** 1: the fourth channel is not alpha and may have any value (XR24 ...). */
     culv_bool ignores_alpha;
-    uint32_t planes; /**< Of the format: 2 for NV12 and P010, else 1. */
-    /** Of each plane of a format of several: the DRM format to bridge it as, with a bridge for
-     * each plane. 0 for others. */
+    uint32_t planes; /**< Planes of the format: 2 for NV12 and P010, else 1. */
+    /** For a format with several planes, the DRM format of each plane. Make one bridge for each.
+     * Otherwise 0. */
     uint32_t plane_fourccs[3];
     uint32_t chroma_across; /**< The width of plane 1 is that of plane 0 divided by this. */
     uint32_t chroma_down;   /**< The same of the height. */
 } culv_drm_format_info;
 
 /** Returns an empty culv_drm_format_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_drm_format_info culv_drm_format_info_init(void)
@@ -77,7 +80,6 @@ CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_forma
 /** The device extensions that a bridge needs besides culv_vk_device_extensions(): enable them
  * where the device has them. Writes up to `capacity` names and returns how many there are.
  * out_names may be NULL when capacity is 0.
- * Errors: none.
  * Ownership: the names are static.
  * Threads: any.
  * Since: 0.1 */
@@ -94,14 +96,14 @@ typedef enum culv_vk_dmabuf_direction {
 /** A dma-buf to bridge. Zero in every field but struct_size means the default. */
 typedef struct culv_vk_dmabuf_desc {
     size_t struct_size; /**< Set by culv_vk_dmabuf_desc_init(). */
-    /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, with OUT alone: Culvert makes one, and
+    /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, only with OUT: Culvert makes one, and
      * culv_vk_dmabuf_bridge_export_dup() hands it out. */
     culv_handle handle;
     culv_vk_dmabuf_direction direction; /**< Which side writes. */
     /** Required, or else `format`: DRM_FORMAT_... of one plane. A format of several planes takes a
      * bridge for each (culv_drm_format_info::plane_fourccs), each with its plane's offset. */
     uint32_t fourcc;
-    /** In place of `fourcc`: the VkFormat, for sRGB or integers. One plane, colors, no blocks. */
+    /** Replaces `fourcc`: the VkFormat, for sRGB or integers. One plane, colors, no blocks. */
     VkFormat format;
     uint32_t width;  /**< Required: texels. */
     uint32_t height; /**< Required: texels. */
@@ -127,11 +129,14 @@ typedef struct culv_vk_dmabuf_desc {
     culv_texels texels;    /**< As culv_image_desc::texels. */
     culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
+    /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself where
+     * its driver takes it, and nothing is copied; elsewhere the copies as ever.
+     * culv_vk_dmabuf_info::direct says which it became. Read the rows by
+     * culv_vk_dmabuf_bridge_pointer(), which both have. */
+    culv_bool direct;
 } culv_vk_dmabuf_desc;
 
 /** Returns a default descriptor: others write, no queue family yet.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
@@ -144,10 +149,9 @@ static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
 }
 
 /** Lists the modifiers with which this device can bridge a format, to agree with the other side on
- * one. `planes` gets how many memory planes each has. *count says how many elements the arrays
- * have, and is set to the number of modifiers. Either array may be NULL; if both are, only the
- * number is asked for.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction, or the arrays are too small),
+ * one. `planes` gets how many memory planes each has. Writes up to `capacity` of them into each
+ * array that is not NULL, and sets *count to the number of modifiers.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: an unknown direction),
  * UNSUPPORTED (FORMAT; EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the arrays are yours.
  * Threads: any.
@@ -155,8 +159,8 @@ static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
  * Source: VkDrmFormatModifierPropertiesListEXT. */
 CULV_EXPORT culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
                                                      culv_vk_dmabuf_direction direction,
-                                                     uint32_t *count, uint64_t *modifiers,
-                                                     uint32_t *planes);
+                                                     uint64_t *modifiers, uint32_t *planes,
+                                                     uint32_t capacity, uint32_t *count);
 
 /** Says whether such a bridge can be made, without making it and without looking at the handle: the
  * error's message says what is missing.
@@ -167,7 +171,6 @@ CULV_EXPORT culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_
  * EXTENSION_MISSING: the device or the VkDevice lacks one; MODIFIER: the device lacks it for this
  * format or this use; EXTENT: too large; NOT_EXPORTABLE: it is not imported, or not exported),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: VkPhysicalDeviceImageDrmFormatModifierInfoEXT, VkExternalImageFormatProperties. */
@@ -177,10 +180,11 @@ CULV_EXPORT culv_result culv_vk_check_dmabuf(culv_vk_device *vk, const culv_vk_d
 typedef struct culv_vk_dmabuf_bridge culv_vk_dmabuf_bridge;
 
 /** Makes a bridge. Nothing is copied by itself: record the copies.
- * Errors: as culv_vk_check_dmabuf(), culv_vk_image_create(), culv_vk_semaphore_create(); INVALID
- * (HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND; SIZE: the dma-buf is too small for such an image; RANGE:
- * the driver has no such offsets and pitches with the modifier; OS: no file descriptor is left),
- * DRIVER (HANDLE_REFUSED: not a dma-buf that this device reaches).
+ * Errors: as culv_vk_check_dmabuf(), culv_vk_image_create(), culv_vk_semaphore_create(), but for
+ * what a bridge that became `direct` needs nothing of; INVALID (HANDLE_TYPE, HANDLE_BAD,
+ * HANDLE_KIND; SIZE: the dma-buf is too small for such an image; RANGE: the driver has no such
+ * offsets and pitches with the modifier; OS: no file descriptor is left), DRIVER (HANDLE_REFUSED:
+ * not a dma-buf that this device reaches).
  * Ownership: the handle is borrowed: close it when you like. *out is yours, for
  * culv_vk_dmabuf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
  * it.
@@ -193,8 +197,7 @@ CULV_EXPORT culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk,
 
 /** Destroys what the bridge made and gives up the dma-buf, and sets *bridge to NULL. NULL, or a
  * pointer to NULL, is a no-op. Vulkan's use must be over. CUDA's should be, as for
- * culv_vk_image_destroy().
- * Errors: none.
+ * culv_shared_image_destroy().
  * Ownership: *bridge is Culvert's again.
  * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.
  * Since: 0.1 */
@@ -232,8 +235,6 @@ typedef struct culv_vk_dmabuf_turn {
 } culv_vk_dmabuf_turn;
 
 /** Returns an empty culv_vk_dmabuf_turn with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_dmabuf_turn culv_vk_dmabuf_turn_init(void)
@@ -267,11 +268,11 @@ typedef struct culv_vk_dmabuf_info {
     uint64_t plane_pitches[CULV_VK_DMABUF_PLANES]; /**< Bytes. */
     /** Bytes from row to row of CUDA's buffer; 0: CUDA's side is an image. */
     uint64_t buffer_pitch;
+    /** 1: CUDA's rows are those of the dma-buf, and what is recorded copies nothing. */
+    culv_bool direct;
 } culv_vk_dmabuf_info;
 
 /** Returns an empty culv_vk_dmabuf_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_dmabuf_info culv_vk_dmabuf_info_init(void)
@@ -298,27 +299,35 @@ CULV_EXPORT culv_result culv_vk_dmabuf_bridge_get_info(const culv_vk_dmabuf_brid
 CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_bridge *bridge,
                                                          culv_handle *out);
 
-/** The image that CUDA sees: culv_vk_image_cuda() of it. NULL for NULL and with `to_buffer`.
- * Errors: none.
- * Ownership: the bridge's, which destroys it; culv_vk_image_destroy() refuses it (OWNED).
+/** The image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with `to_buffer`.
+ * Ownership: the bridge's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT const culv_vk_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge);
+CULV_EXPORT const culv_shared_image *
+culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge);
 
-/** The buffer that CUDA sees, with `to_buffer`: culv_vk_buffer_pointer() of it. The rows are
- * culv_vk_dmabuf_info::buffer_pitch bytes apart. NULL for NULL and without `to_buffer`.
- * Errors: none.
- * Ownership: the bridge's, which destroys it; culv_vk_buffer_destroy() refuses it (OWNED).
+/** The buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The rows are
+ * culv_vk_dmabuf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and where
+ * culv_vk_dmabuf_info::direct is 1.
+ * Ownership: the bridge's, which destroys it; culv_shared_buffer_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT const culv_vk_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge);
+CULV_EXPORT const culv_shared_buffer *
+culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge);
 
-/** The timeline: culv_vk_semaphore_cuda() of it is CUDA's. NULL for NULL.
- * Errors: none.
- * Ownership: the bridge's, which destroys it; culv_vk_semaphore_destroy() refuses it (OWNED).
+/** With `to_buffer`: CUDA's address of the first row, in the buffer or in the dma-buf itself
+ * (culv_vk_dmabuf_info::direct). The rows are culv_vk_dmabuf_info::buffer_pitch bytes apart. 0 for
+ * NULL and without `to_buffer`.
+ * Ownership: the memory is the bridge's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT const culv_vk_semaphore *
+CULV_EXPORT CUdeviceptr culv_vk_dmabuf_bridge_pointer(const culv_vk_dmabuf_bridge *bridge);
+
+/** The timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
+ * Ownership: the bridge's, which destroys it; culv_shared_semaphore_destroy() refuses it (OWNED).
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT const culv_shared_semaphore *
 culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge);
 
 /* Implicit synchronization ---------------------------------------------------------------------
@@ -329,7 +338,6 @@ culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge);
  * for its readers too. timeout is in nanoseconds; 0 asks. It is rounded up to milliseconds.
  * Errors: INVALID (NULL_ARGUMENT), TIMEOUT (NOT_READY), DRIVER (OS), UNSUPPORTED (NOT_BUILT: on
  * Windows).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: poll() of a dma-buf (Linux: Documentation/driver-api/dma-buf.rst). */

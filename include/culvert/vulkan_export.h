@@ -82,8 +82,6 @@ typedef struct culv_vk_memory_from_handle_desc {
 } culv_vk_memory_from_handle_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_init(void)

@@ -36,38 +36,35 @@ typedef struct culv_vk_graph_memory {
     CUdeviceptr pointer; /**< Required: its first byte in CUDA. */
     uint64_t size;       /**< Required: bytes. */
     /** Required: its first byte in Vulkan. The same number as `pointer` in a culv_vk_space.
-     * Otherwise an argument of a kernel that has 8 bytes and points into the memory, or to its end,
-     * is translated. Pointers within structs, and in memory, are not. */
+     * Otherwise an argument of a kernel that has 8 bytes and points into the memory is translated.
+     * Pointers within structs, and in memory, are not. A pointer to the memory's end is refused,
+     * unless the list has memory that begins there: a culv_vk_graph_param gives an end. */
     VkDeviceAddress address;
     /** For memsets and copies: a buffer with TRANSFER_DST and TRANSFER_SRC that has the memory.
      * VK_NULL_HANDLE where there are none. */
     VkBuffer buffer;
-    VkDeviceSize offset; /**< Of the memory in `buffer`, in bytes. */
+    VkDeviceSize offset; /**< Offset of the memory in `buffer`, in bytes. */
     /** What `buffer` was made with. 0: not known, and not checked. */
     VkBufferUsageFlags usage;
 } culv_vk_graph_memory;
 
 /** Returns the memory of a whole space. All zero for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
 
 /** Returns the memory of a buffer of Culvert's. Its address is 0, which culv_vk_record_graph()
  * refuses, where culv_vk_buffer_address() is 0. All zero for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer);
+CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
 /** Another value for an argument of the graph's kernels: a handle of an image view
  * (culv_vk_get_surface_handle()), or what changes from frame to frame. */
 typedef struct culv_vk_graph_param {
-    CUgraphNode node;   /**< Of this launch. NULL: of each launch of `kernel`. */
+    CUgraphNode node;   /**< The launch that has it. NULL: each launch of `kernel`. */
     const char *kernel; /**< Its name, where `node` is NULL. */
-    uint32_t index;     /**< Of the argument: 0 is the first. */
+    uint32_t index;     /**< Number of the argument: 0 is the first. */
     const void *value;  /**< Required. Read during the call, and not translated. */
     size_t size;        /**< Required: bytes of the value. */
 } culv_vk_graph_param;
@@ -85,12 +82,10 @@ typedef struct culv_vk_graph_desc {
     size_t num_memory;
     const culv_vk_graph_param *params; /**< Other arguments. Default: those of the graph. */
     size_t num_params;
-    const char *label; /**< In messages. Default: none. */
+    const char *label; /**< Messages show it. Default: none. */
 } culv_vk_graph_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
@@ -117,9 +112,10 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  * memsets and copies.
  *
  * Everything else is refused: functions of the host, semaphores, events, allocations, conditional
- * nodes, graphs in the graph, cooperative launches, clusters, copies from and to the host or
- * arrays. So is an argument of 8 bytes that CUDA knows as an address of memory that is not in the
- * list.
+ * nodes, graphs in the graph, cooperative launches, clusters (of the kernel or of the launch),
+ * nodes that kernels may change (deviceUpdatable), copies from and to the host or arrays. So is an
+ * argument of 8 bytes that CUDA knows as an address of memory that is not in the list, or that is
+ * the end of an element.
  *
  * It reads the graph from the driver and allocates: record once and submit often where the
  * arguments stay the same, or record the launches by culv_vk_kernel_call_record().
@@ -128,10 +124,10 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  * parameters; RANGE: memory that is not in the list; USAGE: its buffer cannot do that; VALUE: a
  * memory without address or size, a culv_vk_graph_param that fits no node, a grid or a block
  * beyond the limits; SIZE: a culv_vk_graph_param of another size than the argument; QUEUE; GRAPH:
- * a cycle); UNSUPPORTED (GRAPH: a node of another kind, or an edge with data; KERNEL: the driver
- * does not tell the parameters; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY. After an error
- * nothing was recorded. Messages name a node by its index in cuGraphGetNodes.
- * Ownership: none.
+ * a cycle); UNSUPPORTED (GRAPH: a node of another kind, such a launch, or an edge with data;
+ * KERNEL: the driver does not tell the parameters, or the kernel has clusters; EXTENSION_MISSING);
+ * DRIVER; ASYNC; OUT_OF_MEMORY. After an error nothing was recorded. Messages name a node by its
+ * index in cuGraphGetNodes.
  * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
  * and its pool.
  * Since: 0.1

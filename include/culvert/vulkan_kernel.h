@@ -14,7 +14,7 @@
  *   culv_kernels_get(kernels, "step", &step);
  *   if (in_queue) culv_vk_kernels_create(vk, kernels, &queue_kernels);
  *
- *   CUdeviceptr pointer = culv_vk_buffer_pointer(field);        one solver ...
+ *   CUdeviceptr pointer = culv_shared_buffer_pointer(field);        one solver ...
  *   VkDeviceAddress address = culv_vk_buffer_address(field);
  *   const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(n)};
  *   culv_kernel_call call = culv_kernel_call_init(step);
@@ -27,7 +27,8 @@
  * A kernel in a command buffer is ordered by Vulkan's rules: what it reads and writes needs
  * barriers, which the calls below fill in. It belongs outside of render passes. It sees no CUDA
  * context: __constant__ variables and other globals of the module are a second copy, printf prints
- * nothing, and there are no launches from the device and no cooperative groups of the whole grid.
+ * nothing, and there are no launches from the device, no cooperative groups of the whole grid and
+ * no clusters of blocks.
  * docs/kernels.md says which solver belongs where. */
 #ifndef CULV_VULKAN_KERNEL_H_
 #define CULV_VULKAN_KERNEL_H_
@@ -44,7 +45,6 @@ CULV_EXTERN_C_BEGIN
  * bufferDeviceAddress feature too. api_version is as in culv_vk_device_extensions(). Writes up to
  * `capacity` names and returns the number of names. No other list of Culvert's has them, unless
  * culv_vk_device_desc::kernels asks for them.
- * Errors: none.
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
@@ -58,7 +58,6 @@ CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t ca
  * Errors: UNSUPPORTED (EXTENSION_MISSING: the message names what the device lacks; VULKAN_VERSION);
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE, VULKAN_VERSION; EXTENSION_MISSING: the VkDevice was created
  * without an extension that the physical device has); DRIVER; OUT_OF_MEMORY.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc);
@@ -66,17 +65,16 @@ CULV_EXPORT culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc);
 /** Opaque: a culv_kernels as a VkDevice has it, for command buffers. */
 typedef struct culv_vk_kernels culv_vk_kernels;
 
-/** Gives the VkDevice the kernels of a loaded file. The same bytes are loaded a second time: a file
- * of culv_kernels_load() is read again. PTX is compiled again, which takes a tenth of a second or
- * more; cubins and fatbins with code for the GPU take a third of a millisecond.
+/** Gives the VkDevice the kernels of a loaded file. The same bytes are loaded a second time, also
+ * when the file has changed since. PTX is compiled again, which takes a tenth of a second or more;
+ * cubins and fatbins with code for the GPU take a third of a millisecond.
  *
  * Destroy it before the VkDevice is destroyed. It keeps the culv_kernels: what you unload first
  * stays loaded, and its culv_kernel objects serve command buffers, until this is destroyed.
  * Errors: INVALID (NULL_ARGUMENT; DEVICE_MISMATCH: another culv_device than the attachment's;
  * EXTENSION_MISSING: the attachment was made without culv_vk_device_desc::kernels, or the VkDevice
- * without the extensions; MODULE: the file cannot be read any more); UNSUPPORTED (MODULE: Vulkan's
- * driver did not take the image, and the message lists what code is in it; EXTENSION_MISSING);
- * DRIVER; ASYNC; OUT_OF_MEMORY.
+ * without the extensions); UNSUPPORTED (MODULE: Vulkan's driver did not take the image, and the
+ * message lists what code is in it; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_vk_kernels_destroy().
  * Threads: any.
  * Since: 0.1
@@ -86,7 +84,6 @@ CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels 
 
 /** Destroys it and sets *kernels to NULL. No command buffer that uses it may be pending, and none
  * may be submitted again. NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *kernels is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
@@ -95,7 +92,8 @@ CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
 /** Makes what the VkDevice needs of one kernel. culv_vk_kernel_call_record() does it at a kernel's
  * first call; after this call it allocates nothing.
  * Errors: INVALID (NULL_ARGUMENT; KERNEL: the kernel is of another culv_kernels); UNSUPPORTED
- * (KERNEL: Vulkan's driver does not find it); DRIVER; ASYNC; OUT_OF_MEMORY.
+ * (KERNEL: Vulkan's driver does not find it, or it has clusters of blocks (__cluster_dims__),
+ * without which that driver would run it); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: the culv_vk_kernels has it.
  * Threads: any.
  * Since: 0.1
@@ -115,7 +113,6 @@ CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_k
  * and params are both set; QUEUE: the family has neither graphics nor compute); UNSUPPORTED
  * (KERNEL), DRIVER, ASYNC, OUT_OF_MEMORY as culv_vk_kernels_prepare(). After an error nothing was
  * recorded. A kernel that faults loses the VkDevice.
- * Ownership: none.
  * Threads: any; Vulkan wants you to order calls on one command buffer and its pool.
  * Since: 0.1
  * Source: vulkan_core.h, vkCmdCuLaunchKernelNVX. */
@@ -127,15 +124,14 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
 /* Parameters ----------------------------------------------------------------------------------- */
 
 /** Returns the address of a buffer's first byte in Vulkan, for kernels in command buffers and for
- * shaders. CUDA's is culv_vk_buffer_pointer(), and the two differ. 0 when the buffer has none: it
- * was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
+ * shaders. CUDA's is culv_shared_buffer_pointer(), and the two differ. 0 when the buffer has none:
+ * it was made without VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and without
  * culv_vk_device_desc::kernels. 0 for NULL. A ring's buffer is culv_vk_ring_buffer().
- * Errors: none.
  * Ownership: the buffer's.
  * Threads: any.
  * Since: 0.1
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
-CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_vk_buffer *buffer);
+CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);
 
 /** Writes the address of your own VkBuffer's first byte in Vulkan. It was created with
  * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, and its memory with
@@ -151,13 +147,14 @@ CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkB
 /** Writes the address of a vector's first byte in Vulkan. The view has the usage
  * VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT and shows the vector as one buffer: it is sparse, or
  * the vector has one chunk.
- * Errors: INVALID (NULL_ARGUMENT; USAGE: the view lacks the usage); UNSUPPORTED (ADDRESS: the view
- * has several buffers, or none yet; EXTENSION_MISSING); OUT_OF_MEMORY.
- * Ownership: the view's. A view that culv_vk_vector_update() changed may have another address.
- * Threads: as culv_vk_vector_get_buffers().
+ * Errors: INVALID (NULL_ARGUMENT; USAGE: the view lacks the usage; VALUE: the view is another
+ * API's); UNSUPPORTED (ADDRESS: the view has several buffers, or none yet; EXTENSION_MISSING);
+ * OUT_OF_MEMORY.
+ * Ownership: the view's. A view that culv_vector_view_update() changed may have another address.
+ * Threads: as culv_vk_vector_view_get_buffers().
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_vector_get_address(const culv_vk_vector *view,
-                                                   VkDeviceAddress *out);
+CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *view,
+                                                        VkDeviceAddress *out);
 
 /** Writes the surface object of an image view, which a kernel in a command buffer takes as a
  * cudaSurfaceObject_t. The image has the usage STORAGE and the layout GENERAL. On CUDA's streams
@@ -185,9 +182,8 @@ CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkI
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
-/* No text says at which pipeline stage such a launch runs. These barriers name ALL_COMMANDS and
- * MEMORY_READ and MEMORY_WRITE on the kernel's side, which are right for any. Both sides are
- * Vulkan's, so no queue family changes: the transfers' queue_family is not looked at. */
+/* A barrier between a kernel and another use in the same queue is culv_vk_buffer_get_barrier2() or
+ * culv_vk_image_get_barrier2() of a transfer whose queue_family is CULV_VK_QUEUE_FAMILY_KERNEL. */
 
 /** Fills *out with the barrier between two kernels, one of which reads or writes what the other one
  * wrote.
@@ -210,46 +206,6 @@ typedef struct culv_vk_memory_barrier {
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
-
-/** Fills *out with the barrier of a buffer between a kernel and another use in the same queue.
- * CULV_VK_RELEASE goes before the kernel: the other use comes first. CULV_VK_ACQUIRE goes behind
- * it.
- * Errors: as culv_vk_buffer_get_barrier2(), but for the queue family.
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_buffer_get_kernel_barrier2(const culv_vk_buffer_transfer *transfer,
-                                                           culv_vk_direction direction,
-                                                           VkBufferMemoryBarrier2 *out);
-
-/** Does the same in the form of Vulkan 1.0.
- * Errors: as culv_vk_buffer_get_barrier(), but for the queue family.
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_buffer_get_kernel_barrier(const culv_vk_buffer_transfer *transfer,
-                                                          culv_vk_direction direction,
-                                                          culv_vk_buffer_barrier *out);
-
-/** Fills *out with the barrier and the layout transition of an image between a kernel, whose layout
- * is GENERAL, and another use in the same queue. Directions are as in
- * culv_vk_buffer_get_kernel_barrier2().
- * Errors: as culv_vk_image_get_barrier2(), but for the queue family.
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_image_get_kernel_barrier2(const culv_vk_image_transfer *transfer,
-                                                          culv_vk_direction direction,
-                                                          VkImageMemoryBarrier2 *out);
-
-/** Does the same in the form of Vulkan 1.0.
- * Errors: as culv_vk_image_get_barrier(), but for the queue family.
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_image_get_kernel_barrier(const culv_vk_image_transfer *transfer,
-                                                         culv_vk_direction direction,
-                                                         culv_vk_image_barrier *out);
 
 CULV_EXTERN_C_END
 

@@ -4,15 +4,10 @@
 #ifndef CULV_VULKAN_MEMORY_H_
 #define CULV_VULKAN_MEMORY_H_
 
-#include "image.h"
+#include "shared.h"
 #include "vulkan_device.h"
 
 CULV_EXTERN_C_BEGIN
-
-/** Opaque: a VkBuffer that Culvert made with exportable memory of its own and mapped into CUDA. */
-typedef struct culv_vk_buffer culv_vk_buffer;
-/** Opaque: a VkImage that Culvert made with exportable memory of its own and mapped into CUDA. */
-typedef struct culv_vk_image culv_vk_image;
 
 /** A VkDeviceMemory of the caller's to import. */
 typedef struct culv_vk_memory_desc {
@@ -33,8 +28,6 @@ typedef struct culv_vk_memory_desc {
 } culv_vk_memory_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_memory_desc culv_vk_memory_desc_init(void)
@@ -61,8 +54,6 @@ typedef struct culv_vk_image_desc {
 } culv_vk_image_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_image_desc culv_vk_image_desc_init(void)
@@ -105,8 +96,6 @@ typedef struct culv_vk_buffer_create_desc {
 } culv_vk_buffer_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_buffer_create_desc culv_vk_buffer_create_desc_init(void)
@@ -136,8 +125,6 @@ typedef struct culv_vk_image_create_desc {
 } culv_vk_image_create_desc;
 
 /** A default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
@@ -150,8 +137,8 @@ static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
 
 /** Imports exportable memory of the caller's. The call exports a new fd and imports it as
  * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
- * driver keeps the pages. Where it is not dedicated, is CULV_SLOW_KIND_BYTES or more and is not for
- * an image alone, a warning in the log says so, once for each import.
+ * driver keeps the pages. Where it is not dedicated, is CULV_SLOW_KIND_BYTES or more and is not
+ * only for an image, a warning in the log says so, once for each import.
  * Errors: INVALID (SIZE: no size, or one that is too small for the buffer or image at offset 0;
  * RANGE: too small for it at its offset, or an offset that Vulkan does not allow; DEDICATED;
  * NOT_EXPORTABLE; DEVICE_MISMATCH: the VkDevice is another GPU ...), UNSUPPORTED
@@ -170,7 +157,7 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * block, and map the resource at its offset. Give the import up at once or together with the
  * resource. Do not free the VkDeviceMemory before all of that is given up, because another memory
  * may then get its handle. On Windows keep one reference as long as the VkDeviceMemory lives.
- * Otherwise a later call exports it anew, and Vulkan hands out only one NT handle of it
+ * Otherwise a later call exports it again, and Vulkan hands out only one NT handle of it
  * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Images of formats that
  * culv_format_info::dedicated names (D16_UNORM, S8_UINT) cannot be mapped in a block.
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
@@ -225,79 +212,38 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * UNSUPPORTED (NOT_EXPORTABLE, EXTENSION_MISSING; PEER where no fallback is left; with
  * `host_memory` EXTENSION_MISSING, USAGE, DEDICATED), DRIVER (a Vulkan or CUDA call failed; CUDA
  * already has pages of host_pointer), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_buffer_destroy(); it keeps the attachment alive, and your
- * VkDevice must outlive it.
+ * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
+ * your VkDevice must outlive it.
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
 CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
-                                              culv_vk_buffer **out);
-
-/** Unmaps the buffer from CUDA, gives the import up, destroys the VkBuffer and frees its memory, in
- * this order. Sets *buffer to NULL. NULL, or a pointer to NULL, is a no-op. Vulkan's use of the
- * buffer must be over, as for vkDestroyBuffer. CUDA's use should be over: the call may wait for it,
- * as culv_buffer_unmap() describes. For a buffer in host memory CUDA's use must be over too (no
- * text says that unregistering waits); its pages are freed last.
- * Culvert refuses a ring's own (culv_vk_ring_buffer()): the last error says OWNED, and nothing
- * happens.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_buffer_destroy(culv_vk_buffer **buffer);
-
-/** Does the same as culv_vk_buffer_destroy(), but never waits for CUDA. The mapping is released as
- * culv_buffer_unmap_after() describes, and keeps the pages until then, also your own pages of
- * host_pointer. Vulkan's use must be over now. With HOST (culvert/fallback.h) the memory of the
- * copies may be Vulkan's: it is freed with the mapping, at the latest in culv_vk_detach(). After
- * culv_vk_detach(), the call that destroys the last object of the attachment waits.
- * Errors: none.
- * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream last_use);
+                                              culv_shared_buffer **out);
 
 /** The VkBuffer. Bind it, view it and describe it as your own, but never destroy it. VK_NULL_HANDLE
  * for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer);
+CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
 /** The VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE for
  * NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
- * Errors: none.
  * Ownership: Culvert's: never free it.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size);
+CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
+                                                 VkDeviceSize *size);
 
 /** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory):
  * host_pointer, or Culvert's own pages, which are zero at first. The CPU and the GPUs see each
- * other's writes when those are ordered: docs/vulkan.md, "Host memory". NULL for other buffers and
- * for NULL.
- * Errors: none.
+ * other's writes when those are ordered: docs/vulkan-memory.md, "Host memory". NULL for other
+ * buffers and for NULL.
  * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer);
-
-/** CUDA's side of the buffer: its pointer and size. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
-
-/** The first byte of the buffer in CUDA: culv_buffer_pointer() of culv_vk_buffer_cuda(). 0 for
- * NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_vk_buffer_pointer(const culv_vk_buffer *buffer);
+CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
 
 /** Makes an image with exportable memory of its own, imports the memory into CUDA and maps it: all
  * or nothing. The image's layout is UNDEFINED: before CUDA's first use, record the release barrier
@@ -308,52 +254,28 @@ CULV_EXPORT CUdeviceptr culv_vk_buffer_pointer(const culv_vk_buffer *buffer);
  * GPU, and there is no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE,
  * EXTENSION_MISSING; PEER where no fallback is left), DRIVER (a Vulkan or CUDA call failed), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_image_destroy(); it keeps the attachment alive, and your
- * VkDevice must outlive it.
+ * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
+ * your VkDevice must outlive it.
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
-                                             culv_vk_image **out);
-
-/** Does the same as culv_vk_buffer_destroy() for an image. Destroy your views of the image first.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_image_destroy(culv_vk_image **image);
-
-/** Does the same as culv_vk_buffer_destroy_after() for an image. Destroy your views of the image
- * first.
- * Errors: none.
- * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_image_destroy_after(culv_vk_image **image, CUstream last_use);
+                                             culv_shared_image **out);
 
 /** The VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT VkImage culv_vk_image_handle(const culv_vk_image *image);
+CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
 /** The VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image are bound
- * at plane_offsets (culv_image_get_desc() of culv_vk_image_cuda()). VK_NULL_HANDLE for NULL. The
- * call sets *size to its allocationSize in bytes; size may be NULL.
- * Errors: none.
+ * at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE for NULL.
+ * The call sets *size to its allocationSize in bytes; size may be NULL.
  * Ownership: Culvert's: never free it.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size);
-
-/** CUDA's side of the image: its arrays and surfaces. NULL for NULL.
- * Errors: none.
- * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_image *culv_vk_image_cuda(const culv_vk_image *image);
+CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 CULV_EXTERN_C_END
 

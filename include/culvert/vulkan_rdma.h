@@ -46,8 +46,6 @@ typedef struct culv_vk_rdma_buffer_desc {
 } culv_vk_rdma_buffer_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_rdma_buffer_desc culv_vk_rdma_buffer_desc_init(void)
@@ -71,7 +69,7 @@ typedef struct culv_vk_rdma_part {
 } culv_vk_rdma_part;
 
 /** Makes memory that CUDA, Vulkan and cards use.
- * Errors: as culv_vector_create(), culv_vk_vector_create() and culv_rdma_dma_buf_export_dup();
+ * Errors: as culv_vector_create(), culv_vk_vector_view_create() and culv_rdma_dma_buf_export_dup();
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
@@ -85,7 +83,6 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
 /** Destroys the buffer and sets *buffer to NULL. Deregister its dma-bufs from the card before, and
  * let the work of both sides be done. The memory lives on as long as somebody has a dma-buf of it.
  * NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
  * Ownership: *buffer is Culvert's again, and its parts are gone.
  * Threads: any, after the last call.
  * Since: 0.1 */
@@ -95,7 +92,6 @@ CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
  * as they are, registered or not. A smaller size does nothing. After an error it has what it had.
  * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left
  * where it lies).
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
@@ -112,15 +108,12 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer 
                                                       size_t *count);
 
 /** Returns CUDA's address of the first byte. 0 for NULL.
- * Errors: none.
  * Ownership: the buffer owns the memory.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
 /** Returns the number of bytes that were asked for. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);

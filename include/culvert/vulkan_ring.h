@@ -18,16 +18,35 @@ typedef struct culv_vk_ring culv_vk_ring;
 /** The most images and buffers of a slot. */
 #define CULV_VK_RING_MAX_RESOURCES 16
 
-/** One image or buffer that every slot has. Exactly one of `image`, `buffer`, `images`,
- * `buffers`. */
+/** A VkBuffer of your own in memory that you imported (culv_vk_memory_import_shared(),
+ * culv_buffer_map()), and CUDA's half of the same bytes. Culvert cannot tell whether they are. */
+typedef struct culv_vk_own_buffer {
+    VkBuffer buffer;
+    culv_buffer *cuda;
+    VkBufferUsageFlags usage; /**< It was made with. For culv_vk_ring_record_copy(). */
+} culv_vk_own_buffer;
+
+/** The same for an image (culv_vk_image_map()). */
+typedef struct culv_vk_own_image {
+    VkImage image;
+    culv_image *cuda;
+    VkImageUsageFlags usage;
+} culv_vk_own_image;
+
+/** One image or buffer that every slot has. Exactly one of `image`, `buffer`, `images`, `buffers`,
+ * `own_images`, `own_buffers`. */
 typedef struct culv_vk_ring_resource {
     /** Culvert makes one image for each slot; read during the call. */
     const culv_vk_image_create_desc *image;
     const culv_vk_buffer_create_desc *buffer; /**< The same. */
     /** Images of your own: one for each slot, max_depth of them. They stay yours and must outlive
      * the ring. Nobody may use them while the ring is made, and their contents are lost. */
-    culv_vk_image *const *images;
-    culv_vk_buffer *const *buffers; /**< The same. */
+    culv_shared_image *const *images;
+    culv_shared_buffer *const *buffers; /**< The same. */
+    /** The same, of an allocator of yours (VMA); read during the call. What they name stays yours
+     * and must outlive the ring. */
+    const culv_vk_own_image *own_images;
+    const culv_vk_own_buffer *own_buffers; /**< The same. */
     /** What Vulkan does with it; this gives the barriers. Default: ANY. */
     culv_vk_use use;
     /** Narrows the stage: see culv_vk_image_transfer. 0: by `use`. */
@@ -57,8 +76,6 @@ typedef struct culv_vk_ring_desc {
 } culv_vk_ring_desc;
 
 /** A default descriptor, with Vulkan as the consumer and no queue family yet.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_ring_desc culv_vk_ring_desc_init(void)
@@ -97,17 +114,24 @@ CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
                                             const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
 /** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
- * no-op. Vulkan's work on it must be over, and CUDA's should be (culv_ring_drain()): see
- * culv_vk_image_destroy().
- * Errors: none.
+ * no-op. Vulkan's work on it must be over, or its device lost; CUDA's should be over
+ * (culv_ring_drain()): see culv_shared_image_destroy(). CUDA's work that waits for a signal of
+ * Vulkan's side which was never submitted, or was lost, is freed first: Culvert waits a second for
+ * the signal and then makes it.
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side.
  * Since: 0.1 */
 CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 
+/** Does the same as culv_vk_ring_destroy(), but does not wait for CUDA's work: what the ring made
+ * goes as by culv_shared_buffer_destroy_after() with `last_use`.
+ * Ownership: *ring is Culvert's again.
+ * Threads: any, after the last call of either side.
+ * Since: 0.1 */
+CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use);
+
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
- * Errors: none.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any.
  * Since: 0.1 */
@@ -115,27 +139,25 @@ CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
 /** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
  * exist.
- * Errors: none.
- * Ownership: the ring's, which culv_vk_image_destroy() refuses (OWNED), or yours when you passed it
- * in.
+ * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
+ * passed it in.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
-                                              uint32_t resource);
+CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
+                                                  uint32_t resource);
 
 /** A buffer of a slot. NULL when the resource is an image, and when the slot or resource does not
  * exist.
- * Errors: none.
- * Ownership: the ring's, which culv_vk_buffer_destroy() refuses (OWNED), or yours when you passed
- * it in.
+ * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
+ * passed it in.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
-                                                uint32_t resource);
+CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
+                                                    uint32_t resource);
 
-/** The first byte of a slot's buffer in CUDA: culv_vk_buffer_pointer() of culv_vk_ring_buffer(). 0
- * when the resource is an image, and when the slot or resource does not exist.
- * Errors: none.
+/** The first byte of a slot's buffer in CUDA: culv_shared_buffer_pointer() of
+ * culv_vk_ring_buffer(). 0 when the resource is an image, and when the slot or resource does not
+ * exist.
  * Ownership: as culv_vk_ring_buffer().
  * Threads: any.
  * Since: 0.1 */
@@ -165,6 +187,18 @@ CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeou
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
+/** Tells the ring that the vkQueueSubmit2 behind culv_vk_ring_release() failed with `result`. The
+ * side then holds the frame again, as culv_ring_submit_failed() describes: release and submit it
+ * once more. With VK_ERROR_DEVICE_LOST it does what culv_vk_device_lost() does instead.
+ * culv_vk_ring_submit() needs no such call.
+ * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
+ * that is what `result` said).
+ * Ownership: as culv_ring_submit_failed().
+ * Threads: one at a time for the side.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
+                                                   VkResult result);
+
 /** Releases the frame and submits its command buffer. In a burst, Culvert keeps the command buffers
  * and submits them together with the burst's last frame, in one vkQueueSubmit2, to one queue. The
  * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
@@ -184,7 +218,6 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
 
 /** Submits the frames that culv_vk_ring_submit() keeps of a burst that is not full.
  * Errors: as culv_vk_ring_submit().
- * Ownership: none.
  * Threads: one at a time for the side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
@@ -202,10 +235,9 @@ typedef enum culv_vk_queue_use {
 
 /** The best queue family for a use. Among equals it is the lowest index. It is never a video queue.
  * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1
- * Source: Vulkan specification, VkQueueFamilyProperties; docs/performance.md. */
+ * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
 CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                   VkInstance instance,
                                                   VkPhysicalDevice physical_device,
@@ -222,7 +254,6 @@ CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_
  * Errors: INVALID (NULL_ARGUMENT, RANGE: the slot, the resource, a destination that is too small,
  * an image's offset that is not a multiple of 4 and of its texel's bytes; USAGE: the resource lacks
  * TRANSFER_SRC), UNSUPPORTED (FORMAT: several planes or aspects).
- * Ownership: none.
  * Threads: any, one for a command buffer.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,

@@ -2,20 +2,17 @@
 /* Culvert: uses Vulkan semaphores in CUDA. Culvert makes them, or imports your own.
  *
  *   culv_vk_semaphore_create(vk, NULL, &semaphore);  a timeline at 0
- *   culv_semaphore_wait(culv_vk_semaphore_cuda(semaphore), stream, n);
+ *   culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), stream, n);
  *   VkSemaphore to_submit = culv_vk_semaphore_handle(semaphore);
  *
  * culvert/semaphore.h says how CUDA streams signal and wait. */
 #ifndef CULV_VULKAN_SEMAPHORE_H_
 #define CULV_VULKAN_SEMAPHORE_H_
 
-#include "semaphore.h"
+#include "shared.h"
 #include "vulkan_device.h"
 
 CULV_EXTERN_C_BEGIN
-
-/** Opaque: an exportable VkSemaphore that Culvert made and imported into CUDA. */
-typedef struct culv_vk_semaphore culv_vk_semaphore;
 
 /** Your own VkSemaphore to import. */
 typedef struct culv_vk_semaphore_desc {
@@ -30,8 +27,6 @@ typedef struct culv_vk_semaphore_desc {
 } culv_vk_semaphore_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_semaphore_desc culv_vk_semaphore_desc_init(void)
@@ -56,8 +51,6 @@ typedef struct culv_vk_semaphore_create_desc {
 } culv_vk_semaphore_create_desc;
 
 /** Returns a default descriptor: a timeline at 0.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_semaphore_create_desc culv_vk_semaphore_create_desc_init(void)
@@ -86,48 +79,20 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
  * is not set), UNSUPPORTED (NOT_EXPORTABLE: the device does not export such semaphores, for example
  * software Vulkan and binary ones; EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours; give it to culv_vk_semaphore_destroy(). It keeps the attachment alive,
- * and your VkDevice must outlive it.
+ * Ownership: *out is yours; give it to culv_shared_semaphore_destroy(). It keeps the attachment
+ * alive, and your VkDevice must outlive it.
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportSemaphoreCreateInfo. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  const culv_vk_semaphore_create_desc *desc,
-                                                 culv_vk_semaphore **out);
-
-/** Destroys CUDA's import and the VkSemaphore, and sets *semaphore to NULL. Vulkan's use of it must
- * be over, as for vkDestroySemaphore. CUDA's use should be over: the call waits for it like
- * culv_semaphore_destroy(). NULL, or a pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object and on its VkDevice's destruction.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
-
-/** Like culv_vk_semaphore_destroy(), but never waits for CUDA. See culv_semaphore_destroy_after().
- * Vulkan's use must be over now. On the HOST path (culvert/fallback.h) the VkSemaphore goes when no
- * host function is on its way, and at the latest in culv_vk_detach(). After culv_vk_detach() this
- * call waits when it destroys the last object of the attachment.
- * Errors: none.
- * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use);
+                                                 culv_shared_semaphore **out);
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
- * Errors: none.
  * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore);
-
-/** Returns CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
- * Errors: none.
- * Ownership: Culvert owns it; it is valid until the semaphore is destroyed;
- * culv_semaphore_destroy() refuses it.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore);
+CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

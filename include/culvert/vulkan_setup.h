@@ -101,8 +101,6 @@ typedef struct culv_vk_device_features {
 } culv_vk_device_features;
 
 /** Returns empty structs with their struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_device_features culv_vk_device_features_init(void)

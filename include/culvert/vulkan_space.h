@@ -68,7 +68,7 @@ typedef struct culv_vk_space_desc {
     /** Usage of the space's VkBuffer besides STORAGE_BUFFER, TRANSFER_SRC, TRANSFER_DST and
      * SHADER_DEVICE_ADDRESS, which it always has. */
     VkBufferUsageFlags buffer_usage;
-    /** Of the memory: as culv_vmm_allocation_desc::usage, except TILE_POOL. */
+    /** Usage flags of the memory: those of culv_vmm_allocation_desc::usage without TILE_POOL. */
     uint32_t memory_usage;
     const culv_vmm_access *access; /**< Devices of CUDA's that use it. Read during the call. */
     /** Default: 0, which lets the space's own device read and write. */
@@ -80,11 +80,13 @@ typedef struct culv_vk_space_desc {
     void (*unlock_queue)(void *context);
     void *queue_context;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
+    /** Nonzero: vectors in the space grow without waiting for Vulkan on the host. Vulkan's work
+     * with the new bytes must wait for culv_vk_space_ready_value() of culv_vk_space_timeline().
+     * Default: 0, a growth returns when Vulkan may use the bytes. */
+    culv_bool vectors_do_not_wait;
 } culv_vk_space_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_space_desc culv_vk_space_desc_init(void)
@@ -102,20 +104,18 @@ typedef struct culv_vk_space_info {
     /** Bytes that a space of this device can have at most: Vulkan's sparseAddressSpaceSize and
      * maxBufferSize. */
     uint64_t max_size;
-    CUdeviceptr address; /**< Of the first byte, in CUDA and in Vulkan. 0: there is no space yet. */
+    CUdeviceptr address; /**< The first byte's, in CUDA and in Vulkan. 0: there is no space yet. */
     uint64_t size;       /**< Bytes of addresses. */
     uint64_t committed;  /**< Bytes of memory in it. */
     uint64_t chunks;     /**< Number of allocations in it. */
     /** Number of allocations that are given up and still bound or mapped. */
     uint64_t decommitting;
     uint32_t attempts;          /**< Number of addresses that were tried, with the one it got. */
-    uint32_t refused_by_cuda;   /**< Of them, those that CUDA did not give. */
-    uint32_t refused_by_vulkan; /**< Of them, those that Vulkan did not give. */
+    uint32_t refused_by_cuda;   /**< Number of addresses that CUDA did not give. */
+    uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
 } culv_vk_space_info;
 
 /** Returns an empty culv_vk_space_info with its struct_size set.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_space_info culv_vk_space_info_init(void)
@@ -145,9 +145,9 @@ CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_sp
 /** Reserves addresses in CUDA and in Vulkan, at the same place. Commits nothing.
  *
  * It tries one address after another until both sides have it. The log says which it tried.
- * Errors: as culv_vk_check_space(); OUT_OF_MEMORY (ADDRESS: no address was free in both, or the
- * VkDevice was created without the features; the message says what each side answered), DRIVER,
- * ASYNC.
+ * Errors: as culv_vk_check_space(); UNSUPPORTED (USAGE: Vulkan gave no address that it was told, so
+ * the VkDevice was created without the features), OUT_OF_MEMORY (ADDRESS: no address was free in
+ * both; the message says what each side answered), DRIVER, ASYNC.
  * Ownership: *out is yours; give it to culv_vk_space_destroy(). It keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
@@ -160,29 +160,24 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
 /** Gives the space up and sets *space to NULL. It goes, with all of its memory, when its buffers
  * and vectors are gone too. The GPU's work with it must be done then. NULL, or a pointer to NULL,
  * is a no-op.
- * Errors: none.
  * Ownership: *space is Culvert's again.
  * Threads: any, ordered with other calls and with uses of the queue.
  * Since: 0.1 */
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
 /** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
 /** Returns the number of bytes of addresses. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vk_space_size(const culv_vk_space *space);
 
 /** Returns the VkBuffer that has all of the space, for descriptors and copies: byte n of the space
  * is byte n of the buffer. VK_NULL_HANDLE for NULL.
- * Errors: none.
  * Ownership: Culvert's: never destroy it.
  * Threads: any.
  * Since: 0.1 */
@@ -190,14 +185,19 @@ CULV_EXPORT VkBuffer culv_vk_space_handle(const culv_vk_space *space);
 
 /** Returns the timeline whose values the commits give. VK_NULL_HANDLE for NULL. Wait for it in your
  * submissions, never signal it.
- * Errors: none.
  * Ownership: Culvert's: never destroy it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT VkSemaphore culv_vk_space_timeline(const culv_vk_space *space);
 
+/** Returns the value of culv_vk_space_timeline() with which everything is bound that commits, and
+ * vectors that grew, have put into the space so far. With culv_vk_space_desc::vectors_do_not_wait,
+ * ask after the growth, and let Vulkan's submission wait for it. 0: nothing was bound yet, or NULL.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT uint64_t culv_vk_space_ready_value(culv_vk_space *space);
+
 /** Returns what culv_vector_desc::space takes, so that a vector lives in this space. NULL for NULL.
- * Errors: none.
  * Ownership: the space's; the vector keeps the space alive.
  * Threads: any.
  * Since: 0.1 */
@@ -249,7 +249,6 @@ CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, ui
  * there; CAPTURE, STREAM_DEVICE), BUSY (MAPPED: a culv_vk_space_buffer or a vector lies there),
  * DRIVER, ASYNC. After an error nothing has changed. Where a driver refuses what was asked of it
  * last, the memory goes in a later call.
- * Ownership: none.
  * Threads: any, ordered with other uses of the queue.
  * Since: 0.1.
  * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
@@ -259,7 +258,6 @@ CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t of
 /** Does the same, but DEFERS and never waits: the memory goes in a later call for this space, such
  * as culv_vk_space_collect(), once `last_use` has done what has been submitted to it so far.
  * Errors: as culv_vk_space_decommit().
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset,
@@ -268,7 +266,6 @@ CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint6
 /** Takes out what deferred decommits, shrinks and destroys gave up, as far as the streams have got
  * there. Does not wait for streams.
  * Errors: INVALID (NULL_ARGUMENT), OUT_OF_MEMORY, DRIVER, ASYNC; a later call tries again.
- * Ownership: none.
  * Threads: any, ordered with other uses of the queue.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_space_collect(culv_vk_space *space);
@@ -298,8 +295,6 @@ typedef struct culv_vk_space_buffer_desc {
 } culv_vk_space_buffer_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
@@ -327,7 +322,6 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
 /** Gives the part back and sets *buffer to NULL. Vulkan's work with a VkBuffer of its own must be
  * done. The memory stays committed: see culv_vk_space_decommit(). NULL, or a pointer to NULL, is a
  * no-op.
- * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object; the last one of a space that was given up
  * is ordered with uses of the queue.
@@ -335,22 +329,18 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
- * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
 /** Returns the number of bytes that were asked for. 0 for NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer);
 
 /** Returns the VkBuffer, and sets *offset (which may be NULL) to where the part begins in it: 0 for
  * a VkBuffer of its own. VK_NULL_HANDLE for NULL.
- * Errors: none.
  * Ownership: Culvert's: never destroy it.
  * Threads: any.
  * Since: 0.1 */

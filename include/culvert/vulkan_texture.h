@@ -46,7 +46,6 @@ typedef enum culv_vk_sampler_difference {
  * B8G8R8A8 image.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
  * Vulkan lacks).
- * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */

@@ -14,7 +14,7 @@
 #define CULV_VULKAN_VMM_H_
 
 #include "memory.h"
-#include "vector.h"
+#include "vector_view.h"
 #include "vulkan_export.h"
 
 CULV_EXTERN_C_BEGIN
@@ -73,11 +73,9 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
  * compressible. Bound or not makes no difference. The answer is not meant for a buffer that you
  * made for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an
  * argument is NULL.
- * Errors: none.
- * Ownership: none.
  * Threads: any, ordered with the destruction of the buffer and the allocation.
  * Since: 0.1.
- * Source: measured, docs/memory-kinds.md. */
+ * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
                                                      culv_vmm_allocation *allocation,
                                                      VkDeviceSize offset);
@@ -99,18 +97,15 @@ CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffe
  * image is unbound.
  * Threads: any, ordered with other uses of the image.
  * Since: 0.1.
- * Source: measured, docs/nvidia-measured.md. */
+ * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
                                                const VkImageCreateInfo *create_info,
                                                culv_vmm_allocation *allocation, VkDeviceSize offset,
                                                VkDeviceMemory *out);
 
-/** Opaque: Vulkan buffers on the chunks of a vector. */
-typedef struct culv_vk_vector culv_vk_vector;
-
 /** How Vulkan sees a vector. Zero in every field but struct_size means the default. */
-typedef struct culv_vk_vector_desc {
-    size_t struct_size; /**< Set by culv_vk_vector_desc_init(). */
+typedef struct culv_vk_vector_view_desc {
+    size_t struct_size; /**< Set by culv_vk_vector_view_desc_init(). */
     /** Required: the usage of the buffers. With SHADER_DEVICE_ADDRESS the buffers have
      * addresses. */
     VkBufferUsageFlags usage;
@@ -122,94 +117,60 @@ typedef struct culv_vk_vector_desc {
      * commit, including what it commits ahead. It costs no memory. */
     VkDeviceSize sparse_size;
     const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
-} culv_vk_vector_desc;
+} culv_vk_vector_view_desc;
 
 /** Returns a default descriptor.
- * Errors: none.
- * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-static inline culv_vk_vector_desc culv_vk_vector_desc_init(void)
+static inline culv_vk_vector_view_desc culv_vk_vector_view_desc_init(void)
 {
-    culv_vk_vector_desc d;
+    culv_vk_vector_view_desc d;
     memset(&d, 0, sizeof d);
     d.struct_size = sizeof d;
     return d;
 }
 
 /** A Vulkan buffer on a part of a vector. */
-typedef struct culv_vk_vector_buffer {
+typedef struct culv_vk_vector_view_buffer {
     VkBuffer buffer;
     VkDeviceSize offset; /**< Offset of the buffer in the vector in bytes. */
     /** Size in bytes. For a sparse buffer: what is bound, from offset 0 on. */
     VkDeviceSize size;
     uint64_t chunk; /**< culv_vector_chunk::id. 0 for a sparse buffer. */
-} culv_vk_vector_buffer;
+} culv_vk_vector_view_buffer;
 
 /** Makes Vulkan's view of a vector and imports the chunks that it has. The chunks must be
  * exportable as OPAQUE_FD (on Windows OPAQUE_WIN32). Every device can have one buffer for each
- * chunk; draw and dispatch once for each. A vector with `max_chunk` or `growth_percent` has few
+ * chunk; draw and dispatch once for each. A vector with `min_chunk` or `growth_percent` has few
  * large chunks.
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage, or a sparse size that is too
  * small or too large; NOT_EXPORTABLE), UNSUPPORTED (NOT_EXPORTABLE: the device exports no buffers
  * of such a usage; USAGE: the device lacks sparse binding, or takes no external memory for sparse
  * buffers).
- * Ownership: *out is yours; give it to culv_vk_vector_destroy(), before or after the vector goes.
+ * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector goes.
  * Threads: any, but not during a call that changes the vector.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
-                                              const culv_vk_vector_desc *desc,
-                                              culv_vk_vector **out);
-
-/** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
- * a pointer to NULL, is a no-op.
- * Errors: none.
- * Ownership: Culvert owns the view again, and its buffers are gone.
- * Threads: any, ordered with other calls.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_vector_destroy(culv_vk_vector **view);
-
-/** Imports new chunks, and drops the buffers of chunks that are gone. No Vulkan work may still use
- * those. The other buffers stay as they are, with the same handles.
- *
- * The call does nothing when the view already has the vector's generation, and it imports nothing
- * when the vector only moved. A sparse view binds in one batch on its queue, unbinds what is gone,
- * and waits on the host until that is done. After an error the view has what it had. After
- * culv_vector_destroy() the view keeps what it has, and the memory goes with the view.
- * Errors: as culv_vk_vector_create(); INVALID (VALUE: the vector was destroyed), OUT_OF_MEMORY,
- * DRIVER, ASYNC.
- * Ownership: none.
- * Threads: one at a time, and not during a call that changes the vector; with a sparse queue,
- * ordered with other uses of that queue.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_vector_update(culv_vk_vector *view);
+CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
+                                                   const culv_vk_vector_view_desc *desc,
+                                                   culv_vector_view **out);
 
 /** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
  * 0), and sets *count to the number of buffers.
- * Errors: INVALID (NULL_ARGUMENT).
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view,
-                                                   culv_vk_vector_buffer *parts, size_t capacity,
-                                                   size_t *count);
+CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
+                                                        culv_vk_vector_view_buffer *parts,
+                                                        size_t capacity, size_t *count);
 
 /** Returns the kind of memory that all of the view's buffers lie in: CULV_MEMORY_KIND_FAST, or
  * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN
  * for one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
- * CULV_MEMORY_KIND_UNKNOWN for NULL, and for a view that has no buffer yet.
- * Errors: none.
- * Ownership: none.
+ * CULV_MEMORY_KIND_UNKNOWN for NULL, another API's view, and a view that has no buffer yet.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_EXPORT culv_memory_kind culv_vk_vector_memory_kind(const culv_vk_vector *view);
-
-/** Returns the generation of the vector that the view shows. 0 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT uint64_t culv_vk_vector_generation(const culv_vk_vector *view);
+CULV_EXPORT culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view);
 
 CULV_EXTERN_C_END
 

@@ -67,7 +67,8 @@ static void list(culvi_text *text, uint32_t types)
     const char *comma = "";
     for (int type = 0; type < CULVI_HANDLE_END; type++) {
         if (!(types & UINT32_C(1) << type)) continue;
-        culvi_text_add(text, "%s%s (%d)", comma, rows[type].name, type);
+        culvi_text_add(text, "%s%s (%d)", comma, culvi_handle_type_name((culv_handle_type)type),
+                       type);
         comma = ", ";
     }
 }

@@ -57,7 +57,8 @@ typedef struct culvi_handle_row {
     uint32_t number[CULVI_USES];
 } culvi_handle_row;
 
-/* For a value that is not a type: a row without a name, all numbers 0. */
+/* Returns the row of a type. A value that is not a type has a row without a name, and all its
+ * numbers are 0. */
 const culvi_handle_row *culvi_handle_row_of(culv_handle_type type);
 /* What another API calls it; 0: nothing. */
 static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_use use)
@@ -101,7 +102,7 @@ typedef struct culvi_handle_facts {
     uint64_t size_limit;
 } culvi_handle_facts;
 
-/* For a handle of one of these types. If it cannot be what the caller says, `problem` gets the
+/* Examines a handle of one of these types. If it cannot be what the caller says, `problem` gets the
  * reason and `text` the message. `source` is the call that makes such handles, for the message. */
 bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
                           culv_reason *problem, char *text, size_t size);
@@ -161,7 +162,7 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
  * it has some left. */
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
                                     const char *what);
-/* For messages: "file descriptor 7", "NT handle 0x1c". */
+/* Describes a handle for messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
 /* culvi_handle_lend() that records its failure as an error. */
 culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,

@@ -103,13 +103,6 @@ void culvi_label_set(char label[64], const char *text)
     label[length] = '\0';
 }
 
-/* Labels, paths and the driver's texts in a message forge no lines. */
-static void make_one_line(char *text)
-{
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
-}
-
 static void log_to_stderr(void *user, culv_log_level level, const char *message)
 {
     static const char *const names[] = {"", "error", "warning", "info", "debug"};
@@ -149,7 +142,7 @@ void culvi_log(const culvi_voice *voice, culv_log_level level, const char *forma
     va_start(args, format);
     vsnprintf(line + used, sizeof line - (size_t)used, format, args);
     va_end(args);
-    make_one_line(line);
+    culvi_text_make_plain(line); /* labels, paths and the driver's texts forge no lines */
     voice->log.fn(voice->log.user, level, line);
 }
 
@@ -179,7 +172,7 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
     if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
-    make_one_line(e->message);
+    culvi_text_make_plain(e->message);
     culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
     if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
     return result;

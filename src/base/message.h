@@ -18,7 +18,7 @@
 #    define CULVI_PRINTF(f, a)
 #endif
 
-/* Where a message is logged, and which label it carries. Either may be missing. */
+/* Says where a message is logged, and which label it carries. Either may be missing. */
 typedef struct culvi_voice {
     culv_log log;
     char label[64];

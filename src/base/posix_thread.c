@@ -8,6 +8,24 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef CULVI_TEST_HOOKS
+#    include <stdatomic.h>
+/* Tests let another thread run between what is done under locks: called before a lock is taken, and
+ * after one was given back. */
+void (*_Atomic culvi_lock_hook)(bool before);
+
+static void at_lock(bool before)
+{
+    void (*hook)(bool before) = atomic_load(&culvi_lock_hook);
+    if (hook != NULL) hook(before);
+}
+#else
+static void at_lock(bool before)
+{
+    (void)before;
+}
+#endif
+
 bool culvi_mutex_init(culvi_mutex *mutex)
 {
     return pthread_mutex_init(&mutex->m, NULL) == 0;
@@ -20,12 +38,14 @@ void culvi_mutex_destroy(culvi_mutex *mutex)
 
 void culvi_mutex_lock(culvi_mutex *mutex)
 {
+    at_lock(true);
     pthread_mutex_lock(&mutex->m);
 }
 
 void culvi_mutex_unlock(culvi_mutex *mutex)
 {
     pthread_mutex_unlock(&mutex->m);
+    at_lock(false);
 }
 
 bool culvi_condition_init(culvi_condition *condition)

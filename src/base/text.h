@@ -14,6 +14,12 @@ typedef struct culvi_text {
 } culvi_text;
 
 void culvi_text_add(culvi_text *text, const char *format, ...) CULVI_PRINTF(2, 3);
+/* Whether a terminal may get it: UTF-8 without control characters (C0, DEL, C1). */
+bool culvi_text_plain(const char *text);
+/* Puts '?' in the place of each byte that is not so. */
+void culvi_text_make_plain(char *text);
+/* "the ring 'frames'", or "a ring without a label". */
+void culvi_text_add_named(culvi_text *text, const char *kind, const char *label);
 void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid);
 void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask);
 

@@ -58,8 +58,7 @@ culv_result culvi_memory_map(culv_memory *memory)
         device->counts.allocations++;
     } else if (r == CUDA_SUCCESS) {
         device->counts.mappings++;
-        memory->mapped_next = device->mapped;
-        device->mapped = memory;
+        culvi_tree_add(&device->mapped, &memory->mapped, memory->base, 0);
     } else {
         memory->base = 0;
     }

@@ -305,6 +305,13 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
     CULVI_REQUIRE(NULL, buffer);
     culv_device *device = buffer->memory->device;
     CULVI_REQUIRE(&device->voice, out);
+    if (culvi_memory_is_registration(buffer->memory))
+        return culvi_fail(
+            &device->voice, buffer->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+            "culv_buffer_get_dlpack: the buffer is a registered one, whose memory CUDA has until "
+            "the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into "
+            "memory of yours, or share a buffer with %s in place of registering it",
+            buffer->memory->words->name);
     const uint64_t at = buffer->pointer - buffer->memory->base;
     culv_result result = culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, &mine);
     if (result != CULV_OK) return result;
@@ -378,7 +385,7 @@ static culv_result wait_on_host(culv_device *device, CUstream producer)
                            "the host could not wait for the tensor's producer");
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result wait_on_stream(culv_device *device, CUstream producer, CUstream consumer)
 {
     CUevent event = NULL;

@@ -75,8 +75,7 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "%s: pointer is %#" PRIx64 ", memory of CUDA device %d; this device is %d '%s'",
             function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
-    /* Of page-locked host memory another attribute tells, which older drivers lack: the driver
-     * decides. */
+    /* Older drivers have no attribute for page-locked host memory, so the driver decides. */
     if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
                           "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is "
@@ -89,7 +88,7 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
     return CULV_OK;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t size,
                         uint64_t flags, int *fd)
 {

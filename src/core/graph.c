@@ -184,7 +184,7 @@ culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
     return set(exec, node, points, count, WAIT);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result get_nodes(culv_device *device, CUgraph graph, CUgraphNode **nodes, size_t *count)
 {
     *nodes = NULL;

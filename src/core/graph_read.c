@@ -5,10 +5,11 @@
 #include "base/alloc.h"
 #include "cuda/context.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* By the number of the kind, CUgraphNodeType. */
+/* The index is the number of the kind, CUgraphNodeType. */
 static const char *const kinds[] = {"a kernel",
                                     "a copy",
                                     "a memset",
@@ -214,32 +215,83 @@ static culv_result fail_params(const culv_device *device, const char *label,
                            kinds[node->type]);
 }
 
-/* A launch with more than a grid and a block. The twin has no such attributes. */
+/* What a launch may have besides a grid and a block, and a queue of a graphics API cannot do. Other
+ * attributes of a node change no result there: priority, cache, carveout, and the domain in which
+ * fences wait. That a kernel may start early is data of an edge (list_edges()). */
+typedef struct launch_attribute {
+    CUlaunchAttributeID id;
+    bool (*is_set)(const CUlaunchAttributeValue *value);
+    const char *what;
+} launch_attribute;
+
+static bool is_cooperative(const CUlaunchAttributeValue *value)
+{
+    return value->cooperative != 0;
+}
+
+static bool has_clusters(const CUlaunchAttributeValue *value)
+{
+    return value->clusterDim.x > 1 || value->clusterDim.y > 1 || value->clusterDim.z > 1;
+}
+
+static bool prefers_clusters(const CUlaunchAttributeValue *value)
+{
+    return value->preferredClusterDim.x > 1 || value->preferredClusterDim.y > 1 ||
+           value->preferredClusterDim.z > 1;
+}
+
+static bool is_updatable(const CUlaunchAttributeValue *value)
+{
+    return value->deviceUpdatableKernelNode.deviceUpdatable != 0;
+}
+
+static const launch_attribute attributes[] = {
+    {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, is_cooperative, "is cooperative"},
+    {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, has_clusters, "has clusters of blocks"},
+    {CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, prefers_clusters,
+     "prefers clusters of blocks"},
+    {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, is_updatable,
+     "can be changed by kernels (deviceUpdatable)"},
+};
+
+/* A driver that does not know an attribute, and one that has it for other launches alone, answer
+ * INVALID_VALUE: it is not set. */
 static culv_result check_attributes(culv_device *device, const char *label,
                                     const culvi_graph_node *node)
 {
-    CUlaunchAttributeValue value;
-    const char *what = NULL;
     if (device->cuda->cuGraphKernelNodeGetAttribute == NULL) return CULV_OK;
-    memset(&value, 0, sizeof value);
-    CUresult r = CULVI_CU(device, cuGraphKernelNodeGetAttribute,
-                          (node->handle, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
-    if (r == CUDA_SUCCESS && value.cooperative != 0) what = "is cooperative";
-    memset(&value, 0, sizeof value);
-    if (r == CUDA_SUCCESS && what == NULL) {
-        r = CULVI_CU(device, cuGraphKernelNodeGetAttribute,
-                     (node->handle, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value));
-        if (r == CUDA_SUCCESS &&
-            (value.clusterDim.x > 1 || value.clusterDim.y > 1 || value.clusterDim.z > 1))
-            what = "has clusters of blocks";
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        CUlaunchAttributeValue value;
+        memset(&value, 0, sizeof value);
+        CUresult r = CULVI_CU(device, cuGraphKernelNodeGetAttribute,
+                              (node->handle, attributes[i].id, &value));
+        if (r == CUDA_ERROR_INVALID_VALUE) /* or a failure that passes */
+            r = CULVI_CU(device, cuGraphKernelNodeGetAttribute,
+                         (node->handle, attributes[i].id, &value));
+        if (r == CUDA_ERROR_INVALID_VALUE) continue;
+        if (r != CUDA_SUCCESS)
+            return fail_params(device, label, node, r, "cuGraphKernelNodeGetAttribute");
+        if (!attributes[i].is_set(&value)) continue;
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
+            "node %zu of the graph launches the kernel '%s', and that launch %s, which a "
+            "queue of a graphics API cannot do; launch it on a stream",
+            node->index, node->name, attributes[i].what);
     }
-    if (r != CUDA_SUCCESS)
-        return fail_params(device, label, node, r, "cuGraphKernelNodeGetAttribute");
-    if (what == NULL) return CULV_OK;
-    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH,
-                      "node %zu of the graph launches the kernel '%s', and that launch %s, which a "
-                      "queue of a graphics API cannot do; launch it on a stream",
-                      node->index, node->name, what);
+    return CULV_OK;
+}
+
+/* The node's own function, which may be of another module than the kernel that is recorded. */
+static culv_result check_clusters(culv_device *device, const char *label,
+                                  const culvi_graph_node *node)
+{
+    culvi_kernel_clusters clusters;
+    char where[64];
+    CUresult r = culvi_kernel_read_clusters(device, node->params.kernel.func, &clusters);
+    if (r != CUDA_SUCCESS) return fail_params(device, label, node, r, "cuFuncGetAttribute");
+    if (!clusters.needed) return CULV_OK;
+    snprintf(where, sizeof where, "node %zu of the graph: ", node->index);
+    return culvi_kernel_refuse_clusters(&device->voice, label, where, node->name, &clusters);
 }
 
 static culv_result read_kernel(culv_device *device, const char *label, culvi_graph_node *node)
@@ -260,7 +312,8 @@ static culv_result read_kernel(culv_device *device, const char *label, culvi_gra
     }
     if (r != CUDA_SUCCESS) return fail_params(device, label, node, r, call);
     if (node->name == NULL) node->name = "";
-    return check_attributes(device, label, node);
+    culv_result result = check_clusters(device, label, node);
+    return result == CULV_OK ? check_attributes(device, label, node) : result;
 }
 
 static culv_result read_node(culv_device *device, const char *label, culvi_graph_node *node)

@@ -30,7 +30,7 @@ struct culv_image {
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     const char *owner_destroy_call; /* as culv_buffer's */
-    /* A registered image that is not mapped: it has no arrays now (core/registered.h) */
+    /* A registered image that is not mapped: it has no arrays now (core/registration.h) */
     atomic_bool away;
     /* It has one array and no mipmapped array (core/staging_image.c) */
     bool packed;
@@ -40,7 +40,8 @@ struct culv_image {
     _Atomic(culvi_texture *) textures;
     culvi_deferred deferred;
     uint32_t slots;
-    /* For each level, or for each plane of a format with several planes, which has one level */
+    /* There is one for each level, or for each plane of a format with several planes, which has one
+     * level */
     culvi_level levels[];
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The arrays of an image: what CUDA is told of it, mapped on imported memory or made of its own. Of
  * several planes each is an array by itself: CUDA's own arrays of several planes look for the
- * second one in another place than where the graphics driver has it (docs/nvidia-measured.md). */
+ * second one in another place than where the graphics driver has it
+ * (docs/measured/nvidia-measured.md). */
 #include "core/staging.h"
 #include "cuda/context.h"
 
@@ -39,8 +40,8 @@ CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t p
 
 /* NVIDIA's Vulkan spaces the layers of an image of more levels than one as a whole chain of levels
  * needs, whatever it was created with, and CUDA as the levels that it is told need: it is told the
- * whole chain (measured, docs/nvidia-measured.md; of one level a longer chain is refused). Mesa,
- * and the twin after it, counts the levels there are. */
+ * whole chain (measured, docs/measured/nvidia-measured.md; of one level a longer chain is refused).
+ * Mesa, and the twin after it, counts the levels there are. */
 static unsigned mapped_levels(const culv_image *image)
 {
     const culv_image_desc *d = &image->desc;

@@ -16,7 +16,7 @@ static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
     return a * b + c;
 }
 
-/* Of one plane. */
+/* Returns the least size of one plane, in bytes. */
 static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32_t width,
                                  uint32_t height, uint32_t depth, uint32_t layers, uint32_t levels)
 {
@@ -172,7 +172,7 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
     return CULV_OK;
 }
 
-/* Where the planes of a format of several lie, by what their texels need at the least. */
+/* Checks where the planes of a format of several lie, by what their texels need at the least. */
 static culv_result check_planes(const culv_memory *memory, const culvi_format *row,
                                 const culv_image_desc *d, const char *label)
 {

@@ -12,8 +12,8 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
 /* Bytes that the texels need without what the layout adds; UINT64_MAX: more than fits. */
 uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height,
                                 uint32_t depth, uint32_t layers, uint32_t levels);
-/* For culv_image_desc and the like of each graphics API: fields that do not apply to an image with
- * this many planes must be 0. */
+/* Checks culv_image_desc and its like in each graphics API: fields that do not apply to an image
+ * with this many planes must be 0. */
 culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
                                      const uint64_t *plane_offsets);
 /* Checks the offsets of planes that are bound separately: each plane lies within the memory, and no

@@ -47,7 +47,7 @@ static bool is_refusal(CUresult code)
     return code != CUDA_ERROR_OUT_OF_MEMORY && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result give_duplicate(culv_device *device, const culvi_import *import, void *object)
 {
     culvi_duplicate duplicate;
@@ -73,8 +73,8 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
             &device->voice, import->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             CULV_NATIVE_CUDA, r, import->call,
             "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
-            "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); "
-            "elsewhere export the memory as OPAQUE_FD",
+            "CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the "
+            "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dmabuf_bridge_create())",
             import->what, name, import->call, device->caps.name, (int)r);
     import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,

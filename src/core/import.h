@@ -29,8 +29,8 @@ culv_result culvi_import_check(const culv_device *device, culvi_import *import,
 /* Takes the place of the check for a handle that Culvert has just exported from this same GPU, only
  * for this import. The handle is not examined where the system could report nothing about it. It is
  * not duplicated where drivers never close it. File descriptors are still duplicated: a driver
- * closes some of those that it refuses and leaves others (docs/nvidia-measured.md), and by then the
- * number does not show whose it is. */
+ * closes some of those that it refuses and leaves others (docs/measured/nvidia-measured.md), and by
+ * then the number does not show whose it is. */
 culv_result culvi_import_trust(const culv_device *device, culvi_import *import);
 /* What is known about such a handle without asking the system; NULL: ask it. */
 const culvi_handle_facts *culvi_import_known_facts(const culv_device *device);

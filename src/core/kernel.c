@@ -21,7 +21,6 @@ static bool release(culv_device *device, culvi_deferred *self, bool last_try)
         culvi_free(kernel);
     }
     culvi_mutex_destroy(&kernels->lock);
-    culvi_free(kernels->path);
     culvi_free(kernels->image);
     culvi_free(kernels);
     return true;
@@ -35,31 +34,18 @@ static const char *last_part(const char *path)
     return part;
 }
 
-/* In the device's context. */
-static culv_result load_module(culv_kernels *made)
+/* Runs in the device's context. `name` is the file's path, or what stands in its place. */
+static culv_result load_module(culv_kernels *made, const char *name)
 {
-    culv_device *device = made->device;
-    unsigned char *bytes = NULL;
-    size_t size = 0;
-    CUresult r = made->path != NULL
-                     ? CULVI_CU(device, cuModuleLoad, (&made->module, made->path))
-                     : CULVI_CU(device, cuModuleLoadData, (&made->module, made->image));
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    const char *call = made->path != NULL ? "cuModuleLoad" : "cuModuleLoadData";
-    /* The message says what code is in it. */
-    if (r == CUDA_ERROR_NO_BINARY_FOR_GPU && made->path != NULL &&
-        culvi_kernel_file_read(NULL, made->path, NULL, &bytes, &size) != CULV_OK)
-        bytes = NULL;
-    culv_result result =
-        culvi_kernel_file_fail(device, made->path != NULL ? made->path : made->label, made->label,
-                               made->path != NULL ? bytes : made->image,
-                               made->path != NULL ? size : made->image_size, call, r);
-    culvi_free(bytes);
-    return result;
+    CUresult r = CULVI_CU(made->device, cuModuleLoadData, (&made->module, made->image));
+    return r == CUDA_SUCCESS ? CULV_OK
+                             : culvi_kernel_file_fail(made->device, name, made->label, made->image,
+                                                      made->image_size, "cuModuleLoadData", r);
 }
 
-/* Takes `made`, also when it fails. It has a path or an image. */
-static culv_result load(culv_device *device, culv_kernels *made, culv_kernels **out)
+/* Takes `made`, which has an image, also when it fails. */
+static culv_result load(culv_device *device, culv_kernels *made, const char *name,
+                        culv_kernels **out)
 {
     culvi_scope scope;
     culv_result result = CULV_OK;
@@ -70,7 +56,7 @@ static culv_result load(culv_device *device, culv_kernels *made, culv_kernels **
     }
     result = culvi_enter(device, &scope, made->label);
     if (result != CULV_OK) goto destroy_lock;
-    result = load_module(made);
+    result = load_module(made, name);
     culvi_leave(device, &scope);
     if (result != CULV_OK) goto destroy_lock;
     made->deferred.release = release;
@@ -83,29 +69,23 @@ static culv_result load(culv_device *device, culv_kernels *made, culv_kernels **
 destroy_lock:
     culvi_mutex_destroy(&made->lock);
 free_kernels:
-    culvi_free(made->path);
     culvi_free(made->image);
     culvi_free(made);
     return result;
 }
 
+/* The file is read once. A graphics API gets the same bytes later, whatever has become of the file
+ * and of the current directory by then. */
 static culv_result load_file(culv_device *device, const char *path, culv_kernels **out)
 {
-    const size_t length = strlen(path) + 1;
     culv_kernels *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
     culvi_label_set(made->label, last_part(path));
     culv_result result = culvi_kernel_file_check(device, path, made->label);
-    if (result != CULV_OK) goto free_kernels;
-    made->path = culvi_alloc(length);
-    if (made->path == NULL) {
-        result = culvi_fail_host_memory(&device->voice, made->label);
-        goto free_kernels;
-    }
-    memcpy(made->path, path, length);
-    return load(device, made, out);
-
-free_kernels:
+    if (result == CULV_OK)
+        result = culvi_kernel_file_read(&device->voice, path, made->label, &made->image,
+                                        &made->image_size);
+    if (result == CULV_OK) return load(device, made, path, out);
     culvi_free(made);
     return result;
 }
@@ -143,7 +123,7 @@ culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t
     }
     memcpy(made->image, data, size);
     made->image_size = size + (kind == CULVI_FILE_PTX && made->image[size - 1] != 0);
-    return load(device, made, out);
+    return load(device, made, made->label, out);
 }
 
 culv_result culv_kernels_load(culv_device *device, const char *directory, const char *name,
@@ -265,7 +245,42 @@ static CUresult read_params(culv_device *device, culv_kernel *kernel)
     return CUDA_SUCCESS;
 }
 
-/* In the device's context, with the kernels' lock. */
+CUresult culvi_kernel_read_clusters(culv_device *device, CUfunction function,
+                                    culvi_kernel_clusters *out)
+{
+    static const CUfunction_attribute which[] = {
+        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+        CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET};
+    int values[4] = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        CUresult r = CULVI_CU(device, cuFuncGetAttribute, (&values[i], which[i], function));
+        if (r == CUDA_ERROR_INVALID_VALUE) /* before CUDA 11.8, or a failure that passes */
+            r = CULVI_CU(device, cuFuncGetAttribute, (&values[i], which[i], function));
+        if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE) return r;
+        if (r != CUDA_SUCCESS || values[i] < 0) values[i] = 0;
+    }
+    out->needed = (values[0] | values[1] | values[2] | values[3]) != 0;
+    for (unsigned i = 0; i < 3; i++)
+        out->size[i] = (uint32_t)values[i];
+    return CUDA_SUCCESS;
+}
+
+culv_result culvi_kernel_refuse_clusters(const culvi_voice *voice, const char *label,
+                                         const char *where, const char *kernel,
+                                         const culvi_kernel_clusters *clusters)
+{
+    char size[64] = "";
+    if (clusters->size[0] != 0)
+        snprintf(size, sizeof size, " of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " blocks",
+                 clusters->size[0], clusters->size[1], clusters->size[2]);
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+                      "%sthe kernel '%s' runs in clusters%s (__cluster_dims__), which a queue of a "
+                      "graphics API does not have; launch it on a stream "
+                      "(culv_kernel_call_launch())",
+                      where, kernel, size);
+}
+
+/* Runs in the device's context; the caller holds the kernels' lock. */
 static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_kernel **out)
 {
     culv_device *device = kernels->device;
@@ -293,6 +308,7 @@ static culv_result make_kernel(culv_kernels *kernels, const char *name, culv_ker
     if (r == CUDA_SUCCESS)
         r = CULVI_CU(device, cuFuncGetAttribute,
                      (&shared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, made->function));
+    if (r == CUDA_SUCCESS) r = culvi_kernel_read_clusters(device, made->function, &made->clusters);
     if (r == CUDA_SUCCESS) {
         call = "cuFuncGetParamInfo";
         r = read_params(device, made);
@@ -375,16 +391,25 @@ static culv_result check_args(const culv_kernel *kernel, const culv_kernel_arg *
     return result;
 }
 
-/* A kernel may use more than 48 KiB only if it says so before. */
-static CUresult allow_shared(culv_device *device, culv_kernel *kernel, uint32_t bytes)
+/* A kernel may use more than 48 KiB only if it says so before. Every thread then asks for the same,
+ * the most that the kernel can have: so none lowers what another one has asked for, and there is
+ * nothing to order. The size is only a limit; a launch takes what it says. */
+static CUresult allow_more_shared(culv_device *device, culv_kernel *kernel, uint32_t bytes,
+                                  const char **call)
 {
-    unsigned allowed = atomic_load_explicit(&kernel->dynamic_shared, memory_order_relaxed);
-    if (bytes <= allowed || bytes > INT32_MAX) return CUDA_SUCCESS; /* or the launch is refused */
+    int most = 0;
+    *call = "cuDeviceGetAttribute";
     CUresult r =
-        CULVI_CU(device, cuFuncSetAttribute,
-                 (kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes));
+        CULVI_CU(device, cuDeviceGetAttribute,
+                 (&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device->ordinal));
+    if (r != CUDA_SUCCESS) return r;
+    most -= (int)kernel->static_shared;
+    if (most < 0 || bytes > (uint32_t)most) return CUDA_SUCCESS; /* the launch is refused */
+    *call = "cuFuncSetAttribute";
+    r = CULVI_CU(device, cuFuncSetAttribute,
+                 (kernel->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
     if (r == CUDA_SUCCESS)
-        atomic_store_explicit(&kernel->dynamic_shared, bytes, memory_order_relaxed);
+        atomic_store_explicit(&kernel->dynamic_shared, (unsigned)most, memory_order_release);
     return r;
 }
 
@@ -413,8 +438,10 @@ culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc
     }
     culv_result result = culvi_enter_stream(device, kernel->owner->label, d.stream, &pushed);
     if (result != CULV_OK) return result;
-    const char *call = "cuFuncSetAttribute";
-    CUresult r = allow_shared(device, kernel, d.shared_bytes);
+    const char *call = NULL;
+    CUresult r = CUDA_SUCCESS;
+    if (d.shared_bytes > atomic_load_explicit(&kernel->dynamic_shared, memory_order_acquire))
+        r = allow_more_shared(device, kernel, d.shared_bytes, &call);
     if (r == CUDA_SUCCESS) {
         call = "cuLaunchKernel";
         r = device->cuda->cuLaunchKernel(kernel->function, d.grid[0], d.grid[1], d.grid[2],

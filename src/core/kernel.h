@@ -7,6 +7,12 @@
 #include "cuda/retire.h"
 #include "culvert/kernel.h"
 
+/* The clusters of blocks that a kernel was compiled for. */
+typedef struct culvi_kernel_clusters {
+    bool needed;
+    uint32_t size[3]; /* blocks; 0: each launch says it */
+} culvi_kernel_clusters;
+
 struct culv_kernel {
     /* What each launch reads comes first and lies together. */
     culv_kernel *next;
@@ -20,6 +26,7 @@ struct culv_kernel {
     uint32_t offsets[CULV_KERNEL_ARGS_MAX];
     uint32_t params_size;       /* of all, as one block */
     atomic_uint dynamic_shared; /* the most that a launch may ask for */
+    culvi_kernel_clusters clusters;
     char name[];
 };
 
@@ -29,11 +36,9 @@ struct culv_kernels {
     CUmodule module;
     culvi_mutex lock; /* guards the list of kernels */
     culv_kernel *kernels;
-    char label[64]; /* the file's name */
-    /* One of the two: what was loaded. */
-    char *path;
-    unsigned char *image;
-    size_t image_size; /* as the driver is told: with the final 0 of PTX */
+    char label[64];       /* the file's name */
+    unsigned char *image; /* what was loaded */
+    size_t image_size;    /* as the driver is told: with the final 0 of PTX */
     culvi_deferred deferred;
 };
 
@@ -63,12 +68,9 @@ culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
                                    const void *data, size_t size, const char *call, CUresult code);
 
-/* kernel_image.c: the bytes of a file, or of what was loaded from memory. *owned is for
- * culvi_free(), and NULL when the bytes are somebody's. PTX gets a final 0, which *size counts. */
+/* kernel_image.c: the bytes of a file, for culvi_free(). PTX gets a final 0, which *size counts. */
 culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,
                                    unsigned char **owned, size_t *size);
-culv_result culvi_kernels_image(const culv_kernels *kernels, const unsigned char **image,
-                                unsigned char **owned, size_t *size);
 /* Adds the architectures that a fatbin, a cubin or PTX has code for: "sm_75, PTX of compute_75".
  * Adds nothing where that cannot be read. */
 void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text);
@@ -76,6 +78,14 @@ void culvi_kernel_image_text(const void *data, size_t size, culvi_text *text);
 /* Launches; the values were checked. */
 culv_result culvi_kernel_start(culv_kernel *kernel, const culv_launch_desc *desc, void **params,
                                void **extra);
+/* What a function was compiled for; none on a driver that knows no clusters. In the device's
+ * context. */
+CUresult culvi_kernel_read_clusters(culv_device *device, CUfunction function,
+                                    culvi_kernel_clusters *out);
+/* Refuses a launch of it that is not a stream's. `where` begins the message. */
+culv_result culvi_kernel_refuse_clusters(const culvi_voice *voice, const char *label,
+                                         const char *where, const char *kernel,
+                                         const culvi_kernel_clusters *clusters);
 culv_result culvi_kernel_check_count(const culv_kernel *kernel, size_t num_args);
 culv_result culvi_kernel_fail_no_value(const culv_kernel *kernel, const char *call, size_t index);
 culv_result culvi_kernel_check_size(const culv_kernel *kernel, size_t index, size_t size);

@@ -24,8 +24,8 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_ker
 culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
                                          size_t index);
 
-/* Of a call's grid or block, whose zeros are ones. The caller has just written them one by one: a
- * wider load would wait for its stores. */
+/* A dimension of 0 in a grid or a block means 1. The caller has just written the dimensions one by
+ * one: a wider load would wait for its stores. */
 static inline uint32_t culvi_at_least_one(const volatile uint32_t *number)
 {
     const uint32_t n = *number;

@@ -27,23 +27,10 @@ culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, c
         culvi_free(bytes);
         if (error != 0)
             return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-                                     CULV_NATIVE_OS, error, "open",
-                                     "'%s' cannot be read any more: %s", path, strerror(error));
+                                     CULV_NATIVE_OS, error, "open", "'%s' cannot be read: %s", path,
+                                     strerror(error));
         if (room > SIZE_MAX / 8) return culvi_fail_host_memory(voice, label);
     }
-}
-
-culv_result culvi_kernels_image(const culv_kernels *kernels, const unsigned char **image,
-                                unsigned char **owned, size_t *size)
-{
-    *owned = NULL;
-    *image = kernels->image;
-    *size = kernels->image_size;
-    if (kernels->path == NULL) return CULV_OK;
-    culv_result result =
-        culvi_kernel_file_read(&kernels->device->voice, kernels->path, kernels->label, owned, size);
-    if (result == CULV_OK) *image = *owned;
-    return result;
 }
 
 /* Architectures ------------------------------------------------------------------------------- */

@@ -9,22 +9,14 @@
 
 #include <inttypes.h>
 
-static void forget_mapping(culv_device *device, const culv_memory *memory)
-{
-    culv_memory **link = &device->mapped;
-    while (*link != NULL && *link != memory)
-        link = &(*link)->mapped_next;
-    if (*link != NULL) *link = memory->mapped_next;
-}
-
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
 {
     culvi_mutex_lock(&device->lock);
-    const culv_memory *memory = device->mapped;
-    while (memory != NULL && (pointer < memory->base || pointer - memory->base >= memory->size))
-        memory = memory->mapped_next;
+    const culv_memory *memory =
+        CULVI_TREE_OBJECT(culvi_tree_up_to(&device->mapped, pointer, 0), const culv_memory, mapped);
+    const bool found = memory != NULL && pointer - memory->base < memory->size;
     culvi_mutex_unlock(&device->lock);
-    return memory != NULL;
+    return found;
 }
 
 static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
@@ -39,7 +31,7 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
     } else {
         return true;
     }
-    if (!memory->own && memory->host == NULL) forget_mapping(device, memory);
+    if (!memory->own && memory->host == NULL) culvi_tree_remove(&device->mapped, &memory->mapped);
     memory->base = 0;
     --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
     return true;
@@ -95,19 +87,10 @@ void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_tr
     culvi_defer(device, &memory->deferred);
 }
 
-/* Handles are pointers or small numbers: their low bits are alike. */
-static culv_memory **bucket(culv_device *device, uint64_t owner, uint64_t key)
-{
-    uint64_t mixed = (key ^ owner << 32) * 0x9e3779b97f4a7c15u;
-    return &device->shared[mixed >> 58];
-}
-_Static_assert(CULVI_SHARED_BUCKETS == 64, "six bits choose a bucket");
-
 culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key)
 {
-    culv_memory *memory = *bucket(device, owner, key);
-    while (memory != NULL && (memory->shared_owner != owner || memory->shared_key != key))
-        memory = memory->shared_next;
+    culv_memory *memory =
+        CULVI_TREE_OBJECT(culvi_tree_find(&device->shared, owner, key), culv_memory, shared);
     if (memory == NULL || culvi_lost(device)) return NULL;
     memory->refs++;
     memory->holders++;
@@ -117,21 +100,15 @@ culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint6
 
 void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key)
 {
-    culv_memory **first = bucket(memory->device, owner, key);
-    memory->shared_owner = owner;
-    memory->shared_key = key;
-    memory->shared_next = *first;
-    *first = memory;
+    memory->acquired = true;
+    culvi_tree_add(&memory->device->shared, &memory->shared, owner, key);
 }
 
 void culvi_memory_drop_holder(culv_memory *memory)
 {
-    if (--memory->holders > 0 || memory->shared_owner == 0) return;
-    culv_memory **link = bucket(memory->device, memory->shared_owner, memory->shared_key);
-    while (*link != memory)
-        link = &(*link)->shared_next;
-    *link = memory->shared_next;
-    memory->shared_owner = 0;
+    if (--memory->holders > 0 || !memory->acquired) return;
+    culvi_tree_remove(&memory->device->shared, &memory->shared);
+    memory->acquired = false;
 }
 
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
@@ -178,7 +155,7 @@ static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d
                           .describe = describe};
 }
 
-/* After the handle was checked. */
+/* Imports memory by a handle that was checked. */
 static culv_result import_checked(culv_device *device, const culvi_words *words,
                                   const culvi_import *import, const culv_memory_desc *d,
                                   culv_memory **out)
@@ -222,7 +199,7 @@ culv_result culvi_memory_import_exported(culv_device *device, const culvi_words 
     return result;
 }
 
-/* Without an import. */
+/* Makes the struct, which has no import yet. */
 static culv_memory *new_memory(culv_device *device, uint64_t size, const char *label)
 {
     culv_memory *memory = culvi_alloc(sizeof *memory);
@@ -307,8 +284,8 @@ void culv_memory_destroy(culv_memory **memory)
     culvi_mutex_lock(&device->lock);
     culvi_memory_drop_holder(mine);
     mine->refs--;
-    /* With buffers or images alive there is nothing to do yet; without, no mapping is left that GPU
-     * work could use. */
+    /* While buffers or images are alive there is nothing to do yet. When there are none, no mapping
+     * is left that GPU work could use. */
     if (mine->refs == 0) {
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         culvi_memory_release_unused(mine, entered || device->lost, false);

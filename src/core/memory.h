@@ -23,17 +23,19 @@ struct culv_memory {
     culv_memory_kind kind;
     /* What it was imported from; CUDA maps no arrays on a dma-buf (cuda.h) */
     culv_handle_type handle_type;
+    /* Identifies the native object that it was imported from, where the API compares them. It is
+     * never followed, since the object may be gone. 0: not known */
+    uint64_t identity;
     /* Guarded by the device's lock. */
-    uint32_t refs;            /* the caller's handle, each buffer, each image */
-    uint32_t buffers;         /* live mapped ranges, including deferred ones */
-    uint32_t holders;         /* like refs, without what was given up and is deferred */
-    CUdeviceptr base;         /* the one mapping of all of it; 0 when not mapped */
-    culv_memory *mapped_next; /* culv_device::mapped */
-    bool waiting;             /* on the deferred list after a refused release */
+    uint32_t refs;          /* the caller's handle, each buffer, each image */
+    uint32_t buffers;       /* live mapped ranges, including deferred ones */
+    uint32_t holders;       /* like refs, without what was given up and is deferred */
+    CUdeviceptr base;       /* the one mapping of all of it; 0 when not mapped */
+    culvi_tree_node mapped; /* culv_device::mapped */
+    bool waiting;           /* on the deferred list after a refused release */
     /* An acquired import can be found while somebody holds it. */
-    struct culv_memory *shared_next;
-    uint64_t shared_owner; /* culvi_graphics::id; 0: it was not acquired */
-    uint64_t shared_key;   /* the native memory */
+    culvi_tree_node shared; /* by culvi_graphics::id, which is never 0, and the native memory */
+    bool acquired;          /* it is in culv_device::shared */
     culvi_deferred deferred;
 };
 
@@ -52,6 +54,13 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
 culv_result culvi_memory_map(culv_memory *memory);
 /* Whether an import of the device's is mapped at this address. Takes the lock. */
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
+
+/* What a registered object of a graphics API lies in (core/registration.h): the driver maps it from
+ * a map to an unmap, and nothing else can. */
+static inline bool culvi_memory_is_registration(const culv_memory *memory)
+{
+    return memory->external == NULL && !memory->own && memory->host == NULL;
+}
 
 /* Whether random access in so many bytes of that kind is slow. */
 static inline bool culvi_memory_kind_is_slow(culv_memory_kind kind, uint64_t size)

@@ -50,7 +50,7 @@ static CUresult create_stream(culv_device *device, CUstream *out)
     return r;
 }
 
-/* In the peer's context. */
+/* Runs in the peer's context. */
 static CUresult create_lane(culv_device *peer, culvi_lane *lane, const char **call)
 {
     *call = "cuEventCreate";
@@ -79,8 +79,7 @@ static CUresult choose_lane(culvi_relay *relay, uint64_t value, culvi_lane **out
     return r;
 }
 
-/* After a wait that a binary semaphore has spent already, one refusal is not taken for an
- * answer. */
+/* Tries a refused record again: a binary semaphore has spent its wait already. */
 static CUresult record(const culv_device *device, CUevent event, CUstream stream)
 {
     CUresult r = device->cuda->cuEventRecord(event, stream);
@@ -355,7 +354,7 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     return result;
 }
 
-/* In the contexts of both. */
+/* Makes what a relay by another GPU needs, in the contexts of both. */
 static culv_result prepare_peer(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
@@ -482,11 +481,11 @@ static bool release_requests(culv_device *device, culvi_relay *relay, bool last_
     return true;
 }
 
-/* In the other GPU's context. */
+/* Runs in the other GPU's context. */
 static bool release_streams(culvi_relay *relay, bool last_try)
 {
     culv_device *there = relay->there;
-    /* Until the signals are through: the semaphore's own destruction waits for less. */
+    /* Waits until the signals are through: the semaphore's own destruction waits for less. */
     if (relay->signals != NULL &&
         !culvi_release_done(there, "cuStreamSynchronize",
                             CULVI_RELEASE(there, cuStreamSynchronize, (relay->signals)), last_try))

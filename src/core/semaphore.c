@@ -85,8 +85,8 @@ void culvi_semaphore_made(culv_semaphore *semaphore)
                timeline ? "timeline semaphore" : "binary semaphore", semaphore->label, 0);
 }
 
-/* After the handle was checked. */
-static culv_result import_checked(culv_device *device, const culvi_words *words,
+/* Imports a semaphore by a handle that was checked. */
+static culv_result import_checked(culv_device *device, const culvi_words *words, uint64_t exporter,
                                   const culvi_import *import, const culv_semaphore_desc *d,
                                   culv_semaphore **out)
 {
@@ -99,10 +99,12 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     semaphore->device = device;
     semaphore->words = words;
+    semaphore->exporter = exporter;
     semaphore->type = d->type;
     semaphore->untracked = d->untracked != 0;
     atomic_init(&semaphore->noted, d->value);
     atomic_init(&semaphore->signaled, 0);
+    atomic_init(&semaphore->released, 0);
     atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALED_BY_PEER : CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, d->label);
     culv_result result = culvi_import_run(device, import, semaphore);
@@ -130,16 +132,17 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     if (result != CULV_OK) return result;
     culvi_import import = how_to_import(device, &d, take);
     result = check_desc(device, &import, &d);
-    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out)
+    return result == CULV_OK ? import_checked(device, &culvi_plain_words, 0, &import, &d, out)
                              : result;
 }
 
 culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
-                                            const culv_semaphore_desc *d, culv_semaphore **out)
+                                            uint64_t exporter, const culv_semaphore_desc *d,
+                                            culv_semaphore **out)
 {
     culvi_import import = how_to_import(device, d, true);
     culv_result result = culvi_import_trust(device, &import);
-    if (result == CULV_OK) result = import_checked(device, words, &import, d, out);
+    if (result == CULV_OK) result = import_checked(device, words, exporter, &import, d, out);
     if (result != CULV_OK) culvi_handle_close(&d->handle);
     return result;
 }
@@ -167,8 +170,13 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     if (semaphore->relay != NULL) {
         if (!culvi_relay_release(device, &semaphore->relay, last_try)) return false;
     } else {
+        /* Who looks through the notes must not use a handle that is being destroyed. */
+        culvi_wait_note_leave(device, &semaphore->waits, true);
         CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
-        if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
+        if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) {
+            culvi_wait_note_leave(device, &semaphore->waits, false);
+            return false;
+        }
     }
     device->counts.semaphores--;
     culvi_wait_note_remove(device, &semaphore->waits);

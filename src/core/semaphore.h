@@ -16,13 +16,15 @@ struct culv_semaphore {
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
+    uint64_t exporter; /* culvi_graphics::id of the attachment that exported it; 0: another's */
     const char *owner_destroy_call; /* as culv_buffer's */
     culvi_relay *relay;             /* NULL: it is shared */
     /* Timelines: the highest reported value, and the last value signaled here. Only signals write
      * the latter, one at a time. */
     _Atomic uint64_t noted;
     _Atomic uint64_t signaled;
-    _Atomic uint32_t state; /* binary ones */
+    _Atomic uint32_t state;    /* binary ones */
+    _Atomic uint64_t released; /* the same: the waits up to this one have CUDA's own signal */
     char label[64];
     culvi_wait_note waits;
     culvi_deferred deferred;
@@ -31,17 +33,27 @@ struct culv_semaphore {
 /* Makes it known to the log and to whoever looks for waits. */
 void culvi_semaphore_made(culv_semaphore *semaphore);
 
-/* Remembers a wait that was submitted. Used in the frame path. */
+/* Remembers a wait that was submitted. The waits of a binary one are counted. Used in the frame
+ * path. */
 static inline void culvi_semaphore_waits(culv_semaphore *semaphore, CUstream stream, uint64_t value)
 {
-    culvi_note_wait(&semaphore->waits, stream,
-                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? value : 1);
+    if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
+        value = atomic_load_explicit(&semaphore->waits.value, memory_order_relaxed) + 1;
+    culvi_note_wait(&semaphore->waits, stream, value);
+}
+
+/* Whether CUDA was told to wait for this value of a timeline, or for a higher one. */
+static inline bool culvi_semaphore_waits_for(const culv_semaphore *semaphore, uint64_t value)
+{
+    return atomic_load_explicit(&semaphore->waits.value, memory_order_relaxed) >= value;
 }
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()). Its
- * type was checked; `words` are that API's. The handle is gone, whatever the result. */
+ * type was checked; `words` are that API's, `exporter` is as in the struct. The handle is gone,
+ * whatever the result. */
 culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
-                                            const culv_semaphore_desc *d, culv_semaphore **out);
+                                            uint64_t exporter, const culv_semaphore_desc *d,
+                                            culv_semaphore **out);
 
 /* signal.c: the checks that signals, waits and graph nodes share. One refuses TIMELINE_BACKWARDS.
  * The other refuses points that are NULL, too many, of several devices, or the same twice; *relayed

@@ -68,7 +68,7 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
     return refuse_state(semaphore, way, state);
 }
 
-/* Unless a note of the other side has come in between. */
+/* Undoes reserve(), unless the other side has changed the state meanwhile. */
 static void take_back(const culv_semaphore_point *points, uint32_t count, direction way)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -112,8 +112,8 @@ static CUresult call_driver(const culv_device *device, direction way,
 }
 
 /* A stream that is known brings its context along: the driver looks at no current one then
- * (measured, docs/nvidia-measured.md: calls_by_context). A driver that does is asked again with the
- * context current. */
+ * (measured, docs/measured/nvidia-measured.md: calls_by_context). A driver that does is asked again
+ * with the context current. */
 static culv_result call(const culv_semaphore_point *points, uint32_t count, direction way,
                         CUstream stream, const CUexternalSemaphore *externals, const params *array)
 {
@@ -180,7 +180,7 @@ take_back:
     return result;
 }
 
-/* Of a semaphore that is not shared (core/staging.h). */
+/* Signals or waits for a semaphore that is not shared (core/staging.h). */
 static culv_result relay(const culv_semaphore_point *point, direction way, CUstream stream)
 {
     culv_semaphore *semaphore = point->semaphore;
@@ -195,8 +195,8 @@ static culv_result relay(const culv_semaphore_point *point, direction way, CUstr
     return result;
 }
 
-/* Of a batch in which at least one is not shared. Each takes driver calls of its own, so all that
- * can be refused is found out before the first. */
+/* Submits a batch in which at least one semaphore is not shared. Each takes driver calls of its
+ * own, so all that can be refused is found out before the first. */
 static culv_result relay_batch(const culv_semaphore_point *points, uint32_t count, direction way,
                                CUstream stream)
 {
@@ -300,7 +300,7 @@ static bool gather(const culv_semaphore_point *points, uint32_t count, direction
             semaphore->relay != NULL || semaphore->device != points[0].semaphore->device ||
             (way == SIGNAL && points[i].value <= culvi_semaphore_last(semaphore)))
             return false;
-        /* Of two that are the same the bits are; of others seldom. */
+        /* Equal semaphores set the same bit. Different ones rarely do. */
         uint64_t bit = UINT64_C(1) << ((uintptr_t)semaphore * UINT64_C(0x9e3779b97f4a7c15) >> 58);
         if ((seen & bit) && is_repeated(points, i)) return false;
         seen |= bit;

@@ -96,7 +96,7 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
     if (!release_far_side(device, staging, false)) (void)release_far_side(device, staging, true);
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
-    /* Without the lock: the other GPU's driver may wait for that one's work. */
+    /* The lock is not held here: the other GPU's driver may wait for that one's work. */
     if (buffer != NULL) culvi_buffer_release_or_defer(buffer, false, NULL);
     if (image != NULL) culvi_image_release_or_defer(image, false, NULL);
 }

@@ -253,7 +253,7 @@ static culv_result choose(culv_image *image, const culv_texture_desc *d,
     return culvi_image_get_array(image, slot, &resource->res.array.hArray);
 }
 
-/* In the device's context; the caller holds the lock. */
+/* Runs in the device's context; the caller holds the lock. */
 static culv_result create(culv_image *image, const culvi_format *row, const culv_texture_desc *d,
                           CUtexObject *out)
 {
@@ -311,7 +311,7 @@ static culv_texture_desc key_of(const culv_image *image, const culv_texture_desc
     return key;
 }
 
-/* Without a lock: what is in the list stays as it is until the image goes. */
+/* Needs no lock: what is in the list stays as it is until the image goes. */
 static CUtexObject find(culv_image *image, const culv_texture_desc *key)
 {
     for (culvi_texture *t = atomic_load_explicit(&image->textures, memory_order_acquire); t != NULL;

@@ -23,7 +23,4 @@ const culvi_words culvi_plain_words = {
     .memory_desc = "culv_memory_desc",
     .memory_size = "size",
     /* What has an owner came from an attachment. */
-    .buffer_destroy = "its owner's destroy call",
-    .image_destroy = "its owner's destroy call",
-    .semaphore_destroy = "its owner's destroy call",
 };

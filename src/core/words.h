@@ -24,16 +24,13 @@ typedef struct culvi_words {
     const char *wait_call;
     const char *signal_call;
     /* Culvert's own calls and structs for this API. */
-    const char *attach_desc;    /* "culv_vk_device_desc" */
-    const char *open_call;      /* "culv_device_open_for_vulkan" */
-    const char *memory_desc;    /* "culv_vk_memory_desc" */
-    const char *memory_size;    /* the size in it: "allocation_size" */
-    const char *buffer_destroy; /* "culv_vk_buffer_destroy" */
-    const char *image_destroy;
-    const char *semaphore_destroy;
+    const char *attach_desc; /* "culv_vk_device_desc" */
+    const char *open_call;   /* "culv_device_open_for_vulkan" */
+    const char *memory_desc; /* "culv_vk_memory_desc" */
+    const char *memory_size; /* the size in it: "allocation_size" */
 } culvi_words;
 
-/* For a handle that did not come from an attachment. */
+/* These are for a handle that did not come from an attachment. */
 extern const culvi_words culvi_plain_words;
 
 #endif

@@ -124,8 +124,15 @@ bool culvi_cuda_sticky(CUresult code)
 
 bool culvi_cuda_gone(CUresult code)
 {
-    return code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
-           code == CUDA_ERROR_INVALID_CONTEXT;
+    /* NOT_INITIALIZED: of a device that is open, in a child process of fork() alone. */
+    return code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_NOT_INITIALIZED ||
+           code == CUDA_ERROR_CONTEXT_IS_DESTROYED || code == CUDA_ERROR_INVALID_CONTEXT;
+}
+
+static bool is_forked(const culv_device *device)
+{
+    unsigned long long id = 0;
+    return device->cuda->cuCtxGetId(device->context, &id) == CUDA_ERROR_NOT_INITIALIZED;
 }
 
 culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code,
@@ -157,6 +164,14 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         refused = CULV_REASON_DEVICE_MEMORY;
+    } else if (is_lost(device) && is_forked(device)) {
+        return culvi_fail_native(
+            &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED, CULV_NATIVE_CUDA,
+            CUDA_ERROR_NOT_INITIALIZED, call,
+            "this process is a child of fork(), in which no CUDA driver works: call exec, or start "
+            "processes before the first CUDA call (Python: multiprocessing's \"spawn\"). "
+            "Everything of '%s' is the parent's, and works on there. (%s)",
+            device->caps.name, what);
     } else if (is_lost(device)) {
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_NATIVE_CUDA,

@@ -98,7 +98,7 @@ static bool is_named(const entry *e, const char *name, int cuda_version)
     return e->form == FORM_ANY || (e->form == FORM_13) == (cuda_version >= 13000);
 }
 
-culv_result culv_device_check_cuda_api(culv_device *device, const char *name, int cuda_version)
+culv_result culv_check_cuda_api(culv_device *device, const char *name, int cuda_version)
 {
     CULVI_REQUIRE2(NULL, device, name);
     /* cuda.h makes the other name of it. */

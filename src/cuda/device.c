@@ -99,6 +99,7 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
         {&caps->vmm_win32, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED},
         {&caps->vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
         {&caps->dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
+        {&caps->dma_buf_export_host, CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED},
         {&caps->gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
         {&caps->sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
         {&caps->deferred_mapping_arrays, CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED},
@@ -270,7 +271,6 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
         goto close_probe;
     }
     atomic_init(&device->refs, 1);
-    device->retired_end = &device->deferred;
     device->voice = voice;
     device->ordinal = found->ordinal;
     device->counts.struct_size = sizeof device->counts;
@@ -282,9 +282,13 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
                             "a mutex could not be made");
         goto free_device;
     }
-    if (!culvi_watch_init(device)) {
+    if (!culvi_mutex_init(&device->rings_lock)) {
         result = culvi_fail_host_memory(&voice, NULL);
         goto destroy_lock;
+    }
+    if (!culvi_watch_init(device)) {
+        result = culvi_fail_host_memory(&voice, NULL);
+        goto destroy_rings_lock;
     }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
@@ -310,6 +314,8 @@ release_context:
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
+destroy_rings_lock:
+    culvi_mutex_destroy(&device->rings_lock);
 destroy_lock:
     culvi_mutex_destroy(&device->lock);
 free_device:
@@ -389,6 +395,7 @@ void culvi_device_unref(culv_device *device)
     culvi_watch_end(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "closed device %d '%s'", (int)device->ordinal,
               device->caps.name);
+    culvi_mutex_destroy(&device->rings_lock);
     culvi_mutex_destroy(&device->lock);
     culvi_cuda_close(device->cuda);
     culvi_free(device);

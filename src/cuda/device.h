@@ -4,19 +4,19 @@
 #define CULVI_CUDA_DEVICE_H_
 
 #include "base/platform.h"
+#include "base/tree.h"
 #include "cuda/driver.h"
 #include "culvert/cuda_api.h"
 #include "culvert/memory.h"
 
 #include <stdatomic.h>
 
-typedef struct culvi_deferred culvi_deferred;           /* cuda/retire.h */
-typedef struct culvi_peer culvi_peer;                   /* core/peer.h */
-typedef struct culvi_adopted_chunk culvi_adopted_chunk; /* vmm/adopt.h */
-typedef struct culvi_watch culvi_watch;                 /* cuda/watch.h */
+typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
+typedef struct culvi_peer culvi_peer;         /* core/peer.h */
+typedef struct culvi_watch culvi_watch;       /* cuda/watch.h */
 typedef struct culvi_wait_note culvi_wait_note;
 
-enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
+enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
@@ -45,7 +45,7 @@ typedef struct culvi_watchman {
     culvi_worker worker;
     atomic_bool started;
     bool stop;
-    bool idle; /* the thread sleeps until it is woken */
+    uint64_t until; /* the thread sleeps until then; 0: it is awake */
     culvi_watch *watches;
     culvi_wait_note *notes;
 } culvi_watchman;
@@ -63,16 +63,16 @@ struct culv_device {
     atomic_bool fabric_works; /* fabric handles were tried: vmm/fabric.c */
     /* Guards what follows, and the graph of memories and buffers; never taken in the frame path */
     culvi_mutex lock;
-    culvi_deferred *deferred; /* in order of arrival, in which the events of one stream pass */
-    culvi_deferred **retired_end;
+    culvi_tree deferred; /* the first culvi_deferred of each lane: cuda/retire.c */
     culv_device_counts counts;
-    culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
-    culv_memory *mapped;                       /* imports with a buffer mapping */
-    uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
-    culvi_adopted_chunk *adopted;              /* chunks of others' that are adopted now */
-    uint64_t adopted_ever;                     /* for their ids */
-    culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
-    void (*free_peers)(culv_device *device);   /* set with the first of them */
+    culvi_tree shared; /* acquired imports: culv_memory, by owner and key */
+    culvi_tree mapped; /* imports with a buffer mapping: culv_memory, by address */
+    uint64_t attached; /* attachments ever, for culvi_graphics::id */
+    /* Chunks of others' that are adopted now: culvi_adopted_chunk, by address and handle */
+    culvi_tree adopted;
+    uint64_t adopted_ever;                   /* for their ids */
+    culvi_peer *peers;                       /* other GPUs that it copies to: core/peer.h */
+    void (*free_peers)(culv_device *device); /* set with the first of them */
     /* Used to verify copies from and to other GPUs; freed with the device */
     CUdeviceptr probe;
     /* Granularities that the driver reported: vmm/allocation.c */
@@ -87,6 +87,7 @@ struct culv_device {
     culvi_cuda_table tables[2];
     atomic_bool tables_filled[2];
     culvi_watchman watchman;
+    culvi_mutex rings_lock; /* of culvi_graphics::rings; a ring's lock may be taken under it */
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif

@@ -49,8 +49,8 @@ void *culvi_soft_open(culvi_text *text)
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }
-    /* Where the system's linker looks: an installed twin serves a program with a static libculvert,
-     * which has no directory of its own. */
+    /* The last place is where the system's linker looks: an installed twin serves a program with a
+     * static libculvert, which has no directory of its own. */
     void *module = culvi_module_open(culvi_soft_library, why, sizeof why);
     if (module != NULL) {
         text->length = begin;
@@ -157,7 +157,11 @@ culvi_cuda *culvi_cuda_open(const culvi_voice *voice, culv_driver kind, culvi_te
             culvi_text_add(
                 text,
                 " (it found no CPU Vulkan device: install the Vulkan loader and Mesa's lavapipe, and let VK_DRIVER_FILES not exclude it)");
-        *reason = CULV_REASON_DRIVER_INIT;
+        if (r == CUDA_ERROR_NOT_INITIALIZED)
+            culvi_text_add(
+                text,
+                ": this process is a child of fork(), whose parent has used CUDA; call exec, or start processes before the first CUDA call (Python: multiprocessing's \"spawn\")");
+        *reason = r == CUDA_ERROR_NOT_INITIALIZED ? CULV_REASON_FORKED : CULV_REASON_DRIVER_INIT;
         goto close_module;
     }
     if (CULVI_CU_OF(voice, cuda, cuDriverGetVersion, (&cuda->version)) != CUDA_SUCCESS) {
@@ -287,7 +291,8 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
             return culvi_fail_host_memory(voice, NULL);
         }
         if (probe->drivers[i] == NULL) {
-            if (probe->reason == CULV_REASON_NONE) probe->reason = reason;
+            if (probe->reason == CULV_REASON_NONE || reason == CULV_REASON_FORKED)
+                probe->reason = reason;
             continue;
         }
         text.length = before;

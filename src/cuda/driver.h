@@ -30,7 +30,7 @@ typedef culvi_d3d_register_fn PFN_cuGraphicsD3D9RegisterResource_v3000,
     PFN_cuGraphicsD3D10RegisterResource_v3000, PFN_cuGraphicsD3D11RegisterResource_v3000;
 typedef culvi_d3d_get_devices_fn PFN_cuD3D9GetDevices_v3020, PFN_cuD3D10GetDevices_v3020,
     PFN_cuD3D11GetDevices_v3020;
-typedef culvi_d3d_get_device_fn PFN_cuD3D10GetDevice_v2010, PFN_cuD3D11GetDevice_v3000;
+typedef culvi_d3d_get_device_fn PFN_cuD3D11GetDevice_v3000;
 typedef CUresult(CUDAAPI *PFN_cuD3D9GetDevice_v2000)(CUdevice *out, const char *adapter_name);
 #endif
 
@@ -84,7 +84,7 @@ typedef struct culvi_probe {
     culvi_cuda *drivers[2]; /* NVIDIA's, the twin; NULL when absent */
     culvi_cuda_device *devices;
     uint32_t num_devices;
-    culv_reason reason;  /* why the first absent driver is absent */
+    culv_reason reason;  /* why the first absent driver is absent; FORKED, if that is one's */
     char problems[1024]; /* the same in words, for each absent driver */
 } culvi_probe;
 

@@ -156,9 +156,8 @@ enum {
      ONE_PLANE(aspects),                                                                           \
      NORMALIZED(normalized, CHANNELS_##normalized),                                                \
      SURFACES(TYPE_##array)},
-/* Of what Vulkan binds to a dedicated allocation NVIDIA's driver lays these out as CUDA's arrays
- * are, and otherwise not: half of the bytes and more are wrong, at every size and usage (measured
- * on an H200). */
+/* NVIDIA's driver gives these formats the layout of CUDA's arrays only in a dedicated allocation.
+ * Otherwise half of the bytes or more are wrong, at every size and usage (measured on an H200). */
 #define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                         \
     {COMMON(name, order, dxgi, gl),                                                                \
      MAPPED(kind, array, 1),                                                                       \
@@ -324,12 +323,13 @@ static uint32_t rank(const culvi_format *row)
     return (rgba ? 0u : 200u) + (all ? 0u : 100u) + (uint32_t)row->kind;
 }
 
-culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels, uint32_t *count,
-                                  culv_format *out)
+culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels, culv_format *out,
+                                  uint32_t capacity, uint32_t *count)
 {
     const culvi_format *found[NUM_ROWS];
     uint32_t num = 0;
     CULVI_REQUIRE(NULL, count);
+    if (out == NULL && capacity != 0) return culvi_fail_null(NULL, __func__, "out");
     for (size_t i = 0; i < NUM_ROWS; i++) {
         const culvi_format *row = &rows[i];
         bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;
@@ -343,13 +343,13 @@ culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
             found[place] = found[place - 1];
         found[place] = row;
     }
-    for (uint32_t i = 0; out != NULL && i < num && i < *count; i++)
+    for (uint32_t i = 0; i < num && i < capacity; i++)
         out[i] = found[i]->format;
     *count = num;
     return CULV_OK;
 }
 
-/* Of several with the same number the first: their memory is the same. */
+/* Returns the first of several formats with the same number: their memory is the same. */
 culv_format culv_format_from_dxgi(uint32_t dxgi_format)
 {
     for (size_t i = 0; i < NUM_ROWS; i++)

@@ -17,7 +17,7 @@ typedef struct culvi_format {
     culv_texel_kind kind;
     CUarray_format cuda_format;
     CUarray_format normalized_format; /* 0: there is none */
-    /* For sRGB blocks: CUDA's other format besides cuda_format; 0 for other formats */
+    /* CUDA's other format for sRGB blocks, besides cuda_format; 0 for other formats */
     CUarray_format srgb_format;
     uint8_t channels;
     uint8_t normalized_channels;
@@ -25,8 +25,8 @@ typedef struct culvi_format {
     uint8_t block_width, block_height;
     uint8_t planes;
     uint8_t aspects; /* VkImageAspectFlags */
-    /* For several planes: the bits that count in a word of a plane, and the divisors of chroma's
-     * size. */
+    /* Formats of several planes have these: the bits that count in a word of a plane, and the
+     * divisors of chroma's size. */
     uint8_t plane_bits, chroma_across, chroma_down;
     uint16_t dxgi, gl;
     const char *channel_order;

@@ -105,19 +105,18 @@ void culvi_formats_release(culv_device *device)
     if (entered) culvi_leave(device, &scope);
 }
 
-culv_result culv_device_supports_format(culv_device *device, culv_format format, culv_texels texels)
+culv_result culv_check_format(culv_device *device, culv_format format, culv_texels texels)
 {
     CULVI_REQUIRE(NULL, device);
     if (texels != CULV_TEXELS_STORED && texels != CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_device_supports_format: texels is %u, which is not a culv_texels",
+                          "culv_check_format: texels is %u, which is not a culv_texels",
                           (unsigned)texels);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_device_supports_format: format is %u, which is not a format of Vulkan 1.3; "
-            "culvert/format_list.h lists them",
-            (unsigned)format);
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                          "culv_check_format: format is %u, which is not a format of Vulkan 1.3; "
+                          "culvert/format_list.h lists them",
+                          (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);
 }

@@ -21,7 +21,8 @@ typedef enum array_kind {
 #define TEXTURE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##name
 #define SURFACE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE##name
 
-/* In the order of culvi_array_extent: width, height, depth, layers. 0: no limit of that kind. */
+/* The limits have the order of culvi_array_extent: width, height, depth, layers. 0: no limit of
+ * that kind. */
 typedef struct kind_row {
     const char *name;
     int texture[4];

@@ -4,7 +4,7 @@
  *
  * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent,
  * invalidates every stream capture in the context, in relaxed mode too (measured,
- * docs/nvidia-measured.md), which R8 forbids. Releasing at once is safe there: cuMemFree,
+ * docs/measured/nvidia-measured.md), which R8 forbids. Releasing at once is safe there: cuMemFree,
  * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the work that uses what they
  * release (measured). */
 #include "cuda/retire.h"
@@ -34,12 +34,46 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
     return last_try;
 }
 
+static bool refused(CUresult r)
+{
+    return r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r);
+}
+
 static void destroy_event(culv_device *device, culvi_deferred *object)
 {
     CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
-    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        (void)CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    if (refused(r)) r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    if (refused(r)) (void)culvi_release_done(device, "cuEventDestroy", r, true);
     object->event = NULL;
+}
+
+/* An event of the object's, recorded in a stream; NULL after an error. What is refused once is
+ * tried again: the caller of a destroy cannot. */
+static CUresult record(culv_device *device, culvi_deferred *object, CUstream stream,
+                       const char **call)
+{
+    *call = "cuEventCreate";
+    CUresult r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    if (refused(r)) r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    if (r != CUDA_SUCCESS) {
+        object->event = NULL;
+        return r;
+    }
+    *call = "cuEventRecord";
+    r = CULVI_CU(device, cuEventRecord, (object->event, stream));
+    if (refused(r)) r = CULVI_CU(device, cuEventRecord, (object->event, stream));
+    if (r != CUDA_SUCCESS) destroy_event(device, object);
+    return r;
+}
+
+static void warn_of_many(const culv_device *device)
+{
+    if (device->counts.deferred % MANY == 0)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "%" PRIu64
+                  " objects that were given up by ..._after() calls are not released yet; "
+                  "call culv_device_collect() now and then, where waiting does no harm",
+                  device->counts.deferred);
 }
 
 /* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the
@@ -57,14 +91,9 @@ static void mark(culv_device *device, culvi_deferred *object, CUstream last_use)
             (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
         return;
     }
+    const char *call = NULL;
     object->stream = last_use;
-    r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
-    if (r != CUDA_SUCCESS) {
-        object->event = NULL;
-        return;
-    }
-    if (CULVI_CU(device, cuEventRecord, (object->event, last_use)) != CUDA_SUCCESS)
-        destroy_event(device, object);
+    (void)record(device, object, last_use, &call);
 }
 
 culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
@@ -89,22 +118,15 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
                 : "is the legacy one, which waits for a stream that is being captured");
         goto leave;
     }
+    if (r == CUDA_SUCCESS) r = record(device, object, last_use, &failed);
     if (r == CUDA_SUCCESS) {
-        failed = "cuEventCreate";
-        r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
-        if (r != CUDA_SUCCESS) object->event = NULL;
-    }
-    if (r == CUDA_SUCCESS) {
-        failed = "cuEventRecord";
-        r = CULVI_CU(device, cuEventRecord, (object->event, last_use));
-        if (r != CUDA_SUCCESS) destroy_event(device, object);
-    }
-    if (r == CUDA_SUCCESS)
         culvi_defer(device, object);
-    else
+        warn_of_many(device);
+    } else {
         result = culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
                                  "%s: no event could be recorded in the stream %p", call,
                                  (void *)last_use);
+    }
 leave:
     culvi_leave_frame(device, pushed);
     return result;
@@ -122,8 +144,7 @@ static CUresult wait_for(culv_device *device, const culvi_deferred *object)
                        object->stream);
     CUresult r = CULVI_CU(device, cuEventSynchronize, (object->event));
     /* Not every driver call waits once more: what one wait did not tell, the next one does. */
-    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    if (refused(r)) r = CULVI_CU(device, cuEventSynchronize, (object->event));
     culvi_watch_done(device, &watch);
     return r;
 }
@@ -133,7 +154,7 @@ static bool is_due(culv_device *device, culvi_deferred *object, bool wait)
 {
     if (object->event == NULL) return true;
     CUresult r = wait ? wait_for(device, object) : CULVI_CU(device, cuEventQuery, (object->event));
-    if (r != CUDA_SUCCESS && !wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) return false;
+    if (!wait && refused(r)) return false;
     destroy_event(device, object);
     return true;
 }
@@ -160,66 +181,139 @@ void culvi_made(culv_device *device, culvi_deferred *object, const char *kind, c
     culvi_log_object(&device->voice, "made", kind, label, size);
 }
 
-/* Takes what is chosen off the device's list; NULL: all. */
-static culvi_deferred *take(culv_device *device,
+/* Lanes: what one holder has deferred after one stream, in order of arrival, in which the stream's
+ * events pass. The first of a lane is in the device's tree. So where that is not due, a sweep asks
+ * no more of the lane, however many wait behind it. */
+
+#define NO_EVENT UINT64_MAX /* in place of a stream: due at once */
+
+static culvi_deferred *lane_of(culvi_tree_node *node)
+{
+    return CULVI_TREE_OBJECT(node, culvi_deferred, lane);
+}
+
+static void append(culv_device *device, culvi_deferred *object)
+{
+    const uint64_t holder = (uint64_t)(uintptr_t)object->holder;
+    const uint64_t stream = object->event != NULL ? (uint64_t)(uintptr_t)object->stream : NO_EVENT;
+    culvi_deferred *first = lane_of(culvi_tree_find(&device->deferred, holder, stream));
+    object->next = NULL;
+    if (first == NULL) {
+        culvi_tree_add(&device->deferred, &object->lane, holder, stream);
+        first = object;
+    } else {
+        first->last->next = object;
+    }
+    first->last = object;
+}
+
+/* Takes the first of a lane off it, and returns the next one. */
+static culvi_deferred *pop(culv_device *device, culvi_deferred *first)
+{
+    culvi_deferred *next = first->next;
+    const uint64_t holder = first->lane.major, stream = first->lane.minor;
+    culvi_tree_remove(&device->deferred, &first->lane);
+    first->next = NULL;
+    if (next == NULL) return NULL;
+    next->last = first->last;
+    culvi_tree_add(&device->deferred, &next->lane, holder, stream);
+    return next;
+}
+
+/* The first lane of a holder, or of all (NULL), and the one behind a lane. */
+static culvi_deferred *first_lane(const culv_device *device, const void *holder)
+{
+    culvi_deferred *lane =
+        lane_of(culvi_tree_from(&device->deferred, (uint64_t)(uintptr_t)holder, 0));
+    return lane != NULL && (holder == NULL || lane->holder == holder) ? lane : NULL;
+}
+
+static culvi_deferred *next_lane(const culvi_deferred *lane, const void *holder)
+{
+    culvi_deferred *next = lane_of(culvi_tree_next(&lane->lane));
+    return next != NULL && (holder == NULL || next->holder == holder) ? next : NULL;
+}
+
+/* What was taken off lanes. */
+typedef struct taken {
+    culvi_deferred *first, **end;
+} taken;
+
+static void add_taken(taken *t, culvi_deferred *object)
+{
+    object->next = NULL;
+    *t->end = object;
+    t->end = &object->next;
+}
+
+/* Takes what is chosen of a holder's, or of all (NULL); choose NULL: everything. */
+static culvi_deferred *take(culv_device *device, const void *holder,
                             bool (*choose)(const culvi_deferred *object, const void *context),
                             const void *context)
 {
-    culvi_deferred *list = NULL, **tail = &list, **link = &device->deferred;
-    while (*link != NULL) {
-        culvi_deferred *object = *link;
-        if (choose != NULL && !choose(object, context)) {
-            link = &object->next;
-            continue;
+    taken out = {NULL, &out.first};
+    culvi_deferred *following;
+    for (culvi_deferred *lane = first_lane(device, holder); lane != NULL; lane = following) {
+        following = next_lane(lane, holder);
+        culvi_tree_remove(&device->deferred, &lane->lane);
+        for (culvi_deferred *object = lane, *next; object != NULL; object = next) {
+            next = object->next;
+            if (choose == NULL || choose(object, context))
+                add_taken(&out, object);
+            else
+                append(device, object);
         }
-        *link = object->next;
-        object->next = NULL;
-        *tail = object;
-        tail = &object->next;
     }
-    device->retired_end = link;
-    return list;
+    return out.first;
 }
 
-enum { BUSY_STREAMS = 32 }; /* that a sweep remembers; of more it asks each event */
+enum { BUSY_STREAMS = 32 }; /* that a sweep remembers; of more it asks in each lane */
 
-static bool is_busy(const culvi_deferred *object, const CUstream *busy, size_t count)
+static bool is_busy(uint64_t stream, const uint64_t *busy, size_t count)
 {
-    for (size_t i = 0; object->event != NULL && i < count; i++)
-        if (busy[i] == object->stream) return true;
+    for (size_t i = 0; i < count; i++)
+        if (busy[i] == stream) return true;
     return false;
 }
 
-/* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does
- * not reach a later one either, so it is asked no more: a sweep asks about what has passed, and
- * once more for each stream. In the device's context. */
-static culvi_deferred *take_due(culv_device *device, const void *holder)
+/* The per-thread stream is another one in each thread: each event of its lane is asked. */
+static void take_due_of_threads(culv_device *device, culvi_deferred *lane, taken *out)
 {
-    CUstream busy[BUSY_STREAMS];
-    size_t count = 0;
-    culvi_deferred *list = NULL, **tail = &list, **link = &device->deferred;
-    while (*link != NULL) {
-        culvi_deferred *object = *link;
-        bool asked = (holder == NULL || object->holder == holder) && !is_busy(object, busy, count);
-        if (asked && is_due(device, object, false)) {
-            *link = object->next;
-            object->next = NULL;
-            *tail = object;
-            tail = &object->next;
-            continue;
-        }
-        /* The per-thread stream is another one in each thread. */
-        if (asked && object->stream != CU_STREAM_PER_THREAD && count < BUSY_STREAMS)
-            busy[count++] = object->stream;
-        link = &object->next;
+    culvi_tree_remove(&device->deferred, &lane->lane);
+    for (culvi_deferred *object = lane, *next; object != NULL; object = next) {
+        next = object->next;
+        if (is_due(device, object, false))
+            add_taken(out, object);
+        else
+            append(device, object);
     }
-    device->retired_end = link;
-    return list;
 }
 
-static bool has_holder(const culvi_deferred *object, const void *holder)
+/* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does
+ * not reach a later one either, in whatever lane, so it is asked no more: a sweep asks about what
+ * has passed, and once more for each stream. In the device's context. */
+static culvi_deferred *take_due(culv_device *device, const void *holder)
 {
-    return object->holder == holder;
+    uint64_t busy[BUSY_STREAMS];
+    size_t count = 0;
+    taken out = {NULL, &out.first};
+    culvi_deferred *following;
+    for (culvi_deferred *lane = first_lane(device, holder); lane != NULL; lane = following) {
+        const uint64_t stream = lane->lane.minor;
+        following = next_lane(lane, holder);
+        if (is_busy(stream, busy, count)) continue;
+        if (stream == (uint64_t)(uintptr_t)CU_STREAM_PER_THREAD) {
+            take_due_of_threads(device, lane, &out);
+            continue;
+        }
+        while (lane != NULL && is_due(device, lane, false)) {
+            culvi_deferred *object = lane;
+            lane = pop(device, object);
+            add_taken(&out, object);
+        }
+        if (lane != NULL && count < BUSY_STREAMS) busy[count++] = stream;
+    }
+    return out.first;
 }
 
 /* Releases what was taken off the device's list, once its event has passed where there is a context
@@ -227,7 +321,7 @@ static bool has_holder(const culvi_deferred *object, const void *holder)
  * is one. */
 static void collect_list(culv_device *device, culvi_deferred *list, bool entered, bool last_try)
 {
-    while (list != NULL) { /* a release may retire something anew */
+    while (list != NULL) { /* a release may retire something again */
         culvi_deferred *next = list->next;
         device->counts.deferred--;
         if ((entered && !is_due(device, list, true)) || !release(device, list, last_try))
@@ -238,9 +332,7 @@ static void collect_list(culv_device *device, culvi_deferred *list, bool entered
 
 void culvi_defer(culv_device *device, culvi_deferred *object)
 {
-    object->next = NULL;
-    *device->retired_end = object;
-    device->retired_end = &object->next;
+    append(device, object);
     device->counts.deferred++;
 }
 
@@ -251,7 +343,7 @@ static void collect_due(culv_device *device, const void *holder, culvi_scope *sc
     if (entered == CUDA_SUCCESS)
         collect_list(device, take_due(device, holder), true, false);
     else if (culvi_cuda_gone(entered))
-        collect_list(device, take(device, holder != NULL ? has_holder : NULL, holder), false, true);
+        collect_list(device, take(device, holder, NULL, NULL), false, true);
     if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
 }
 
@@ -263,7 +355,7 @@ void culvi_collect(culv_device *device)
 void culvi_collect_for(culv_device *device, const void *holder)
 {
     culvi_scope scope;
-    if (device->deferred == NULL) return;
+    if (device->deferred.root == NULL) return;
     collect_due(device, holder, &scope, culvi_enter_quietly(device, &scope));
 }
 
@@ -275,13 +367,9 @@ void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool ha
     CUresult entered = culvi_enter_quietly(device, &scope);
     if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
     culvi_defer(device, object);
-    if (has_last_use && device->counts.deferred % MANY == 0)
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%" PRIu64
-                  " objects that were given up by ..._after() calls are not released yet; "
-                  "call culv_device_collect() now and then, where waiting does no harm",
-                  device->counts.deferred);
-    /* With a last use this must not wait, as a release of it or of what else is due may. */
+    if (has_last_use) warn_of_many(device);
+    /* This must not wait where a last use is named. A release of it, or of what else is due,
+     * may. */
     if (entered == CUDA_SUCCESS && has_last_use)
         culvi_leave(device, &scope);
     else
@@ -290,13 +378,13 @@ void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool ha
 
 void culvi_wait_and_collect(culv_device *device)
 {
-    for (int attempt = 0; device->deferred != NULL && attempt < 3; attempt++) {
+    for (int attempt = 0; device->deferred.root != NULL && attempt < 3; attempt++) {
         bool last = attempt == 2;
         culvi_scope scope;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         /* Without a context there is nothing to wait for; the releases then answer for
          * themselves. */
-        if (entered || last) collect_list(device, take(device, NULL, NULL), entered, last);
+        if (entered || last) collect_list(device, take(device, NULL, NULL, NULL), entered, last);
         if (entered) culvi_leave(device, &scope);
     }
 }
@@ -306,7 +394,7 @@ static void release_now(culv_device *device, culvi_deferred *object)
 {
     culvi_scope scope;
     bool released = false;
-    /* Without the lock, which another thread may need before it submits what this waits for. */
+    /* The lock is not held: another thread may need it before it submits what this waits for. */
     if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
         (void)is_due(device, object, true);
         culvi_leave(device, &scope);
@@ -325,13 +413,13 @@ static void release_now(culv_device *device, culvi_deferred *object)
     culvi_mutex_unlock(&device->lock);
 }
 
-void culvi_wait_and_collect_chosen(culv_device *device,
+void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
                                    bool (*choose)(const culvi_deferred *object,
                                                   const void *context),
                                    const void *context)
 {
     culvi_mutex_lock(&device->lock);
-    culvi_deferred *list = take(device, choose, context);
+    culvi_deferred *list = take(device, holder, choose, context);
     culvi_mutex_unlock(&device->lock);
     while (list != NULL) {
         culvi_deferred *next = list->next;
@@ -342,7 +430,7 @@ void culvi_wait_and_collect_chosen(culv_device *device,
 
 void culvi_wait_and_collect_for(culv_device *device, const void *holder)
 {
-    culvi_wait_and_collect_chosen(device, has_holder, holder);
+    culvi_wait_and_collect_chosen(device, holder, NULL, NULL);
 }
 
 /* "the CUDA half of an object that Culvert made" */

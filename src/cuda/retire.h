@@ -8,9 +8,10 @@
 /* Something that the caller gave up and the driver still holds. It is part of the object, so that
  * giving up allocates nothing and cannot fail. Guarded by the device's lock. */
 typedef struct culvi_deferred {
-    struct culvi_deferred *next;
-    CUevent event;   /* passed once the GPU is done; NULL: nothing to wait for */
-    CUstream stream; /* the one that the event is recorded in */
+    struct culvi_deferred *next, *last; /* of its lane; `last` is that of the first one alone */
+    culvi_tree_node lane;               /* culv_device::deferred */
+    CUevent event;                      /* passed once the GPU is done; NULL: nothing to wait for */
+    CUstream stream;                    /* the one that the event is recorded in */
     /* Releases at the driver and frees the object. False: the driver refused for now, try again
      * later. */
     bool (*release)(struct culv_device *device, struct culvi_deferred *self, bool last_try);
@@ -48,8 +49,8 @@ void culvi_wait_and_collect(culv_device *device);
 /* The same for the objects of one holder. Takes the lock, but waits for streams and host functions
  * without it. */
 void culvi_wait_and_collect_for(culv_device *device, const void *holder);
-/* The same for objects that a predicate chooses. */
-void culvi_wait_and_collect_chosen(culv_device *device,
+/* The same for those of a holder's that a predicate chooses. */
+void culvi_wait_and_collect_chosen(culv_device *device, const void *holder,
                                    bool (*choose)(const culvi_deferred *object,
                                                   const void *context),
                                    const void *context);

@@ -5,7 +5,7 @@
 
 #include "cuda/device.h"
 
-/* For messages. */
+/* Names a stream for messages. */
 void culvi_stream_name(CUstream stream, char out[40]);
 /* What forbids an event on a stream, or work that no graph can hold. */
 typedef enum culvi_capture {

@@ -47,6 +47,8 @@ void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
     if (!is_here(man)) return;
     culvi_mutex_lock(&man->lock);
     note->next = man->notes;
+    note->link = &man->notes;
+    if (note->next != NULL) note->next->link = &note->next;
     man->notes = note;
     culvi_mutex_unlock(&man->lock);
 }
@@ -56,10 +58,11 @@ void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
     culvi_watchman *man = &device->watchman;
     if (!is_here(man)) return;
     culvi_mutex_lock(&man->lock);
-    culvi_wait_note **link = &man->notes;
-    while (*link != NULL && *link != note)
-        link = &(*link)->next;
-    if (*link != NULL) *link = note->next;
+    if (note->link != NULL) {
+        *note->link = note->next;
+        if (note->next != NULL) note->next->link = note->link;
+        note->link = NULL;
+    }
     culvi_mutex_unlock(&man->lock);
 }
 
@@ -71,6 +74,26 @@ void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
     culvi_mutex_lock(&man->lock);
     note->counter = counter;
     note->context = context;
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_wait_note_leave(culv_device *device, culvi_wait_note *note, bool leaving)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    note->leaving = leaving;
+    culvi_mutex_unlock(&man->lock);
+}
+
+void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *note, void *context),
+                          void *context)
+{
+    culvi_watchman *man = &device->watchman;
+    if (!is_here(man)) return;
+    culvi_mutex_lock(&man->lock);
+    for (culvi_wait_note *note = man->notes; note != NULL; note = note->next)
+        if (!note->leaving) visit(note, context);
     culvi_mutex_unlock(&man->lock);
 }
 
@@ -103,25 +126,22 @@ static void add_note(culvi_text *text, const culvi_wait_note *note, suspicion ho
     char stream[40];
     culvi_stream_name((CUstream)(void *)atomic_load_explicit(&note->stream, memory_order_relaxed),
                       stream);
-    if (!note->timeline)
-        culvi_text_add(text, "%s was told to wait for the binary semaphore '%s'", stream,
-                       note->label);
-    else if (how == CERTAIN)
-        culvi_text_add(
-            text, "%s waits for the semaphore '%s' to reach %" PRIu64 ", and it is at %" PRIu64,
-            stream, note->label, atomic_load_explicit(&note->value, memory_order_relaxed), counter);
+    const uint64_t value = atomic_load_explicit(&note->value, memory_order_relaxed);
+    culvi_text_add(text, "%s %s ", stream, how == CERTAIN ? "waits for" : "was told to wait for");
+    culvi_text_add_named(text, note->timeline ? "semaphore" : "binary semaphore", note->label);
+    if (!note->timeline) return;
+    culvi_text_add(text, " to reach %" PRIu64 ", ", value);
+    if (how == CERTAIN)
+        culvi_text_add(text, "and it is at %" PRIu64, counter);
     else
-        culvi_text_add(
-            text,
-            "%s was told to wait for the semaphore '%s' to reach %" PRIu64
-            ", whose counter Culvert cannot read: CUDA was told to signal it with %" PRIu64
-            ", and %" PRIu64 " was reported",
-            stream, note->label, atomic_load_explicit(&note->value, memory_order_relaxed),
-            atomic_load_explicit(note->signaled, memory_order_relaxed),
-            atomic_load_explicit(note->noted, memory_order_relaxed));
+        culvi_text_add(text,
+                       "whose counter Culvert cannot read: CUDA was told to signal it with %" PRIu64
+                       ", and %" PRIu64 " was reported",
+                       atomic_load_explicit(note->signaled, memory_order_relaxed),
+                       atomic_load_explicit(note->noted, memory_order_relaxed));
 }
 
-/* The waits that nobody has answered; others only where there is none of them. */
+/* Lists the waits that are certainly unanswered. If there are none, it lists those that may be. */
 static unsigned add_waits(culvi_text *text, const culvi_watchman *man, suspicion how)
 {
     unsigned named = 0;
@@ -191,11 +211,11 @@ static void watch_over(void *user)
             }
             if (watch->due < next) next = watch->due;
         }
-        /* Later calls are due later, so the thread is only woken where it has nothing to wait
-         * for. */
-        man->idle = next == UINT64_MAX;
+        /* Calls that come are due later than this, unless it has told of all that there are: then
+         * the next one wakes it, once. */
+        man->until = next;
         culvi_condition_wait(&man->changed, &man->lock, next);
-        man->idle = false;
+        man->until = 0;
     }
     culvi_mutex_unlock(&man->lock);
 }
@@ -212,7 +232,7 @@ static void begin(culv_device *device, culvi_watch *watch)
     man->watches = watch;
     if (!man->started)
         atomic_store(&man->started, culvi_worker_start(&man->worker, watch_over, device));
-    else if (man->idle)
+    else if (man->until > watch->due)
         culvi_condition_wake_all(&man->changed);
     culvi_mutex_unlock(&man->lock);
 }

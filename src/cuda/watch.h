@@ -12,10 +12,11 @@
 
 /* What a semaphore was told to wait for on CUDA's side. It is part of the semaphore. */
 typedef struct culvi_wait_note {
-    struct culvi_wait_note *next;
+    struct culvi_wait_note *next, **link;
     const char *label;
     bool timeline;
-    _Atomic uint64_t value; /* the highest one; a binary semaphore: 1 after a wait */
+    bool leaving;           /* its handle is being destroyed. Guarded by the watch's lock */
+    _Atomic uint64_t value; /* the highest one; a binary semaphore: how many waits */
     atomic_uintptr_t stream;
     /* The highest values of a timeline that were reported and that CUDA signals. */
     const _Atomic uint64_t *noted, *signaled;
@@ -37,6 +38,10 @@ void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note);
 /* How its counter is read, on another thread, until the context is forgotten. */
 void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
                                  bool (*counter)(void *context, uint64_t *out), void *context);
+void culvi_wait_note_leave(culv_device *device, culvi_wait_note *note, bool leaving);
+/* Visits the notes that are not leaving, with the watch's lock held. */
+void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *note, void *context),
+                          void *context);
 void culvi_wait_note_forget(culv_device *device, const void *context);
 
 /* A call that may wait. On its caller's stack. */

@@ -104,8 +104,7 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
 
 static bool has(const culvi_cuda *cuda)
 {
-    return cuda->cuGraphicsD3D10RegisterResource != NULL && cuda->cuD3D10GetDevices != NULL &&
-           cuda->cuD3D10GetDevice != NULL;
+    return cuda->cuGraphicsD3D10RegisterResource != NULL && cuda->cuD3D10GetDevices != NULL;
 }
 
 static CUresult make(const culv_device *device, const void *what, unsigned flags,
@@ -121,40 +120,24 @@ static CUresult get_devices(const culvi_cuda *cuda, void *device, unsigned list,
     return cuda->cuD3D10GetDevices(count, devices, capacity, device, (int)list);
 }
 
-static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice *out)
-{
-    return cuda->cuD3D10GetDevice(out, (void *)(uintptr_t)adapter);
-}
-
-static const culvi_d3d_version version = {.name = "Direct3D 10",
-                                          .register_call = "culv_d3d10_register",
-                                          .open_call = "culv_device_open_for_d3d10",
-                                          .cuda_register = "cuGraphicsD3D10RegisterResource",
-                                          .cuda_get_devices = "cuD3D10GetDevices",
-                                          .cuda_get_device = "cuD3D10GetDevice",
-                                          .has = has,
-                                          .make = make,
-                                          .look = look,
-                                          .get_devices = get_devices,
-                                          .get_device = get_device};
+const culvi_d3d_version culvi_d3d10_version = {
+    .name = "Direct3D 10",
+    .register_call = "culv_d3d10_register",
+    .open_call = "culv_device_open_for_d3d10",
+    .cuda_register = "cuGraphicsD3D10RegisterResource",
+    .cuda_get_devices = "cuD3D10GetDevices",
+    .device_iid = {0x9b7e4c0f, 0x342c, 0x4106, {0xa1, 0x9f, 0x4f, 0x27, 0x04, 0xf6, 0x89, 0xf0}},
+    .has = has,
+    .make = make,
+    .look = look,
+    .get_devices = get_devices};
 
 /* Public --------------------------------------------------------------------------------------- */
 
 culv_result culv_d3d10_register(culv_device *device, ID3D10Resource *resource,
-                                const culv_d3d_register_desc *desc, culv_d3d_registration **out)
+                                const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    return culvi_d3d_register(&version, device, resource, desc, out);
-}
-
-culv_result culv_d3d10_get_devices(ID3D10Device *device, culv_d3d_device_list list,
-                                   uint32_t capacity, int32_t *ordinals, uint32_t *count)
-{
-    return culvi_d3d_get_devices(&version, __func__, device, list, capacity, ordinals, count);
-}
-
-culv_result culv_d3d10_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
-{
-    return culvi_d3d_get_device(&version, __func__, adapter, ordinal);
+    return culvi_d3d_register(&culvi_d3d10_version, device, resource, desc, out);
 }
 
 culv_result culv_device_open_for_d3d10(ID3D10Device *device, const culv_device_desc *desc,

@@ -4,6 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "graphics/lost.h"
 
 #include <dxgi1_2.h>
 #include <string.h>
@@ -202,6 +203,13 @@ static void free_attachment(culvi_graphics *graphics)
     culvi_free(d3d11);
 }
 
+culv_result culv_d3d11_device_lost(culv_d3d11_device *d3d11)
+{
+    CULVI_REQUIRE(NULL, d3d11);
+    culvi_graphics_lose(&d3d11->base);
+    return CULV_OK;
+}
+
 void culv_d3d11_detach(culv_d3d11_device **d3d11)
 {
     if (d3d11 == NULL || *d3d11 == NULL) return;
@@ -243,9 +251,6 @@ const culvi_words culvi_d3d11_words = {
     .open_call = "culv_device_open_for_d3d11",
     .memory_desc = "culv_d3d11_memory_desc",
     .memory_size = "size",
-    .buffer_destroy = "culv_d3d11_buffer_destroy",
-    .image_destroy = "culv_d3d11_image_destroy",
-    .semaphore_destroy = "culv_d3d11_semaphore_destroy",
 };
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */

@@ -8,13 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct culv_d3d11_buffer {
-    culvi_pair pair;
-};
-struct culv_d3d11_image {
-    culvi_pair pair;
-};
-
 enum {
     SHARING = D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX |
               D3D11_RESOURCE_MISC_SHARED_NTHANDLE
@@ -76,7 +69,7 @@ void culvi_d3d11_unmake(culvi_graphics *graphics, const culvi_native *native)
 
 culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
                                      const culv_d3d11_buffer_create_desc *desc,
-                                     culv_d3d11_buffer **out)
+                                     culv_shared_buffer **out)
 {
     static const char name[] = "culv_d3d11_buffer_create_desc";
     culv_d3d11_buffer_create_desc d;
@@ -100,47 +93,21 @@ culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
     culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
     culvi_pair *pair = NULL;
     result = culvi_pair_create(&d3d11->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d11_buffer, pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
     return result;
 }
 
-static void destroy_buffer(culv_d3d11_buffer **buffer, bool has_last_use, CUstream last_use)
+ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_d3d11_buffer_destroy"))
-        *buffer = NULL;
-}
-
-void culv_d3d11_buffer_destroy(culv_d3d11_buffer **buffer)
-{
-    destroy_buffer(buffer, false, NULL);
-}
-
-void culv_d3d11_buffer_destroy_after(culv_d3d11_buffer **buffer, CUstream last_use)
-{
-    destroy_buffer(buffer, true, last_use);
-}
-
-ID3D11Resource *culv_d3d11_buffer_resource(const culv_d3d11_buffer *buffer)
-{
-    return buffer != NULL ? culvi_d3d_object(buffer->pair.native.object) : NULL;
-}
-
-culv_buffer *culv_d3d11_buffer_cuda(const culv_d3d11_buffer *buffer)
-{
-    return buffer != NULL ? buffer->pair.buffer : NULL;
-}
-
-CUdeviceptr culv_d3d11_buffer_pointer(const culv_d3d11_buffer *buffer)
-{
-    return culv_buffer_pointer(culv_d3d11_buffer_cuda(buffer));
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_d3d11_api);
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
 
 culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                     const culv_d3d11_image_create_desc *desc,
-                                    culv_d3d11_image **out)
+                                    culv_shared_image **out)
 {
     static const char name[] = "culv_d3d11_image_create_desc";
     culv_d3d11_image_create_desc d;
@@ -170,33 +137,12 @@ culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
     culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name, .is_image = true};
     culvi_pair *pair = NULL;
     result = culvi_pair_create(&d3d11->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d11_image, pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
     return result;
 }
 
-static void destroy_image(culv_d3d11_image **image, bool has_last_use, CUstream last_use)
+ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image)
 {
-    if (image == NULL || *image == NULL) return;
-    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_d3d11_image_destroy"))
-        *image = NULL;
-}
-
-void culv_d3d11_image_destroy(culv_d3d11_image **image)
-{
-    destroy_image(image, false, NULL);
-}
-
-void culv_d3d11_image_destroy_after(culv_d3d11_image **image, CUstream last_use)
-{
-    destroy_image(image, true, last_use);
-}
-
-ID3D11Resource *culv_d3d11_image_resource(const culv_d3d11_image *image)
-{
-    return image != NULL ? culvi_d3d_object(image->pair.native.object) : NULL;
-}
-
-culv_image *culv_d3d11_image_cuda(const culv_d3d11_image *image)
-{
-    return image != NULL ? image->pair.image : NULL;
+    const culvi_native *half = culvi_image_half(image, &culvi_d3d11_api);
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
 }

@@ -20,7 +20,8 @@ culvi_d3d_texture culvi_d3d11_texture_of(const D3D11_TEXTURE2D_DESC *desc)
                                .render_target = (desc->BindFlags & D3D11_BIND_RENDER_TARGET) != 0};
 }
 
-/* Of a TYPELESS format the number after it tells the size of a texel: the first of its family. */
+/* Adds up the bytes of the texels. The numbers after a TYPELESS format are of its family, and the
+ * first that has a row tells the size of a texel. */
 static uint64_t texels_size(const culvi_d3d_texture *t)
 {
     uint64_t sum = 0;
@@ -120,6 +121,7 @@ static culv_result read_desc(culv_d3d11_device *d3d11, const culv_d3d11_memory_d
     ask->label = d.label;
     ask->dedicated = true;
     ask->memory = (uint64_t)(uintptr_t)d.resource;
+    ask->identity = culvi_d3d_identity(d.resource);
     ask->size = d.size != 0 ? d.size : culvi_d3d11_shape_of(d.resource).size;
     if (ask->size != 0) return CULV_OK;
     return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
@@ -158,6 +160,9 @@ culv_result culv_d3d11_image_map(culv_d3d11_device *d3d11, culv_memory *memory,
     if (d.resource == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d11_image_desc.resource is NULL");
+    result =
+        culvi_d3d_check_resource(memory, d.resource, d.label, "culv_d3d11_image_desc.resource");
+    if (result != CULV_OK) return result;
     const culvi_d3d11_shape shape = culvi_d3d11_shape_of(d.resource);
     const culvi_d3d_view view = {.desc = "culv_d3d11_image_desc",
                                  .label = d.label,

@@ -76,33 +76,29 @@ static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice
     return cuda->cuD3D11GetDevice(out, (void *)(uintptr_t)adapter);
 }
 
-static const culvi_d3d_version version = {.name = "Direct3D 11",
-                                          .register_call = "culv_d3d11_register",
-                                          .open_call = "culv_device_open_for_d3d11",
-                                          .cuda_register = "cuGraphicsD3D11RegisterResource",
-                                          .cuda_get_devices = "cuD3D11GetDevices",
-                                          .cuda_get_device = "cuD3D11GetDevice",
-                                          .has = has,
-                                          .make = make,
-                                          .look = look,
-                                          .get_devices = get_devices,
-                                          .get_device = get_device};
+const culvi_d3d_version culvi_d3d11_version = {
+    .name = "Direct3D 11",
+    .register_call = "culv_d3d11_register",
+    .open_call = "culv_device_open_for_d3d11",
+    .cuda_register = "cuGraphicsD3D11RegisterResource",
+    .cuda_get_devices = "cuD3D11GetDevices",
+    .cuda_get_device = "cuD3D11GetDevice",
+    .device_iid = {0xdb6f6ddb, 0xac77, 0x4e88, {0x82, 0x53, 0x81, 0x9d, 0xf9, 0xbb, 0xf1, 0x40}},
+    .has = has,
+    .make = make,
+    .look = look,
+    .get_devices = get_devices,
+    .get_device = get_device};
 
 /* Public --------------------------------------------------------------------------------------- */
 
 culv_result culv_d3d11_register(culv_device *device, ID3D11Resource *resource,
-                                const culv_d3d_register_desc *desc, culv_d3d_registration **out)
+                                const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    return culvi_d3d_register(&version, device, resource, desc, out);
+    return culvi_d3d_register(&culvi_d3d11_version, device, resource, desc, out);
 }
 
-culv_result culv_d3d11_get_devices(ID3D11Device *device, culv_d3d_device_list list,
-                                   uint32_t capacity, int32_t *ordinals, uint32_t *count)
+culv_result culv_d3d_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
 {
-    return culvi_d3d_get_devices(&version, __func__, device, list, capacity, ordinals, count);
-}
-
-culv_result culv_d3d11_get_device(IDXGIAdapter *adapter, int32_t *ordinal)
-{
-    return culvi_d3d_get_device(&version, __func__, adapter, ordinal);
+    return culvi_d3d_get_device(&culvi_d3d11_version, __func__, adapter, ordinal);
 }

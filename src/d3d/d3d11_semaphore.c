@@ -5,10 +5,6 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 
-struct culv_d3d11_semaphore {
-    culvi_semaphore_pair pair;
-};
-
 /* The seam ------------------------------------------------------------------------------------- */
 
 culv_result culvi_d3d11_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
@@ -107,7 +103,7 @@ culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11, ID3D11Fence *f
 
 culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
                                         const culv_d3d11_semaphore_create_desc *desc,
-                                        culv_d3d11_semaphore **out)
+                                        culv_shared_semaphore **out)
 {
     static const char name[] = "culv_d3d11_semaphore_create_desc";
     culv_d3d11_semaphore_create_desc d = culv_d3d11_semaphore_create_desc_init();
@@ -116,7 +112,7 @@ culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
     CULVI_REQUIRE(voice, out);
     culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
     if (result != CULV_OK) return result;
-    culv_d3d11_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = name,
@@ -132,30 +128,7 @@ culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
     return CULV_OK;
 }
 
-static void destroy(culv_d3d11_semaphore **semaphore, bool has_last_use, CUstream last_use)
+ID3D11Fence *culv_d3d11_semaphore_fence(const culv_shared_semaphore *semaphore)
 {
-    if (semaphore == NULL || *semaphore == NULL) return;
-    culv_d3d11_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
-}
-
-void culv_d3d11_semaphore_destroy(culv_d3d11_semaphore **semaphore)
-{
-    destroy(semaphore, false, NULL);
-}
-
-void culv_d3d11_semaphore_destroy_after(culv_d3d11_semaphore **semaphore, CUstream last_use)
-{
-    destroy(semaphore, true, last_use);
-}
-
-ID3D11Fence *culv_d3d11_semaphore_fence(const culv_d3d11_semaphore *semaphore)
-{
-    return semaphore != NULL ? culvi_d3d_object(semaphore->pair.native) : NULL;
-}
-
-culv_semaphore *culv_d3d11_semaphore_cuda(const culv_d3d11_semaphore *semaphore)
-{
-    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+    return culvi_d3d_object(culvi_semaphore_half(semaphore, &culvi_d3d11_api));
 }

@@ -4,6 +4,7 @@
 /* after it */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "graphics/lost.h"
 
 #include <dxgi.h>
 #include <string.h>
@@ -214,6 +215,13 @@ static void free_attachment(culvi_graphics *graphics)
     culvi_free(d3d12);
 }
 
+culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12)
+{
+    CULVI_REQUIRE(NULL, d3d12);
+    culvi_graphics_lose(&d3d12->base);
+    return CULV_OK;
+}
+
 void culv_d3d12_detach(culv_d3d12_device **d3d12)
 {
     if (d3d12 == NULL || *d3d12 == NULL) return;
@@ -255,9 +263,6 @@ const culvi_words culvi_d3d12_words = {
     .open_call = "culv_device_open_for_d3d12",
     .memory_desc = "culv_d3d12_memory_desc",
     .memory_size = "size",
-    .buffer_destroy = "culv_d3d12_buffer_destroy",
-    .image_destroy = "culv_d3d12_image_destroy",
-    .semaphore_destroy = "culv_d3d12_semaphore_destroy",
 };
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */

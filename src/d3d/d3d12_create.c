@@ -40,7 +40,7 @@ culv_result culvi_d3d12_make(culvi_graphics *graphics, const culvi_plan *plan, c
             plan->is_image ? "texture" : "buffer", (int)shape->desc.Format,
             (uint64_t)shape->desc.Width, (unsigned)shape->desc.Height,
             (unsigned)shape->desc.DepthOrArraySize);
-    /* Of what was made: it has no zeros any more. */
+    /* Reads the description of what was made, in which the driver has replaced the zeros. */
     const D3D12_RESOURCE_DESC made = culvi_d3d12_resource_desc(resource);
     *out = (culvi_native){.object = (uint64_t)(uintptr_t)resource,
                           .memory = (uint64_t)(uintptr_t)resource,
@@ -77,7 +77,7 @@ static culv_result check_buffer_size(const culv_d3d12_device *d3d12,
 
 culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
                                      const culv_d3d12_buffer_create_desc *desc,
-                                     culv_d3d12_buffer **out)
+                                     culv_shared_buffer **out)
 {
     culv_d3d12_buffer_create_desc d;
     culvi_d3d12_shape shape;
@@ -105,47 +105,21 @@ culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
         .label = d.label, .desc = &shape, .desc_name = "culv_d3d12_buffer_create_desc"};
     culvi_pair *pair = NULL;
     result = culvi_pair_create(&d3d12->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d12_buffer, pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
     return result;
 }
 
-static void destroy_buffer(culv_d3d12_buffer **buffer, bool has_last_use, CUstream last_use)
+ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_d3d12_buffer_destroy"))
-        *buffer = NULL;
-}
-
-void culv_d3d12_buffer_destroy(culv_d3d12_buffer **buffer)
-{
-    destroy_buffer(buffer, false, NULL);
-}
-
-void culv_d3d12_buffer_destroy_after(culv_d3d12_buffer **buffer, CUstream last_use)
-{
-    destroy_buffer(buffer, true, last_use);
-}
-
-ID3D12Resource *culv_d3d12_buffer_resource(const culv_d3d12_buffer *buffer)
-{
-    return buffer != NULL ? culvi_d3d_object(buffer->pair.native.object) : NULL;
-}
-
-culv_buffer *culv_d3d12_buffer_cuda(const culv_d3d12_buffer *buffer)
-{
-    return buffer != NULL ? buffer->pair.buffer : NULL;
-}
-
-CUdeviceptr culv_d3d12_buffer_pointer(const culv_d3d12_buffer *buffer)
-{
-    return culv_buffer_pointer(culv_d3d12_buffer_cuda(buffer));
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_d3d12_api);
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
 
 culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                     const culv_d3d12_image_create_desc *desc,
-                                    culv_d3d12_image **out)
+                                    culv_shared_image **out)
 {
     static const char name[] = "culv_d3d12_image_create_desc";
     culv_d3d12_image_create_desc d;
@@ -178,33 +152,12 @@ culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
     culvi_plan plan = {.label = d.label, .desc = &shape, .desc_name = name, .is_image = true};
     culvi_pair *pair = NULL;
     result = culvi_pair_create(&d3d12->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_d3d12_image, pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
     return result;
 }
 
-static void destroy_image(culv_d3d12_image **image, bool has_last_use, CUstream last_use)
+ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image)
 {
-    if (image == NULL || *image == NULL) return;
-    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_d3d12_image_destroy"))
-        *image = NULL;
-}
-
-void culv_d3d12_image_destroy(culv_d3d12_image **image)
-{
-    destroy_image(image, false, NULL);
-}
-
-void culv_d3d12_image_destroy_after(culv_d3d12_image **image, CUstream last_use)
-{
-    destroy_image(image, true, last_use);
-}
-
-ID3D12Resource *culv_d3d12_image_resource(const culv_d3d12_image *image)
-{
-    return image != NULL ? culvi_d3d_object(image->pair.native.object) : NULL;
-}
-
-culv_image *culv_d3d12_image_cuda(const culv_d3d12_image *image)
-{
-    return image != NULL ? image->pair.image : NULL;
+    const culvi_native *half = culvi_image_half(image, &culvi_d3d12_api);
+    return half != NULL ? culvi_d3d_object(half->object) : NULL;
 }

@@ -29,6 +29,7 @@ static culv_result read_desc(culv_d3d12_device *d3d12, const culv_d3d12_memory_d
     } else {
         const D3D12_RESOURCE_DESC what = culvi_d3d12_resource_desc(d->resource);
         ask->memory = (uint64_t)(uintptr_t)d->resource;
+        ask->identity = culvi_d3d_identity(d->resource);
         ask->size = culvi_d3d12_allocation_size(d3d12->device, &what);
     }
     return CULV_OK;
@@ -93,6 +94,9 @@ culv_result culv_d3d12_image_map(culv_d3d12_device *d3d12, culv_memory *memory,
     if (d.resource == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_d3d12_image_desc.resource is NULL");
+    result =
+        culvi_d3d_check_resource(memory, d.resource, d.label, "culv_d3d12_image_desc.resource");
+    if (result != CULV_OK) return result;
     const D3D12_RESOURCE_DESC what = culvi_d3d12_resource_desc(d.resource);
     const culvi_d3d_texture texture = culvi_d3d12_texture_of(&what);
     const culvi_d3d_view view = {.desc = "culv_d3d12_image_desc",

@@ -12,13 +12,6 @@ typedef struct culvi_d3d12_shape {
     culvi_d3d_view view;
 } culvi_d3d12_shape;
 
-struct culv_d3d12_buffer {
-    culvi_pair pair;
-};
-struct culv_d3d12_image {
-    culvi_pair pair;
-};
-
 culvi_d3d_texture culvi_d3d12_texture_of(const D3D12_RESOURCE_DESC *desc);
 
 #endif

@@ -28,8 +28,8 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
 {
     const culv_d3d12_ring_resource *from = description;
     culv_d3d12_device *d3d12 = culvi_d3d12_of(ring->graphics);
-    culv_d3d12_image *image = from->images != NULL ? from->images[slot] : NULL;
-    culv_d3d12_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
+    culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
+    culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
     if (from->image != NULL) result = culv_d3d12_image_create(d3d12, from->image, &image);
     if (from->buffer != NULL) result = culv_d3d12_buffer_create(d3d12, from->buffer, &buffer);
@@ -90,7 +90,6 @@ static const culvi_graphics_ring_api ring_api = {
     .acquire_call = "culv_d3d12_ring_acquire",
     .submit_call = "culv_d3d12_ring_submit",
     .flush_call = "culv_d3d12_ring_flush",
-    .cuda_flush_call = "culv_ring_flush_on",
     .make_object = make_object,
     .submit = submit,
 };
@@ -147,15 +146,25 @@ culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12, const culv_d3d12_ri
     return CULV_OK;
 }
 
-void culv_d3d12_ring_destroy(culv_d3d12_ring **ring)
+static void destroy(culv_d3d12_ring **ring, bool has_last_use, CUstream last_use)
 {
     if (ring == NULL || *ring == NULL) return;
     culv_d3d12_ring *mine = *ring;
     culv_d3d12_device *d3d12 = mine->d3d12;
     *ring = NULL;
-    culvi_graphics_ring_unmake(&mine->base);
+    culvi_graphics_ring_unmake_after(&mine->base, has_last_use, last_use);
     culvi_free(mine);
     culvi_graphics_unref(&d3d12->base);
+}
+
+void culv_d3d12_ring_destroy(culv_d3d12_ring **ring)
+{
+    destroy(ring, false, NULL);
+}
+
+void culv_d3d12_ring_destroy_after(culv_d3d12_ring **ring, CUstream last_use)
+{
+    destroy(ring, true, last_use);
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
@@ -165,18 +174,18 @@ culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring)
     return ring != NULL ? ring->base.core : NULL;
 }
 
-culv_d3d12_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
-                                        uint32_t resource)
+culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
+                                         uint32_t resource)
 {
     if (ring == NULL) return NULL;
-    return (culv_d3d12_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
+    return (culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
-culv_d3d12_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
-                                          uint32_t resource)
+culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
+                                           uint32_t resource)
 {
     if (ring == NULL) return NULL;
-    return (culv_d3d12_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
+    return (culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *ring, culv_ring_side side)

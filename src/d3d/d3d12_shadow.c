@@ -12,7 +12,7 @@
 struct culv_d3d12_shadow {
     culv_d3d12_device *d3d12; /* a reference, for messages */
     ID3D12Resource *resource; /* a reference */
-    culv_d3d12_image *image;
+    culv_shared_image *image;
     _Atomic uint64_t copies;
     char label[64];
 };
@@ -109,7 +109,7 @@ uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow)
     return shadow != NULL ? atomic_load(&shadow->copies) : 0;
 }
 
-const culv_d3d12_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow)
+const culv_shared_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow)
 {
     return shadow != NULL ? shadow->image : NULL;
 }

@@ -10,10 +10,10 @@
 
 #include <inttypes.h>
 
-struct culv_d3d12_vector {
-    culvi_vector_view base; /* its graphics is the attachment: a reference */
+typedef struct d3d12_view {
+    culv_vector_view base;
     D3D12_RESOURCE_FLAGS flags;
-};
+} d3d12_view;
 
 /* Heaps ---------------------------------------------------------------------------------------- */
 
@@ -96,19 +96,19 @@ culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12, culv_vmm_allocati
 
 /* Vectors -------------------------------------------------------------------------------------- */
 
-static const culv_d3d12_device *device_of(const culvi_vector_view *view)
+static const culv_d3d12_device *device_of(const culv_vector_view *view)
 {
     return culvi_d3d12_of(view->graphics);
 }
 
-static void drop(culvi_vector_view *view, const culvi_view_part *part)
+static void drop(culv_vector_view *view, const culvi_view_part *part)
 {
     (void)view;
     ID3D12Resource_Release((ID3D12Resource *)culvi_d3d_object(part->object));
     ID3D12Heap_Release((ID3D12Heap *)culvi_d3d_object(part->memory));
 }
 
-static culv_result make(culvi_vector_view *view, const culv_vector_chunk *chunk,
+static culv_result make(culv_vector_view *view, const culv_vector_chunk *chunk,
                         culvi_view_part *part)
 {
     const culv_d3d12_device *d3d12 = device_of(view);
@@ -125,7 +125,7 @@ static culv_result make(culvi_vector_view *view, const culv_vector_chunk *chunk,
     desc.MipLevels = 1;
     desc.SampleDesc.Count = 1;
     desc.Layout = D3D12_TEXTURE_LAYOUT_ROW_MAJOR;
-    desc.Flags = ((const culv_d3d12_vector *)view)->flags;
+    desc.Flags = ((const d3d12_view *)view)->flags;
     const HRESULT hr = ID3D12Device_CreatePlacedResource(
         d3d12->device, heap, 0, &desc, D3D12_RESOURCE_STATE_COMMON, NULL, &culvi_iid_d3d12_resource,
         (void **)&buffer);
@@ -139,89 +139,43 @@ static culv_result make(culvi_vector_view *view, const culv_vector_chunk *chunk,
     return CULV_OK;
 }
 
-static const culvi_vector_view_api view_api = {.update_call = "culv_d3d12_vector_update",
-                                               .destroy_call = "culv_d3d12_vector_destroy",
-                                               .make = make,
-                                               .drop = drop};
+static const culvi_vector_view_api view_api = {.make = make, .drop = drop};
 
-culv_result culv_d3d12_vector_create(culv_d3d12_device *d3d12, culv_vector *vector,
-                                     const culv_d3d12_vector_desc *desc, culv_d3d12_vector **out)
+culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
+                                          const culv_d3d12_vector_view_desc *desc,
+                                          culv_vector_view **out)
 {
-    culv_d3d12_vector_desc d = culv_d3d12_vector_desc_init();
+    culv_d3d12_vector_view_desc d = culv_d3d12_vector_view_desc_init();
     CULVI_REQUIRE(NULL, d3d12);
     const culvi_voice *voice = culvi_d3d12_voice(d3d12);
     CULVI_REQUIRE2(voice, vector, out);
-    culv_result result = desc != NULL
-                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_desc")
-                             : CULV_OK;
+    culv_result result =
+        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d12_vector_view_desc")
+                     : CULV_OK;
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
-    if (d3d12->base.device != vector->device)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "the vector is of another culv_device ('%s') than the attachment ('%s'); "
-                          "make both of one",
-                          vector->device->caps.name, d3d12->base.device->caps.name);
-    if (!(vector->chunk.handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "the vector's chunks are not made to be exported as NT handles; set the "
-                          "bit of OPAQUE_WIN32 in the handle_types of the descriptor that the "
-                          "vector is made with");
-    culv_d3d12_vector *view = culvi_alloc(sizeof *view);
+    result = culvi_vector_view_check(&d3d12->base, d.label, vector);
+    if (result != CULV_OK) return result;
+    d3d12_view *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
     view->flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_vector_view_init(&view->base, &view_api, &d3d12->base, vector, d.label);
-    result = culvi_vector_view_update(&view->base);
-    if (result != CULV_OK) {
-        culvi_vector_view_clear(&view->base);
-        culvi_free(view);
-        return result;
-    }
-    culvi_graphics_ref(&d3d12->base);
-    culvi_graphics_count_created(&d3d12->base, true);
-    culvi_log_object(voice, "made", "Direct3D 12 view of a vector", view->base.label, 0);
-    *out = view;
-    return CULV_OK;
+    return culvi_vector_view_made(&view->base, CULV_OK, out);
 }
 
-void culv_d3d12_vector_destroy(culv_d3d12_vector **view)
+culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
+                                               culv_d3d12_vector_view_buffer *parts,
+                                               size_t capacity, size_t *count)
 {
-    if (view == NULL || *view == NULL) return;
-    culv_d3d12_vector *mine = *view;
-    culvi_graphics *graphics = mine->base.graphics;
-    *view = NULL;
-    culvi_log_object(&graphics->device->voice, "destroyed", "Direct3D 12 view of a vector",
-                     mine->base.label, 0);
-    culvi_vector_view_clear(&mine->base);
-    culvi_free(mine);
-    culvi_graphics_count_created(graphics, false);
-    culvi_graphics_unref(graphics);
-}
-
-culv_result culv_d3d12_vector_update(culv_d3d12_vector *view)
-{
-    CULVI_REQUIRE(NULL, view);
-    return culvi_vector_view_update(&view->base);
-}
-
-culv_result culv_d3d12_vector_get_buffers(const culv_d3d12_vector *view,
-                                          culv_d3d12_vector_buffer *parts, size_t capacity,
-                                          size_t *count)
-{
-    CULVI_REQUIRE(NULL, view);
-    const culvi_voice *voice = culvi_d3d12_voice(device_of(&view->base));
-    CULVI_REQUIRE(voice, count);
-    if (parts == NULL && capacity != 0) return culvi_fail_null(voice, __func__, "parts");
-    for (size_t i = 0; i < view->base.num_parts && i < capacity; i++)
+    culv_result result =
+        culvi_vector_view_check_list(view, &culvi_d3d12_api, parts, capacity, count, __func__);
+    if (result != CULV_OK) return result;
+    for (size_t i = 0; i < view->num_parts && i < capacity; i++)
         parts[i] =
-            (culv_d3d12_vector_buffer){.resource = culvi_d3d_object(view->base.parts[i].object),
-                                       .offset = view->base.parts[i].offset,
-                                       .size = view->base.parts[i].size,
-                                       .chunk = view->base.parts[i].chunk};
-    *count = view->base.num_parts;
+            (culv_d3d12_vector_view_buffer){.resource = culvi_d3d_object(view->parts[i].object),
+                                            .offset = view->parts[i].offset,
+                                            .size = view->parts[i].size,
+                                            .chunk = view->parts[i].chunk};
+    *count = view->num_parts;
     return CULV_OK;
-}
-
-uint64_t culv_d3d12_vector_generation(const culv_d3d12_vector *view)
-{
-    return view != NULL ? atomic_load(&view->base.generation) : 0;
 }

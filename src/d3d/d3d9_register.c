@@ -209,35 +209,31 @@ static CUresult get_device(const culvi_cuda *cuda, const void *adapter, CUdevice
     return cuda->cuD3D9GetDevice(out, adapter);
 }
 
-static const culvi_d3d_version version = {.name = "Direct3D 9",
-                                          .register_call = "culv_d3d9_register",
-                                          .open_call = "culv_device_open_for_d3d9",
-                                          .cuda_register = "cuGraphicsD3D9RegisterResource",
-                                          .cuda_get_devices = "cuD3D9GetDevices",
-                                          .cuda_get_device = "cuD3D9GetDevice",
-                                          .has = has,
-                                          .make = make,
-                                          .look = look,
-                                          .get_devices = get_devices,
-                                          .get_device = get_device};
+const culvi_d3d_version culvi_d3d9_version = {
+    .name = "Direct3D 9",
+    .register_call = "culv_d3d9_register",
+    .open_call = "culv_device_open_for_d3d9",
+    .cuda_register = "cuGraphicsD3D9RegisterResource",
+    .cuda_get_devices = "cuD3D9GetDevices",
+    .cuda_get_device = "cuD3D9GetDevice",
+    .device_iid = {0xd0223b96, 0xbf7a, 0x43fd, {0x92, 0xbd, 0xa4, 0x3b, 0x0d, 0x82, 0xb9, 0xeb}},
+    .has = has,
+    .make = make,
+    .look = look,
+    .get_devices = get_devices,
+    .get_device = get_device};
 
 /* Public --------------------------------------------------------------------------------------- */
 
 culv_result culv_d3d9_register(culv_device *device, IDirect3DResource9 *resource,
-                               const culv_d3d_register_desc *desc, culv_d3d_registration **out)
+                               const culv_d3d_register_desc *desc, culv_registration **out)
 {
-    return culvi_d3d_register(&version, device, resource, desc, out);
-}
-
-culv_result culv_d3d9_get_devices(IDirect3DDevice9 *device, culv_d3d_device_list list,
-                                  uint32_t capacity, int32_t *ordinals, uint32_t *count)
-{
-    return culvi_d3d_get_devices(&version, __func__, device, list, capacity, ordinals, count);
+    return culvi_d3d_register(&culvi_d3d9_version, device, resource, desc, out);
 }
 
 culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal)
 {
-    return culvi_d3d_get_device(&version, __func__, adapter_name, ordinal);
+    return culvi_d3d_get_device(&culvi_d3d9_version, __func__, adapter_name, ordinal);
 }
 
 culv_result culv_device_open_for_d3d9(IDirect3DDevice9 *device, const culv_device_desc *desc,

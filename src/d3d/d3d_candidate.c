@@ -30,7 +30,7 @@ static uint32_t plain_format(uint32_t dxgi)
 
 uint32_t culvi_d3d_format_from_d3d9(uint32_t format)
 {
-    /* By d3d9types.h's numbers. */
+    /* The numbers are those of d3d9types.h. */
     static const struct {
         uint8_t d3d9, dxgi;
     } rows[] = {
@@ -65,7 +65,7 @@ static const char *find_fault(const culvi_d3d_candidate *c)
                "your own, register that, and copy it to the back buffer";
     if (c->part)
         return "level or face of a texture; register the texture, and ask for the level and the "
-               "face by culv_d3d_registration_get_array()";
+               "face by culv_registration_get_array()";
     if (c->in_memory)
         return is_9 ? "resource outside D3DPOOL_DEFAULT; create it there"
                     : "staging resource, which is the CPU's; register one of USAGE_DEFAULT";
@@ -108,10 +108,10 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
     if (fault != NULL)
         return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "CUDA registers no %s", fault);
-    if (c->immutable && desc->access != CULV_D3D_READ_ONLY)
+    if (c->immutable && desc->access != CULV_ACCESS_READ_ONLY)
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the resource is IMMUTABLE, so CUDA can only read it; set "
-                          "culv_d3d_register_desc.access to CULV_D3D_READ_ONLY");
+                          "culv_d3d_register_desc.access to CULV_ACCESS_READ_ONLY");
     if (c->is_buffer) return CULV_OK;
     if (!registers(c->texture.format)) return refuse_format(voice, c, desc->label);
     culvi_d3d_texture texture = c->texture;

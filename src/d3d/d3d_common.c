@@ -2,6 +2,8 @@
 /* COM objects, HRESULTs and the match: what is the same in Direct3D 11 and 12. */
 #include "d3d/d3d_common.h"
 /* after it */
+#include "core/memory.h"
+
 #include <unknwn.h>
 
 #include <stdarg.h>
@@ -79,6 +81,27 @@ bool culvi_d3d_is_a(void *object, const GUID *id)
     if (FAILED(IUnknown_QueryInterface((IUnknown *)object, id, (void **)&found))) return false;
     IUnknown_Release(found);
     return true;
+}
+
+uint64_t culvi_d3d_identity(void *object)
+{
+    static const GUID unknown = {0, 0, 0, {0xc0, 0, 0, 0, 0, 0, 0, 0x46}}; /* IUnknown's */
+    IUnknown *found = NULL;
+    if (FAILED(IUnknown_QueryInterface((IUnknown *)object, &unknown, (void **)&found))) return 0;
+    IUnknown_Release(found);
+    return (uint64_t)(uintptr_t)found;
+}
+
+culv_result culvi_d3d_check_resource(const culv_memory *memory, void *resource, const char *label,
+                                     const char *field)
+{
+    const uint64_t identity = culvi_d3d_identity(resource);
+    if (memory->identity == 0 || identity == 0 || memory->identity == identity) return CULV_OK;
+    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "%s is another resource than the one whose memory was imported%s%s: CUDA "
+                      "would read and write that one in its place. Import the memory of each "
+                      "resource, and map it with the same one",
+                      field, memory->label[0] != '\0' ? " as " : "", memory->label);
 }
 
 culv_luid culvi_d3d_luid(const void *luid)

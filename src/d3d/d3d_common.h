@@ -47,6 +47,12 @@ culv_result culvi_fail_d3d_share(const culvi_voice *voice, const char *label, HR
                                  const char *advice, const char *wrapped, const char *reason_call);
 
 bool culvi_d3d_is_a(void *object, const GUID *id);
+/* The same number for all interfaces of one object. */
+uint64_t culvi_d3d_identity(void *object);
+/* Refuses a resource that is not the one whose memory this is. Memory of a heap, or that came by a
+ * handle, cannot tell. `field` is "culv_d3d12_image_desc.resource". */
+culv_result culvi_d3d_check_resource(const culv_memory *memory, void *resource, const char *label,
+                                     const char *field);
 culv_luid culvi_d3d_luid(const void *luid);
 /* Holds an adapter's LUID against the attachment's device, and completes the attachment. `native`
  * is "ID3D12Device". */

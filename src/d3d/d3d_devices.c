@@ -76,22 +76,29 @@ static culv_result fail_query(const culvi_cuda *cuda, const char *call, const ch
                              function, name, (int)code);
 }
 
-culv_result culvi_d3d_get_devices(const culvi_d3d_version *version, const char *call, void *device,
-                                  culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
-                                  uint32_t *count)
+/* One object may have several versions' interfaces (Wine's has those of 10 and 11): then the
+ * pointer says which one is meant. *as has a reference. */
+static const culvi_d3d_version *version_of(IUnknown *device, void **as)
+{
+    static const culvi_d3d_version *const versions[] = {&culvi_d3d11_version, &culvi_d3d10_version,
+                                                        &culvi_d3d9_version};
+    for (int same = 1; same >= 0; same--)
+        for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
+            if (FAILED(IUnknown_QueryInterface(device, &versions[i]->device_iid, as))) continue;
+            if (!same || *as == (void *)device) return versions[i];
+            IUnknown_Release((IUnknown *)*as);
+        }
+    return NULL;
+}
+
+static culv_result get_devices(const culvi_d3d_version *version, const char *call, void *device,
+                               culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
+                               uint32_t *count)
 {
     culvi_probe probe;
     const culvi_cuda *cuda = NULL;
     CUdevice devices[MOST];
     unsigned found = 0;
-    if (device == NULL || count == NULL || (ordinals == NULL && capacity != 0))
-        return culvi_fail_null(NULL, call,
-                               device == NULL  ? "device"
-                               : count == NULL ? "count"
-                                               : "ordinals");
-    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): list is %d, which is no culv_d3d_device_list", call, (int)list);
     culv_result result = open_driver(version, call, version->cuda_get_devices, &probe, &cuda);
     if (result != CULV_OK) return result;
     const CUresult code = version->get_devices(cuda, device, (unsigned)list, MOST, devices, &found);
@@ -104,6 +111,29 @@ culv_result culvi_d3d_get_devices(const culvi_d3d_version *version, const char *
                             "the devices that it draws with could not be told", code);
     }
     culvi_probe_close(&probe);
+    return result;
+}
+
+culv_result culv_d3d_get_devices(IUnknown *device, culv_d3d_device_list list, uint32_t capacity,
+                                 int32_t *ordinals, uint32_t *count)
+{
+    void *as = NULL;
+    if (device == NULL || count == NULL || (ordinals == NULL && capacity != 0))
+        return culvi_fail_null(NULL, __func__,
+                               device == NULL  ? "device"
+                               : count == NULL ? "count"
+                                               : "ordinals");
+    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): list is %d, which is no culv_d3d_device_list", __func__,
+                          (int)list);
+    const culvi_d3d_version *version = version_of(device, &as);
+    if (version == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): it is no ID3D11Device, ID3D10Device or IDirect3DDevice9",
+                          __func__);
+    culv_result result = get_devices(version, __func__, as, list, capacity, ordinals, count);
+    IUnknown_Release((IUnknown *)as);
     return result;
 }
 

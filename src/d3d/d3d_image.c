@@ -42,7 +42,7 @@ static bool has(const struct family *family, uint32_t format)
            (format != 0 && format == family->more);
 }
 
-/* By DXGI's name where that differs in its end. */
+/* Adds DXGI's name, where that differs in its end. */
 static void add_name(culvi_text *text, const char *name)
 {
     static const char *const ends[][2] = {{"_SRGB", "_UNORM_SRGB"}, {"_SFLOAT", "_FLOAT"}};

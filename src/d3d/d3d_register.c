@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_d3d_registration: resources of the caller's, registered with CUDA; what is the same in all
+/* Resources of the caller's, registered with CUDA: what is the same in all
  * versions of Direct3D. How one is registered differs (d3d9_register.c and so on). */
 #include "d3d/d3d_register.h"
 /* after it */
@@ -28,9 +28,6 @@ static const culvi_words words = {
     .open_call = "culv_device_open_for_d3d11",
     .memory_desc = "culv_d3d_register_desc",
     .memory_size = "size",
-    .buffer_destroy = "culv_d3d_unregister",
-    .image_destroy = "culv_d3d_unregister",
-    .semaphore_destroy = "culv_semaphore_destroy",
 };
 
 static const char *explain(CUresult code)
@@ -52,6 +49,18 @@ static const char *explain(CUresult code)
     }
 }
 
+static culv_result destroy(culv_registration *r, const char *call)
+{
+    (void)call;
+    culv_result result = culvi_registration_release(r, false);
+    if (result == CULV_OK) culvi_free(r);
+    return result;
+}
+
+/* Direct3D needs no attachment, and Culvert asks nothing of it before a map. */
+static const culvi_registrar registrar = {
+    .words = &words, .explain = explain, .check = NULL, .destroy = destroy};
+
 static unsigned flags_of(const culv_image_desc *image)
 {
     /* Access is no flag of these registrations: it comes by cuGraphicsResourceSetMapFlags. */
@@ -59,14 +68,6 @@ static unsigned flags_of(const culv_image_desc *image)
     if (image != NULL && !image->no_surfaces) flags |= CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST;
     if (image != NULL && image->texture_gather) flags |= CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER;
     return flags;
-}
-
-static culv_result check_access(const culvi_voice *voice, const char *label, const char *what,
-                                culv_d3d_access access)
-{
-    if ((uint32_t)access <= CULV_D3D_WRITE_DISCARD) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s is %d, which is no culv_d3d_access", what, (int)access);
 }
 
 static culv_result check_device(const culvi_d3d_version *version, const culv_device *device,
@@ -94,12 +95,11 @@ static culv_result check_device(const culvi_d3d_version *version, const culv_dev
 
 static culv_result make(const culvi_d3d_version *version, culv_device *device, void *resource,
                         const culv_d3d_register_desc *d, const culvi_d3d_candidate *c,
-                        culv_image_desc *image, culv_d3d_registration **out)
+                        culv_image_desc *image, culv_registration **out)
 {
     const culv_image_desc *described = c->is_buffer ? NULL : image;
     const culvi_register_plan plan = {
-        .words = &words,
-        .destroy_call = "culv_d3d_unregister",
+        .registrar = &registrar,
         .label = d->label,
         .image = described,
         .row = described != NULL ? culvi_format_find((uint32_t)image->format) : NULL,
@@ -107,23 +107,21 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
         .flags = flags_of(described),
         .make = version->make,
         .what = resource,
-        .call = version->cuda_register,
-        .explain = explain};
-    culv_d3d_registration *made = culvi_alloc(sizeof *made);
+        .call = version->cuda_register};
+    culv_registration *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&device->voice, d->label);
-    culv_result result = culvi_registered_make(device, &plan, &made->base);
+    culv_result result = culvi_registration_make(device, &plan, made);
     if (result != CULV_OK) {
         culvi_free(made);
         return result;
     }
-    if (d->access != CULV_D3D_READ_WRITE)
-        result = culvi_registered_set_flags(&made->base, (unsigned)d->access);
+    if (d->access != CULV_ACCESS_READ_WRITE) result = culv_registration_set_access(made, d->access);
     if (result != CULV_OK) {
         /* Refused, it is tried once more, for nobody else knows of it. */
         culvi_attempt_begin();
-        culv_result again = culvi_registered_release(&made->base, false);
-        if (again != CULV_OK) again = culvi_registered_release(&made->base, false);
-        if (again != CULV_OK) again = culvi_registered_release(&made->base, true);
+        culv_result again = culvi_registration_release(made, false);
+        if (again != CULV_OK) again = culvi_registration_release(made, false);
+        if (again != CULV_OK) again = culvi_registration_release(made, true);
         (void)culvi_attempt_end(&device->voice, again);
         culvi_free(made);
         return result;
@@ -134,7 +132,7 @@ static culv_result make(const culvi_d3d_version *version, culv_device *device, v
 
 culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
                                void *resource, const culv_d3d_register_desc *desc,
-                               culv_d3d_registration **out)
+                               culv_registration **out)
 {
     culv_d3d_register_desc d = culv_d3d_register_desc_init();
     culvi_d3d_candidate candidate = {.version = 0};
@@ -151,7 +149,7 @@ culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *de
                              ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
                              : CULV_OK;
     if (result == CULV_OK)
-        result = check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
+        result = culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access);
     if (result != CULV_OK) return result;
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -161,94 +159,5 @@ culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *de
     if (result == CULV_OK) result = check_device(version, device, d.label, &luid, software);
     if (result == CULV_OK) result = culvi_d3d_check_candidate(voice, &candidate, &d, &image);
     return result == CULV_OK ? make(version, device, resource, &d, &candidate, &image, out)
-                             : result;
-}
-
-culv_result culv_d3d_unregister(culv_d3d_registration **registration)
-{
-    if (registration == NULL || *registration == NULL) return CULV_OK;
-    culv_d3d_registration *mine = *registration;
-    culv_result result = culvi_registered_release(&mine->base, false);
-    if (result != CULV_OK) return result;
-    *registration = NULL;
-    culvi_free(mine);
-    return CULV_OK;
-}
-
-/* Map and unmap -------------------------------------------------------------------------------- */
-
-static culvi_registered *entry_of(const void *list, uint32_t i)
-{
-    culv_d3d_registration *const *registrations = list;
-    return registrations[i] != NULL ? &registrations[i]->base : NULL;
-}
-
-static culv_result enter(culv_d3d_registration *const *list, uint32_t count, const char *call,
-                         culvi_registered_list *out)
-{
-    *out = (culvi_registered_list){list, count, entry_of, true};
-    if (list != NULL && list[0] != NULL) return CULV_OK;
-    return culvi_fail_null(NULL, call, list == NULL ? "registrations" : "registrations[0]");
-}
-
-culv_result culv_d3d_map(culv_d3d_registration *const *registrations, uint32_t count,
-                         CUstream stream)
-{
-    if (count == 0) return CULV_OK;
-    culvi_registered_list list;
-    culv_result result = enter(registrations, count, "culv_d3d_map", &list);
-    return result == CULV_OK ? culvi_registered_map(&list, stream, "culv_d3d_map") : result;
-}
-
-culv_result culv_d3d_unmap(culv_d3d_registration *const *registrations, uint32_t count,
-                           CUstream stream)
-{
-    if (count == 0) return CULV_OK;
-    culvi_registered_list list;
-    culv_result result = enter(registrations, count, "culv_d3d_unmap", &list);
-    return result == CULV_OK ? culvi_registered_unmap(&list, stream, "culv_d3d_unmap") : result;
-}
-
-/* Getters -------------------------------------------------------------------------------------- */
-
-culv_bool culv_d3d_registration_is_mapped(const culv_d3d_registration *registration)
-{
-    return registration != NULL && registration->base.mapped;
-}
-
-culv_buffer *culv_d3d_registration_buffer(const culv_d3d_registration *registration)
-{
-    if (registration == NULL || registration->base.image != NULL) return NULL;
-    return (culv_buffer *)(uintptr_t)&registration->base.buffer;
-}
-
-culv_image *culv_d3d_registration_image(const culv_d3d_registration *registration)
-{
-    return registration != NULL ? registration->base.image : NULL;
-}
-
-CUdeviceptr culv_d3d_registration_pointer(const culv_d3d_registration *registration)
-{
-    return registration != NULL ? registration->base.buffer.pointer : 0;
-}
-
-culv_result culv_d3d_registration_get_array(const culv_d3d_registration *registration,
-                                            uint32_t layer, uint32_t level, CUarray *out)
-{
-    CULVI_REQUIRE(NULL, registration);
-    CULVI_REQUIRE(&registration->base.device->voice, out);
-    return culvi_registered_get_array(&registration->base, layer, level, out,
-                                      "culv_d3d_registration_get_array");
-}
-
-culv_result culv_d3d_registration_set_access(culv_d3d_registration *registration,
-                                             culv_d3d_access access)
-{
-    CULVI_REQUIRE(NULL, registration);
-    culv_result result =
-        check_access(&registration->base.device->voice, registration->base.memory.label,
-                     "culv_d3d_registration_set_access(): access", access);
-    /* CUgraphicsMapResourceFlags has the same numbers. */
-    return result == CULV_OK ? culvi_registered_set_flags(&registration->base, (unsigned)access)
                              : result;
 }

@@ -6,20 +6,17 @@
 
 #include "d3d/d3d_common.h"
 /* after it */
-#include "core/registered.h"
+#include "core/registration.h"
 #include "d3d/d3d_candidate.h"
-
-struct culv_d3d_registration {
-    culvi_registered base;
-};
 
 /* What differs by version of Direct3D. */
 typedef struct culvi_d3d_version {
     const char *name;          /* "Direct3D 11" */
     const char *register_call; /* "culv_d3d11_register" */
     const char *open_call;     /* "culv_device_open_for_d3d11" */
-    /* The driver's, which `has` looks for. */
+    /* The driver's, which `has` looks for. Direct3D 10 leaves its adapters to Direct3D 11. */
     const char *cuda_register, *cuda_get_devices, *cuda_get_device;
+    GUID device_iid;
     bool (*has)(const culvi_cuda *cuda);
     culvi_register_fn make; /* `what` is the resource */
     /* Looks at a resource and at its device, and refuses what a candidate does not say. */
@@ -30,17 +27,17 @@ typedef struct culvi_d3d_version {
     CUresult (*get_device)(const culvi_cuda *cuda, const void *adapter, CUdevice *out);
 } culvi_d3d_version;
 
+extern const culvi_d3d_version culvi_d3d9_version, culvi_d3d10_version, culvi_d3d11_version;
+
 culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *device,
                                void *resource, const culv_d3d_register_desc *desc,
-                               culv_d3d_registration **out);
+                               culv_registration **out);
 
 /* d3d_devices.c: `call` is the public one, for messages. */
-culv_result culvi_d3d_get_devices(const culvi_d3d_version *version, const char *call, void *device,
-                                  culv_d3d_device_list list, uint32_t capacity, int32_t *ordinals,
-                                  uint32_t *count);
 culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *call,
                                  const void *adapter, int32_t *ordinal);
-/* Of a device of Direct3D 10 or 11. *software: it is one of Microsoft's rasterizers. */
+/* Reads the adapter of a device of Direct3D 10 or 11. *software: it is one of Microsoft's
+ * rasterizers. */
 HRESULT culvi_d3d_read_adapter(void *device, const char **call, culv_luid *luid, bool *software);
 
 #endif

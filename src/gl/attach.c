@@ -4,6 +4,7 @@
 #include "base/desc.h"
 #include "gl/gl_core.h"
 #include "gl/gl_exporter.h"
+#include "graphics/lost.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ void culvi_gl_take_error(const culv_gl *gl, const char *call)
               culvi_gl_error_name(error), (unsigned)error);
 }
 
-/* By the handles alone. */
+/* Recognizes the context only by its handles. */
 static culv_result enter_by_handles(const culv_gl *gl, const char *label, const char *call)
 {
     const culvi_voice *voice = culvi_gl_voice(gl);
@@ -157,6 +158,11 @@ culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *cal
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
 {
     return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
+}
+
+static culv_result may_unmake(culvi_graphics *graphics, const char *label, const char *call)
+{
+    return culvi_gl_enter_to_destroy(culvi_gl_of(graphics), label, call);
 }
 
 /* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
@@ -229,7 +235,9 @@ culv_result culv_gl_add_context(culv_gl *gl)
 
 void culv_gl_lose_contexts(culv_gl *gl)
 {
-    if (gl != NULL) atomic_store(&gl->lost, true);
+    if (gl == NULL) return;
+    atomic_store(&gl->lost, true);
+    culvi_graphics_lose(&gl->base);
 }
 
 /* The attachment ------------------------------------------------------------------------------- */
@@ -251,13 +259,12 @@ static culv_result check_context(const culv_gl *gl)
                           "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or "
                           "GL_ARB_direct_state_access",
                           t->version);
-    if (t->missing == NULL && t->has[CULVI_GL_DIRECT_STATE_ACCESS] && t->glCreateBuffers != NULL)
-        return CULV_OK;
+    const char *lacks = culvi_gl_lacks(t);
+    if (lacks == NULL) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
                       "the context ('%s', %s) lacks %s; Culvert needs OpenGL 4.5, or "
                       "GL_ARB_direct_state_access",
-                      t->version, t->renderer,
-                      t->missing != NULL ? t->missing : "GL_ARB_direct_state_access");
+                      t->version, t->renderer, lacks);
 }
 
 static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
@@ -400,9 +407,6 @@ const culvi_words culvi_gl_words = {
     .open_call = "culv_device_open_for_gl",
     .memory_desc = "culv_gl_memory_desc",
     .memory_size = "size",
-    .buffer_destroy = "culv_gl_buffer_destroy",
-    .image_destroy = "culv_gl_image_destroy",
-    .semaphore_destroy = "culv_gl_semaphore_destroy",
 };
 
 const culvi_graphics_api culvi_gl_api = {
@@ -416,6 +420,7 @@ const culvi_graphics_api culvi_gl_api = {
     .plan = culvi_gl_plan,
     .make = culvi_gl_make,
     .unmake = culvi_gl_unmake,
+    .may_unmake = may_unmake,
     .stage = culvi_gl_stage,
     .make_semaphore = culvi_gl_make_semaphore,
     .unmake_semaphore = culvi_gl_unmake_semaphore,

@@ -82,8 +82,7 @@ culv_result culv_gl_check(const culv_gl_desc *desc, culv_device *device, culv_gl
         (void)culvi_gl_table_load(table, &windows, source.context.platform);
         describe_context(&report, table, source.context.platform);
         facts.nvidia = table->nvidia;
-        facts.es = table->es;
-        facts.missing = table->missing;
+        facts.lacks = culvi_gl_lacks(table);
         result =
             culvi_probe_open(voice, device != NULL ? device->cuda->kind : CULV_DRIVER_AUTO, &probe);
         if (result != CULV_OK) goto close_windows;

@@ -179,7 +179,8 @@ static void other_gpu(culvi_text *text, const culv_gl_report *r, const culvi_gl_
     python(text, r, w);
 }
 
-static void ways(culvi_text *text, const culv_gl_report *r, const culvi_gl_facts *f)
+/* Says which ways work in a context that culv_gl_attach() takes. */
+static void ways(culvi_text *text, const culv_gl_report *r)
 {
     if (r->memory_reason == CULV_REASON_NONE)
         culvi_text_add(text, "Memory objects work%s.\n",
@@ -188,14 +189,9 @@ static void ways(culvi_text *text, const culv_gl_report *r, const culvi_gl_facts
                        : !r->has_timeline_semaphore
                            ? "; there is no GL_NV_timeline_semaphore, so timelines wait on the CPU"
                            : " with semaphores on the GPU");
-    else if (r->memory_reason == CULV_REASON_EXTENSION_MISSING && f->es)
-        culvi_text_add(text, "Memory objects do not work: the context is OpenGL ES; make one of "
-                             "OpenGL 4.5.\n");
     else if (r->memory_reason == CULV_REASON_EXTENSION_MISSING)
-        culvi_text_add(text, "Memory objects do not work: the context lacks %s.\n",
-                       f->missing != NULL            ? f->missing
-                       : !r->has_direct_state_access ? "OpenGL 4.5 and GL_ARB_direct_state_access"
-                                                     : "GL_EXT_memory_object and its handles");
+        culvi_text_add(text, "Memory objects do not work: the context lacks GL_EXT_memory_object "
+                             "and its handles.\n");
     if (r->register_reason == CULV_REASON_NONE)
         culvi_text_add(text, "Registration (cuGraphicsGLRegisterBuffer) works.\n");
     else if (r->register_reason == CULV_REASON_DRIVER_TOO_OLD)
@@ -214,9 +210,7 @@ static bool virtual_gl(const culvi_gl_world *w)
 static void one_gpu(culvi_text *text, culv_gl_report *r, const culvi_gl_facts *f,
                     const culvi_gl_world *w)
 {
-    bool objects = r->has_direct_state_access && r->has_memory_object && !f->es;
-    r->memory_reason =
-        objects && f->missing == NULL ? CULV_REASON_NONE : CULV_REASON_EXTENSION_MISSING;
+    r->memory_reason = r->has_memory_object ? CULV_REASON_NONE : CULV_REASON_EXTENSION_MISSING;
     r->register_reason = f->registers ? CULV_REASON_NONE : CULV_REASON_DRIVER_TOO_OLD;
     if (virtual_gl(w) && !w->windows) {
         r->register_reason = CULV_REASON_CONTEXT;
@@ -231,7 +225,7 @@ static void one_gpu(culvi_text *text, culv_gl_report *r, const culvi_gl_facts *f
                        "The context spans %u linked GPUs (SLI): share with the one that "
                        "cuGLGetDevices() names for the frame, or turn SLI off.\n",
                        (unsigned)r->num_gpus);
-    ways(text, r, f);
+    ways(text, r);
     r->way = r->memory_reason == CULV_REASON_NONE     ? CULV_GL_WAY_MEMORY
              : r->register_reason == CULV_REASON_NONE ? CULV_GL_WAY_REGISTER
                                                       : CULV_GL_WAY_STAGED;
@@ -257,6 +251,15 @@ void culvi_gl_judge(culv_gl_report *r, const culvi_gl_facts *f, const culvi_gl_w
         r->way = CULV_GL_WAY_NONE;
         r->memory_reason = r->register_reason = CULV_REASON_DRIVER_MISSING;
         culvi_text_add(&text, "There is no CUDA device: %s\n", f->no_cuda);
+        return;
+    }
+    if (f->lacks != NULL) {
+        r->way = CULV_GL_WAY_NONE;
+        r->memory_reason = r->register_reason = CULV_REASON_EXTENSION_MISSING;
+        culvi_text_add(&text,
+                       "No way works: the context lacks %s, and culv_gl_attach() refuses it. Make "
+                       "one of OpenGL 4.5, or with GL_ARB_direct_state_access.\n",
+                       f->lacks);
         return;
     }
     if (f->other_device) {

@@ -209,6 +209,15 @@ static void ask_gpu(culvi_gl_table *t)
 #endif
 }
 
+const char *culvi_gl_lacks(const culvi_gl_table *t)
+{
+    if (t->es) return "desktop OpenGL: it is OpenGL ES";
+    if (t->missing != NULL) return t->missing;
+    return t->has[CULVI_GL_DIRECT_STATE_ACCESS] && t->glCreateBuffers != NULL
+               ? NULL
+               : "GL_ARB_direct_state_access";
+}
+
 uint32_t culvi_gl_table_load(culvi_gl_table *t, const culvi_gl_windows *windows,
                              culv_gl_platform platform)
 {

@@ -105,7 +105,7 @@ static culv_result choose(const culv_gl *gl, const char *label, PFN_vkGetInstanc
     d.driver = gl->base.device->cuda->kind;
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    culv_result result = culv_vk_rank_physical_devices(get, instance, &d, &count, list);
+    culv_result result = culv_vk_rank_physical_devices(get, instance, &d, list, count, &count);
     if (result != CULV_OK) return result;
     if (count > 16) count = 16;
     for (uint32_t i = 0; i < count; i++)
@@ -315,9 +315,12 @@ static culv_result run(culv_gl *gl, const culvi_gl_shape *shape, culvi_plan *out
         .label = shape->label, .is_image = shape->is_image, .path = CULV_SHARING_SHARED};
     culv_result result = culvi_gl_exporter_get(gl, shape->label, &vk);
     if (result == CULV_OK) result = culvi_graphics_check_shares(vk, shape->label, false);
-    if (result == CULV_OK)
+    if (result == CULV_OK) {
+        culvi_attempt_begin();
         result = shape->is_image ? plan_image(vk, shape, &plan, made)
                                  : plan_buffer(gl, vk, shape, &plan, made);
+        result = culvi_gl_reworded(gl, result);
+    }
     if (result == CULV_OK && out != NULL) {
         out->handle_types = plan.handle_types;
         out->dedicated = plan.dedicated;

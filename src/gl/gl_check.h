@@ -5,7 +5,7 @@
 
 #include "gl/gl_context.h"
 
-/* Where the facts come from: a test gives its own. */
+/* Says where the facts come from. A test gives its own. */
 typedef struct culvi_gl_world {
     const char *(*variable)(const void *user, const char *name); /* NULL: unset or empty */
     bool (*exists)(const void *user, const char *path);
@@ -16,9 +16,8 @@ extern const culvi_gl_world culvi_gl_this_world;
 
 /* What is known when the text is written. */
 typedef struct culvi_gl_facts {
-    bool nvidia; /* NVIDIA's OpenGL */
-    bool es;
-    const char *missing; /* a function that every OpenGL 4.5 has; NULL: none */
+    bool nvidia;       /* NVIDIA's OpenGL */
+    const char *lacks; /* culvi_gl_lacks() */
     /* CUDA. */
     uint32_t num_cuda;       /* devices that the drivers show */
     bool twin;               /* the context's partner is the software twin */

@@ -78,6 +78,10 @@ typedef struct culvi_gl_table {
 uint32_t culvi_gl_table_load(culvi_gl_table *table, const culvi_gl_windows *windows,
                              culv_gl_platform platform);
 
+/* What culv_gl_attach() misses in a context, which nothing of Culvert works with then; NULL: it has
+ * all. */
+const char *culvi_gl_lacks(const culvi_gl_table *table);
+
 /* "GL_OUT_OF_MEMORY" */
 const char *culvi_gl_error_name(uint32_t error);
 

@@ -95,6 +95,10 @@ culv_result culvi_gl_list(const void *source, const culvi_voice *voice, uint32_t
  * tell. */
 uint32_t culvi_gl_cuda_devices(const culvi_cuda *cuda, unsigned which);
 
+/* plan.c. Ends an attempt. What was said of Vulkan's structs is then in the words of who asks for a
+ * GL object. */
+culv_result culvi_gl_reworded(const culv_gl *gl, culv_result result);
+
 /* The seam's functions (graphics/graphics.h). */
 culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan);
 culv_result culvi_gl_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);

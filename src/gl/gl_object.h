@@ -5,18 +5,6 @@
 
 #include "gl/gl_exporter.h"
 
-struct culv_gl_buffer {
-    culvi_pair pair;
-};
-
-struct culv_gl_image {
-    culvi_pair pair;
-};
-
-struct culv_gl_semaphore {
-    culvi_semaphore_pair pair;
-};
-
 struct culv_gl_memory {
     culv_gl *gl; /* a reference */
     uint32_t name;
@@ -45,9 +33,9 @@ static inline culvi_gl_object *culvi_gl_object_of(const culvi_native *native)
  * through the host, even where it could be shared. */
 culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_create_desc *d);
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *d, bool only_host,
-                                 culv_gl_buffer **out);
+                                 culv_shared_buffer **out);
 culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *d, bool only_host,
-                                culv_gl_image **out);
+                                culv_shared_image **out);
 
 /* resource.c. Creates a name and gives it storage. `memory` 0: of OpenGL's own. Nothing is left
  * after an error. */

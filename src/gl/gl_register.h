@@ -3,7 +3,8 @@
 #ifndef CULVI_GL_REGISTER_H_
 #define CULVI_GL_REGISTER_H_
 
-#include "core/registered.h"
+#include "base/alloc.h"
+#include "core/registration.h"
 #include "culvert/gl_register.h"
 #include "gl/gl_core.h"
 
@@ -17,14 +18,17 @@ typedef struct culvi_gl_object_info {
     bool immutable; /* neither size nor format can change */
 } culvi_gl_object_info;
 
-struct culv_gl_registration {
-    culv_gl *gl;
-    bool asks_object; /* whether it is still there, in each map */
-    bool asks_caller; /* whether the context is current and the stream not captured, in both */
-    bool owned;       /* by a culv_gl_readback or a culv_gl_ring */
+/* What a culv_registration of OpenGL's lies in. */
+typedef struct culvi_gl_registration {
     culvi_gl_object_info object;
-    culvi_registered base; /* begins with what a map reads, as this struct does */
-};
+    bool asks_object;       /* whether it is still there, in each map */
+    culv_registration base; /* begins with what a map reads, and so this struct ends with it */
+} culvi_gl_registration;
+
+static inline culvi_gl_registration *culvi_gl_registration_of(const culv_registration *r)
+{
+    return CULVI_CONTAINER(r, culvi_gl_registration, base);
+}
 
 /* register_look.c: fills in what is asked of OpenGL, and refuses what CUDA does not register, each
  * with the way round. */
@@ -35,16 +39,13 @@ culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_
 /* Fills the description of a looked at image. */
 culv_result culvi_gl_describe_image(const culv_gl *gl, const char *label,
                                     const culvi_gl_object_info *object, culv_image_desc *out);
-/* Whether it is what it was. */
-culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char *call,
-                                const culvi_gl_object_info *object);
+/* Before a map or an unmap, as culvi_registrar says. */
+culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
+                                const char *call);
 
 /* register.c */
 culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
-                                     culv_gl_registration **out);
-culv_result culvi_gl_unregister(culv_gl_registration **registration, const char *call);
-
-/* It is a part of what that call destroys: the calls for its parts name it. */
-void culvi_gl_registration_own(culv_gl_registration *registration, const char *destroy_call);
+                                     culv_registration **out);
+culv_result culvi_gl_unregister(culv_registration **registration, const char *call);
 
 #endif

@@ -33,11 +33,15 @@ typedef struct culvi_gl_clock {
 } culvi_gl_clock;
 
 typedef struct culvi_gl_ring_slot {
-    culv_gl_registration *registrations[CULVI_RING_RESOURCES];
+    culv_registration *registrations[CULVI_RING_RESOURCES];
     uint32_t names[CULVI_RING_RESOURCES];
     CUstream stream; /* REGISTER: of the release within a burst */
     void *fence;     /* STAGED: behind OpenGL's last use; only its side touches it */
 } culvi_gl_ring_slot;
+
+/* OpenGL or CUDA is waited for only so long at a time, in nanoseconds, so that a ring that is
+ * stopped lets go. */
+#define CULVI_GL_WAIT_SLICE UINT64_C(250000000)
 
 enum { CULVI_GL_RING_OBJECTS = CULV_RING_MAX_DEPTH * CULVI_RING_RESOURCES };
 
@@ -51,7 +55,7 @@ struct culv_gl_ring {
     bool made[CULVI_RING_RESOURCES]; /* REGISTER: name and registration are the ring's */
     culvi_gl_ring_slot slots[CULV_RING_MAX_DEPTH];
     uint64_t mapped; /* REGISTER: bits of slots; only CUDA's side touches it, and the next */
-    culv_gl_registration *list[CULVI_GL_RING_OBJECTS];
+    culv_registration *list[CULVI_GL_RING_OBJECTS];
     /* What OpenGL's side hands over; only that side touches it. */
     uint32_t buffers[CULVI_GL_RING_OBJECTS], textures[CULVI_GL_RING_OBJECTS];
     uint32_t layouts[CULVI_GL_RING_OBJECTS];
@@ -72,11 +76,12 @@ static inline culv_ring_side culvi_gl_ring_cuda_side(const culv_gl_ring *ring)
 }
 
 /* ring_clock.c */
+culv_result culvi_gl_ring_fail_stopped(const culv_gl_ring *ring);
 void culvi_gl_clock_init(culvi_gl_clock *clock, culv_gl_ring *ring, culvi_gl_clock_kind kind);
-/* After the work of both sides; without a context OpenGL's part of it is gone already. A driver's
- * refusal leaves the rest for the next try. */
+/* Ends a clock after the work of both sides; without a context OpenGL's part of it is gone already.
+ * A driver's refusal leaves the rest for the next try. */
 culv_result culvi_gl_clock_end(culvi_gl_clock *clock);
-/* For src/ring. */
+/* Gives src/ring the clock as a timeline. */
 culv_ring_timeline culvi_gl_clock_timeline(culvi_gl_clock *clock, const char *name);
 /* Marks a value behind what OpenGL, or the stream, was told to do before. */
 culv_result culvi_gl_clock_push(culvi_gl_clock *clock, uint64_t value, CUstream stream);
@@ -86,6 +91,8 @@ culv_result culvi_gl_clock_order(culvi_gl_clock *clock, uint64_t value);
 /* ring_turn.c: culvi_graphics_ring_api::submit. */
 culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
                                  uint32_t count, uint64_t wait, uint64_t signal);
+/* CUDA's side where slots are mapped or copied. */
+extern const culvi_ring_stream_api culvi_gl_ring_stream_api;
 /* Unmaps these slots. */
 culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream stream);
 

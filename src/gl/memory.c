@@ -186,7 +186,7 @@ static culv_result fail_range(const culv_gl_memory *m, uint64_t offset, uint64_t
 culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer, uint64_t offset,
                                        uint64_t size)
 {
-    int32_t immutable = 0;
+    int64_t has = 0;
     CULVI_REQUIRE(NULL, memory);
     culv_gl *gl = memory->gl;
     const culvi_voice *voice = culvi_gl_voice(gl);
@@ -203,10 +203,12 @@ culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer, 
                           "culv_gl_memory_bind_buffer(): %u is no buffer; make one by "
                           "glCreateBuffers()",
                           (unsigned)buffer);
-    t->glGetNamedBufferParameteriv(buffer, CULVI_GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
-    if (t->glGetError() != CULVI_GL_NO_ERROR || immutable)
+    /* OpenGL takes one whose storage is mutable (glNamedBufferData), and loses what was in it. */
+    t->glGetNamedBufferParameteri64v(buffer, CULVI_GL_BUFFER_SIZE, &has);
+    if (t->glGetError() != CULVI_GL_NO_ERROR || has != 0)
         return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_buffer(): buffer %u has storage already",
+                          "culv_gl_memory_bind_buffer(): buffer %u has storage already; make a new "
+                          "one by glCreateBuffers()",
                           (unsigned)buffer);
     result = culvi_gl_check_offset(gl, memory->label, offset);
     if (result != CULV_OK) return result;
@@ -222,7 +224,7 @@ culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture
 {
     culv_gl_image_create_desc d;
     culvi_gl_shape shape;
-    int32_t immutable = 0;
+    int32_t immutable = 0, width = 0;
     CULVI_REQUIRE(NULL, memory);
     culv_gl *gl = memory->gl;
     const culvi_voice *voice = culvi_gl_voice(gl);
@@ -242,9 +244,12 @@ culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture
                           "glCreateTextures()",
                           (unsigned)texture);
     t->glGetTextureParameteriv(texture, CULVI_GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
-    if (t->glGetError() != CULVI_GL_NO_ERROR || immutable)
+    if (!immutable) /* as above: glTexImage2D's is mutable */
+        t->glGetTextureLevelParameteriv(texture, 0, CULVI_GL_TEXTURE_WIDTH, &width);
+    if (t->glGetError() != CULVI_GL_NO_ERROR || immutable || width != 0)
         return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_memory_bind_texture(): texture %u has storage already",
+                          "culv_gl_memory_bind_texture(): texture %u has storage already; make a "
+                          "new one by glCreateTextures()",
                           (unsigned)texture);
     result = culvi_gl_check_offset(gl, memory->label, offset);
     if (result != CULV_OK) return result;

@@ -5,6 +5,7 @@
 #include "gl/gl_object.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* GLenums of client formats and types. */
@@ -39,7 +40,7 @@ static const struct packed {
     {0x8D62, RGB, 0x8363},          /* RGB565: 5_6_5 */
     {0x8056, RGBA, 0x8033},         /* RGBA4: 4_4_4_4 */
     {0x8057, RGBA, 0x8034},         /* RGB5_A1: 5_5_5_1 */
-    /* Of three channels, which CUDA does not map: its rows tell nothing of them. */
+    /* CUDA maps no formats of three channels, so the format table does not describe them. */
     {0x8051, RGB, UNSIGNED_BYTE},          /* RGB8 */
     {0x8C41, RGB, UNSIGNED_BYTE},          /* SRGB8 */
     {0x8054, RGB, UNSIGNED_SHORT},         /* RGB16 */
@@ -136,6 +137,34 @@ static culv_result plan_copied_image(culv_gl *gl, const culvi_gl_shape *s, culvi
     return CULV_OK;
 }
 
+culv_result culvi_gl_reworded(const culv_gl *gl, culv_result result)
+{
+    culv_error *error = &culvi_thread_state()->error;
+    static const struct {
+        const char *vulkan, *gl;
+    } words[] = {
+        {"VkImageCreateInfo::extent", "culv_gl_image_create_desc.width x height x depth"},
+        {"VkImageCreateInfo::mipLevels", "culv_gl_image_create_desc.mip_levels"},
+        {"VkImageCreateInfo::arrayLayers", "culv_gl_image_create_desc.array_layers"},
+        {"VkImageCreateInfo::format", "culv_gl_image_create_desc.internal_format"},
+        {"VkBufferCreateInfo::size",
+         "culv_gl_buffer_create_desc.size, with what OpenGL needs behind it,"},
+        {", arrayLayers ", ", array_layers "},
+        {" and mipLevels ", " and mip_levels "},
+        {", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())",
+         " (GL_RGBA8 for GL_RGB8), or a buffer"},
+    };
+    for (size_t i = 0; result != CULV_OK && i < sizeof words / sizeof words[0]; i++) {
+        char text[sizeof error->message];
+        const char *at = strstr(error->message, words[i].vulkan);
+        if (at == NULL) continue;
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - error->message), error->message,
+                 words[i].gl, at + strlen(words[i].vulkan));
+        memcpy(error->message, text, sizeof text);
+    }
+    return culvi_attempt_end(culvi_gl_voice(gl), result);
+}
+
 culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
 {
     culv_gl *gl = culvi_gl_of(graphics);
@@ -143,9 +172,12 @@ culv_result culvi_gl_plan(culvi_graphics *graphics, culvi_plan *plan)
     plan->handle_types = 0;
     plan->dedicated = false;
     plan->size = shape->size;
-    if (plan->path == CULV_SHARING_SHARED && shape->is_image && !shape->row->mapped)
+    if (plan->path == CULV_SHARING_SHARED && shape->is_image && !shape->row->mapped) {
         /* says it without Vulkan's words */
-        return culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label);
+        culvi_attempt_begin();
+        return culvi_gl_reworded(
+            gl, culvi_format_supported(gl->base.device, shape->row, shape->texels, shape->label));
+    }
     if (plan->path == CULV_SHARING_SHARED) return culvi_gl_exporter_plan(gl, shape, plan);
     return shape->is_image ? plan_copied_image(gl, shape, plan) : CULV_OK;
 }

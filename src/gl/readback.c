@@ -14,7 +14,7 @@ enum { DEPTH = 0x100 }; /* GL_DEPTH_BUFFER_BIT */
 
 struct culv_gl_readback {
     culv_gl *gl;
-    culv_gl_registration *registration;
+    culv_registration *registration;
     uint32_t buffer;
     uint32_t unturned; /* a buffer of depth that is not upside down yet; 0: not needed yet */
     uint32_t framebuffers[SCRATCH], renderbuffers[SCRATCH]; /* 0: not needed yet */
@@ -94,11 +94,11 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     result = culvi_gl_check_error(gl, r->label, "glNamedBufferStorage", CULV_REASON_DRIVER_REFUSED,
                                   "a pixel buffer of %td bytes could not be made", size);
     if (result != CULV_OK) goto delete_buffer;
-    how.access = CULV_GL_READ_ONLY;
+    how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
     result = culv_gl_register_buffer(gl, r->buffer, &how, &r->registration);
     if (result != CULV_OK) goto delete_buffer;
-    culvi_gl_registration_own(r->registration, "culv_gl_readback_destroy");
+    culvi_registration_own(r->registration, "culv_gl_readback_destroy");
     culvi_graphics_ref(&gl->base);
     *out = r;
     return CULV_OK;
@@ -133,7 +133,7 @@ static culv_result need_scratch(culv_gl_readback *r, int i)
     return CULV_OK;
 }
 
-/* Into the i-th scratch framebuffer; *from and the place in it are those of the copy then. */
+/* Blits into the i-th scratch framebuffer; *from and the place in it are those of the copy then. */
 static culv_result blit(culv_gl_readback *r, int i, bool flip, uint32_t *from, int32_t *x,
                         int32_t *y)
 {
@@ -223,7 +223,7 @@ culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuff
     int32_t samples = 0;
     culv_result result = culvi_gl_enter(gl, readback->label, "culv_gl_readback_read");
     if (result != CULV_OK) return result;
-    if (readback->registration->base.mapped)
+    if (readback->registration->mapped)
         return culvi_fail(culvi_gl_voice(gl), readback->label, CULV_ERROR_INVALID,
                           CULV_REASON_MAPPED,
                           "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
@@ -239,7 +239,7 @@ culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuff
     return result == CULV_OK ? read_pixels(readback, framebuffer, x, y, readback->buffer) : result;
 }
 
-culv_gl_registration *culv_gl_readback_registration(const culv_gl_readback *readback)
+culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback)
 {
     return readback != NULL ? readback->registration : NULL;
 }

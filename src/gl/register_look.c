@@ -315,13 +315,14 @@ static culv_result changed(const culv_gl *gl, const char *label, const char *cal
                            const culvi_gl_object_info *object, const char *how)
 {
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s(): the %s %" PRIu32 " %s since it was registered; unregister it, and "
-                      "register what there is now",
+                      "%s(): the %s %" PRIu32 " %s since it was registered; "
+                      "culv_registration_destroy() it, and register what there is now",
                       call, object->target == 0 ? "buffer" : "image", object->name, how);
 }
 
-culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char *call,
-                                const culvi_gl_object_info *object)
+/* One call of OpenGL where it can be, because a map is called for each frame. */
+static culv_result look_again(const culv_gl *gl, const char *label, const char *call,
+                              const culvi_gl_object_info *object)
 {
     const culvi_gl_table *t = &gl->table;
     culvi_gl_object_info now = {.name = object->name, .target = object->target};
@@ -352,4 +353,26 @@ culv_result culvi_gl_look_again(const culv_gl *gl, const char *label, const char
                    now.samples == object->samples
                ? CULV_OK
                : changed(gl, label, call, object, "was given another size or format");
+}
+
+/* Whether a look asks OpenGL so that its errors come of it: an earlier one is taken before. */
+static bool takes_errors(const culvi_gl_object_info *object)
+{
+    return object->target != 0 && !object->immutable;
+}
+
+culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, bool asks, bool map,
+                                const char *call)
+{
+    const culv_gl *gl = list[0]->attachment;
+    culv_result result = CULV_OK;
+    if (asks || atomic_load(&gl->lost))
+        result = culvi_gl_enter_frame(gl, list[0]->memory.label, call);
+    for (uint32_t i = 0; map && result == CULV_OK && i < count; i++) {
+        const culvi_gl_registration *r = culvi_gl_registration_of(list[i]);
+        if (!r->asks_object) continue;
+        if (takes_errors(&r->object)) culvi_gl_take_error(gl, call);
+        result = look_again(gl, r->base.memory.label, call, &r->object);
+    }
+    return result;
 }

@@ -41,7 +41,7 @@ static const char *why_not(uint32_t target)
         return "GL_TEXTURE_RECTANGLE has no memory objects; register it (culvert/gl_register.h), "
                "or use GL_TEXTURE_2D, whose texels texelFetch() reads by the same coordinates";
     case CULVI_GL_TEXTURE_BUFFER:
-        return "GL_TEXTURE_BUFFER is a view of a buffer: make a culv_gl_buffer and call "
+        return "GL_TEXTURE_BUFFER is a view of a buffer: make a culv_shared_buffer and call "
                "glTextureBuffer() with its name";
     case CULVI_GL_TEXTURE_2D_MULTISAMPLE:
     case CULVI_GL_TEXTURE_2D_MULTISAMPLE_ARRAY:
@@ -99,8 +99,12 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
                           "culv_gl_image_create_desc.target is %#" PRIx32
                           ", which is no target of textures",
                           target);
+    if (d->internal_format == 0)
+        return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+                          "culv_gl_image_create_desc.internal_format is 0; say a sized format, as "
+                          "GL_RGBA8");
     s.row = culvi_format_find((uint32_t)culv_format_from_gl(d->internal_format));
-    if (s.row == NULL || d->internal_format == 0)
+    if (s.row == NULL)
         return culvi_fail(culvi_gl_voice(gl), d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                           "culv_gl_image_create_desc.internal_format is %#" PRIx32
                           "; it takes sized formats, as GL_RGBA8",

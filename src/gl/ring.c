@@ -3,14 +3,13 @@
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "base/desc.h"
+#include "cuda/context.h"
 #include "gl/gl_register.h"
 #include "gl/gl_ring.h"
 
 #include <stdio.h>
 
 _Static_assert(CULV_GL_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
-_Static_assert(sizeof(struct culv_gl_semaphore) == sizeof(culvi_semaphore_pair),
-               "a ring's timelines are used as culv_gl_semaphores");
 
 /* Ways as bits. */
 enum {
@@ -48,8 +47,8 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
     const part *p = description;
     const culv_gl_ring_resource *from = &p->plan->desc->resources[p->index];
     const bool staged = ring->way == CULV_GL_WAY_STAGED;
-    culv_gl_image *image = from->images != NULL ? from->images[slot] : NULL;
-    culv_gl_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
+    culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
+    culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
     if (from->image != NULL) {
         culv_gl_image_create_desc d = p->plan->images[p->index];
@@ -78,7 +77,6 @@ static const culvi_graphics_ring_api ring_api = {
     .acquire_call = "culv_gl_ring_acquire",
     .submit_call = "culv_gl_ring_release",
     .flush_call = "culv_gl_ring_flush",
-    .cuda_flush_call = "culv_gl_ring_flush_on",
     .submits_alone = true,
     .make_object = make_object,
     .submit = culvi_gl_ring_submit,
@@ -99,18 +97,18 @@ static culv_result make_objects(culv_gl_ring *ring, const plan *p)
 /* Registered objects --------------------------------------------------------------------------- */
 
 static culv_result check_registration(const culv_gl_ring *ring, uint32_t i,
-                                      const culv_gl_registration *r)
+                                      const culv_registration *r)
 {
     const culvi_voice *voice = culvi_gl_voice(ring->gl);
     if (r == NULL)
         return culvi_fail(
             voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
             "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
-    if (r->gl != ring->gl)
+    if (r->attachment != ring->gl)
         return culvi_fail(
             voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
-    if (culv_gl_registration_is_mapped(r))
+    if (culv_registration_is_mapped(r))
         return culvi_fail(voice, label_of(ring), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "culv_gl_ring_desc.resources[%" PRIu32
                           "] has a registration that is mapped; unmap it first",
@@ -155,15 +153,15 @@ static culv_result register_made(culv_gl_ring *ring, const plan *p, uint32_t i, 
 {
     culv_result result = register_object(ring, p, i, slot);
     if (result != CULV_OK) return result;
-    culv_gl_registration *made = ring->slots[slot].registrations[i];
+    culv_registration *made = ring->slots[slot].registrations[i];
     made->asks_caller = true;
-    culvi_gl_registration_own(made, "culv_gl_ring_destroy");
+    culvi_registration_own(made, "culv_gl_ring_destroy");
     return CULV_OK;
 }
 
 static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint32_t slot)
 {
-    const culv_gl_registration *mine = ring->slots[slot].registrations[i];
+    const culv_registration *mine = ring->slots[slot].registrations[i];
     for (uint32_t resource = 0; resource <= i; resource++)
         for (uint32_t k = 0; k < (resource < i ? ring->base.depth : slot); k++)
             if (k != slot && ring->slots[k].registrations[resource] == mine)
@@ -174,7 +172,7 @@ static culv_result check_given_twice(const culv_gl_ring *ring, uint32_t i, uint3
 static culv_result make_registered(culv_gl_ring *ring, const plan *p)
 {
     for (uint32_t i = 0; i < p->desc->num_resources; i++) {
-        culv_gl_registration *const *given = p->desc->resources[i].registrations;
+        culv_registration *const *given = p->desc->resources[i].registrations;
         ring->base.num_resources = i + 1;
         ring->made[i] = given == NULL;
         for (uint32_t slot = 0; slot < ring->base.depth; slot++) {
@@ -186,7 +184,7 @@ static culv_result make_registered(culv_gl_ring *ring, const plan *p)
             s->registrations[i] = given[slot];
             result = check_given_twice(ring, i, slot);
             if (result != CULV_OK) return result;
-            s->names[i] = given[slot]->object.name;
+            s->names[i] = culvi_gl_registration_of(given[slot])->object.name;
         }
     }
     return CULV_OK;
@@ -196,7 +194,9 @@ static culv_result make_registered(culv_gl_ring *ring, const plan *p)
 static culv_result unregister(culv_gl_ring *ring)
 {
     const culvi_gl_table *t = &ring->gl->table;
-    if (ring->mapped != 0 && culvi_gl_is_current(ring->gl)) {
+    /* A CUDA context that is lost took its mappings along. */
+    if (ring->mapped != 0 && culvi_gl_is_current(ring->gl) &&
+        !culvi_lost(ring->base.graphics->device)) {
         culv_result result = culvi_gl_ring_unmap(ring, ring->mapped, NULL);
         if (result != CULV_OK) return result;
     }
@@ -267,7 +267,7 @@ static culv_result fill(culv_gl_ring *ring, const plan *p)
         if (result != CULV_OK) return result;
         for (int side = 0; side < 2; side++)
             ring->on_cpu |= culv_gl_semaphore_waits_on_cpu(
-                                (culv_gl_semaphore *)ring->base.timelines[side].pair) != 0;
+                                (culv_shared_semaphore *)ring->base.timelines[side].pair) != 0;
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
     ring->on_cpu = ring->way == CULV_GL_WAY_STAGED;
@@ -287,7 +287,7 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culv_gl_rin
         const culv_gl_ring_resource *r = &d->resources[i];
         ring->is_image[i] =
             r->image != NULL || r->images != NULL ||
-            (r->registrations != NULL && culv_gl_registration_image(r->registrations[0]) != NULL);
+            (r->registrations != NULL && culv_registration_image(r->registrations[0]) != NULL);
     }
     for (uint32_t i = 0; i < CULVI_GL_RING_OBJECTS; i++)
         ring->layouts[i] = CULVI_GL_LAYOUT_GENERAL_EXT;
@@ -295,6 +295,8 @@ static culv_result make(culv_gl *gl, const plan *p, culv_gl_way way, culv_gl_rin
     if (!culvi_condition_init(&ring->nap)) goto destroy_lock;
     culv_result result = fill(ring, p);
     if (result == CULV_OK) {
+        if (way != CULV_GL_WAY_MEMORY || ring->copies)
+            ring->base.owner.stream = &culvi_gl_ring_stream_api;
         *out = ring;
         return CULV_OK;
     }
@@ -323,9 +325,9 @@ static unsigned ways_of(const culv_gl_ring_resource *r)
     if (r->image != NULL || r->buffer != NULL) return MEMORY | REGISTER | STAGED;
     /* A NULL among them is told later. */
     if (r->images != NULL && r->images[0] != NULL)
-        sharing = culv_image_sharing(culv_gl_image_cuda(r->images[0]));
+        sharing = culv_image_sharing(culv_shared_image_cuda(r->images[0]));
     if (r->buffers != NULL && r->buffers[0] != NULL)
-        sharing = culv_buffer_sharing(culv_gl_buffer_cuda(r->buffers[0]));
+        sharing = culv_buffer_sharing(culv_shared_buffer_cuda(r->buffers[0]));
     return sharing == CULV_SHARING_HOST ? STAGED : MEMORY;
 }
 
@@ -516,7 +518,7 @@ culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot, uint32
 {
     if (!has(ring, slot, resource)) return NULL;
     if (ring->way == CULV_GL_WAY_REGISTER)
-        return culv_gl_registration_buffer(ring->slots[slot].registrations[resource]);
+        return culv_registration_buffer(ring->slots[slot].registrations[resource]);
     return ring->base.resources[resource].objects[slot]->buffer;
 }
 
@@ -524,7 +526,7 @@ culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot, uint32_t
 {
     if (!has(ring, slot, resource)) return NULL;
     if (ring->way == CULV_GL_WAY_REGISTER)
-        return culv_gl_registration_image(ring->slots[slot].registrations[resource]);
+        return culv_registration_image(ring->slots[slot].registrations[resource]);
     return ring->base.resources[resource].objects[slot]->image;
 }
 

@@ -93,7 +93,7 @@ static culv_result look(culvi_gl_clock *clock)
     return result;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static culv_result wait_for_event(culvi_gl_clock *clock, uint64_t value, uint64_t timeout)
 {
     const uint64_t begun = culvi_now();
@@ -110,7 +110,7 @@ static culv_result wait_for_event(culvi_gl_clock *clock, uint64_t value, uint64_
     }
 }
 
-/* With the lock, which the wait lets go. */
+/* The caller holds the lock, which is released during the wait. */
 static culv_result wait_for_fence(culvi_gl_clock *clock, uint64_t value, uint64_t timeout)
 {
     culv_gl_ring *ring = clock->ring;
@@ -251,15 +251,26 @@ static culv_result record_event(const culv_gl_ring *ring, culvi_gl_mark *mark, C
                            "the ring's slot could not be handed over");
 }
 
+culv_result culvi_gl_ring_fail_stopped(const culv_gl_ring *ring)
+{
+    return culvi_fail(culvi_gl_voice(ring->gl), label_of(ring), CULV_ERROR_ASYNC,
+                      CULV_REASON_RING_STOPPED, "the ring was stopped while it waited");
+}
+
 /* A place for one more mark. With the lock. */
 static culv_result make_room(culvi_gl_clock *clock)
 {
     while (clock->count == CULVI_RING_PAST) {
         const uint64_t oldest = mark_at(clock, 0)->value;
         culv_result result = clock->kind == CULVI_GL_CLOCK_FENCES
-                                 ? wait_for_fence(clock, oldest, UINT64_MAX)
-                                 : wait_for_event(clock, oldest, UINT64_MAX);
+                                 ? wait_for_fence(clock, oldest, CULVI_GL_WAIT_SLICE)
+                                 : wait_for_event(clock, oldest, CULVI_GL_WAIT_SLICE);
         if (result == CULV_OK) result = look(clock);
+        if (result == CULV_ERROR_TIMEOUT) {
+            if (culvi_ring_is_ended(clock->ring->base.core))
+                return culvi_gl_ring_fail_stopped(clock->ring);
+            continue;
+        }
         if (result != CULV_OK) return result;
         if (clock->count == CULVI_RING_PAST) /* another thread is about to let go of it */
             culvi_condition_wait(&clock->ring->nap, &clock->ring->lock, culvi_now() + LEAST_NAP_NS);

@@ -13,18 +13,9 @@ static const culvi_ring_party *party_of(const culv_gl_ring *ring, culv_ring_side
 }
 
 /* The semaphore of a side; there is one in the way MEMORY. */
-static culv_gl_semaphore *semaphore_of(const culv_gl_ring *ring, culv_ring_side side)
+static culv_shared_semaphore *semaphore_of(const culv_gl_ring *ring, culv_ring_side side)
 {
-    return (culv_gl_semaphore *)ring->base.timelines[side].pair;
-}
-
-/* Gives a frame back after an error, which stays the last one. */
-static culv_result give_back(culv_gl_ring *ring, culv_ring_side side, culv_ring_frame *frame)
-{
-    culv_error error = culv_error_init();
-    culv_last_error(&error);
-    (void)culv_ring_cancel(ring->base.core, side, frame);
-    return culv_last_error_set(&error);
+    return (culv_shared_semaphore *)ring->base.timelines[side].pair;
 }
 
 /* Copies --------------------------------------------------------------------------------------- */
@@ -76,7 +67,7 @@ static uint32_t list_slots(culv_gl_ring *ring, uint64_t slots)
 culv_result culvi_gl_ring_unmap(culv_gl_ring *ring, uint64_t slots, CUstream stream)
 {
     const uint32_t count = list_slots(ring, slots);
-    culv_result result = culv_gl_unmap(ring->list, count, stream);
+    culv_result result = culv_registration_unmap(ring->list, count, stream);
     if (result == CULV_OK) ring->mapped &= ~slots;
     return result;
 }
@@ -111,7 +102,8 @@ static culv_result map_burst(culv_gl_ring *ring, const culv_ring_frame *frame, C
     culv_result result = CULV_OK;
     if (frame->wait_value != 0)
         result = culvi_gl_clock_order(&ring->clocks[ring->base.side], frame->wait_value);
-    if (result == CULV_OK) result = culv_gl_map(ring->list, list_slots(ring, slots), stream);
+    if (result == CULV_OK)
+        result = culv_registration_map(ring->list, list_slots(ring, slots), stream);
     if (result != CULV_OK) return result;
     ring->mapped |= slots;
     for (uint32_t slot = 0; slot < ring->base.depth; slot++)
@@ -121,36 +113,39 @@ static culv_result map_burst(culv_gl_ring *ring, const culv_ring_frame *frame, C
 
 /* CUDA's turn ---------------------------------------------------------------------------------- */
 
+static culv_result enter_for_cuda(const culv_gl_ring *ring, const char *call)
+{
+    return ring->way == CULV_GL_WAY_REGISTER ? culvi_gl_enter(ring->gl, ring->base.label, call)
+                                             : CULV_OK;
+}
+
 static culv_result take_for_cuda(culv_gl_ring *ring, CUstream stream, uint64_t timeout,
                                  culv_ring_frame *out, const char *call)
 {
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
     if (ring->way == CULV_GL_WAY_MEMORY)
         return culvi_ring_acquire_on(ring->base.core, side, stream, timeout, out, call);
-    /* In the way STAGED what OpenGL reads and writes is its own, and in the host's memory each of
-     * its copies is over when its call is. */
+    /* With STAGED OpenGL reads and writes memory of its own, and each of its copies to or from the
+     * host's memory is over when its call is. */
     if (culvi_ring_acquire_next(ring->base.core, side, out)) return CULV_OK;
     return culvi_ring_acquire(ring->base.core, side, timeout, out, call);
 }
 
-culv_result culv_gl_ring_acquire_on(culv_gl_ring *ring, CUstream stream, uint64_t timeout,
-                                    culv_ring_frame *out)
+static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
+                                   culv_ring_frame *out, const char *call)
 {
     culv_ring_frame frame;
-    if (ring == NULL || out == NULL)
-        return null_argument(ring, "culv_gl_ring_acquire_on", ring == NULL ? "ring" : "out");
+    culv_gl_ring *ring = culvi_gl_ring_of(context);
     const bool registered = ring->way == CULV_GL_WAY_REGISTER;
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
-    culv_result result = CULV_OK;
-    if (registered) result = culvi_gl_enter(ring->gl, ring->base.label, "culv_gl_ring_acquire_on");
-    if (result == CULV_OK)
-        result = take_for_cuda(ring, stream, timeout, &frame, "culv_gl_ring_acquire_on");
+    culv_result result = enter_for_cuda(ring, call);
+    if (result == CULV_OK) result = take_for_cuda(ring, stream, timeout, &frame, call);
     if (result != CULV_OK) return result;
     if (registered)
         result = map_burst(ring, &frame, stream);
     else if (side == CULV_RING_CONSUMER)
         result = copy_by_cuda(ring, frame.slot, false, stream);
-    if (result != CULV_OK) return give_back(ring, side, &frame);
+    if (result != CULV_OK) return culvi_ring_give_back(ring->base.core, side, &frame, result);
     *out = frame;
     return CULV_OK;
 }
@@ -179,46 +174,46 @@ static culv_result hand_over_by_cuda(void *context, uint64_t value)
                : culvi_gl_clock_push(&ring->clocks[side], value, t->stream);
 }
 
-static culv_result enter_for_cuda(const culv_gl_ring *ring, const char *call)
+static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
+                                   const char *call)
 {
-    return ring->way == CULV_GL_WAY_REGISTER ? culvi_gl_enter(ring->gl, ring->base.label, call)
-                                             : CULV_OK;
-}
-
-culv_result culv_gl_ring_release_on(culv_gl_ring *ring, CUstream stream, culv_ring_frame *frame)
-{
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
-    culv_result result = enter_for_cuda(ring, __func__);
+    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
     cuda_turn turn = {ring, stream, frame};
     return culvi_ring_release_by(ring->base.core, culvi_gl_ring_cuda_side(ring), frame,
-                                 hand_over_by_cuda, &turn, __func__);
+                                 hand_over_by_cuda, &turn, call);
 }
 
-culv_result culv_gl_ring_flush_on(culv_gl_ring *ring, CUstream stream)
+static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
 {
     uint64_t value = 0;
-    if (ring == NULL) return null_argument(ring, __func__, "ring");
-    culv_result result = enter_for_cuda(ring, __func__);
+    culv_gl_ring *ring = culvi_gl_ring_of(context);
+    culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
     cuda_turn turn = {ring, stream, NULL};
     return culvi_ring_flush_by(ring->base.core, culvi_gl_ring_cuda_side(ring), hand_over_by_cuda,
-                               &turn, &value, __func__);
+                               &turn, &value, call);
 }
 
-culv_result culv_gl_ring_cancel_on(culv_gl_ring *ring, CUstream stream, culv_ring_frame *frame)
+static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
 {
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
+    culv_gl_ring *ring = culvi_gl_ring_of(context);
     const culv_ring_side side = culvi_gl_ring_cuda_side(ring);
-    culv_result result = enter_for_cuda(ring, __func__);
+    culv_result result = enter_for_cuda(ring, call);
     if (result != CULV_OK) return result;
     /* The whole burst goes back with its first frame. */
-    if (ring->mapped != 0 && frame->burst_begins && culvi_ring_holds(party_of(ring, side), frame))
-        result = culvi_gl_ring_unmap(ring, ring->mapped, stream);
-    return result == CULV_OK ? culvi_ring_cancel(ring->base.core, side, frame, __func__) : result;
+    if (frame->burst_begins && culvi_ring_holds(party_of(ring, side), frame))
+        result = unmap_burst(ring, NULL);
+    return result == CULV_OK ? culvi_ring_cancel(ring->base.core, side, frame, call) : result;
 }
+
+const culvi_ring_stream_api culvi_gl_ring_stream_api = {
+    .acquire = acquire_by_cuda,
+    .release = release_by_cuda,
+    .flush = flush_by_cuda,
+    .cancel = cancel_by_cuda,
+};
 
 /* OpenGL's turn -------------------------------------------------------------------------------- */
 
@@ -249,7 +244,7 @@ static culv_result wait_on_gpu(culv_gl_ring *ring, const culv_ring_frame *frame)
         slots[i] = me->slots[i];
     const culv_gl_uses uses = uses_of(ring, slots, me->length);
     return culv_gl_semaphore_wait(semaphore_of(ring, culvi_gl_ring_cuda_side(ring)),
-                                  frame->wait_value, &uses);
+                                  frame->wait_value, 0, &uses);
 }
 
 /* OpenGL copies into what it drew from: it must not be further ahead than the ring is deep. */
@@ -258,8 +253,10 @@ static culv_result wait_for_last_use(culv_gl_ring *ring, uint32_t slot)
     const culvi_gl_table *t = &ring->gl->table;
     void *fence = ring->slots[slot].fence;
     if (fence == NULL) return CULV_OK;
+    while (t->glClientWaitSync(fence, CULVI_GL_SYNC_FLUSH_COMMANDS_BIT, CULVI_GL_WAIT_SLICE) ==
+           CULVI_GL_TIMEOUT_EXPIRED)
+        if (culvi_ring_is_ended(ring->base.core)) return culvi_gl_ring_fail_stopped(ring);
     ring->slots[slot].fence = NULL;
-    (void)t->glClientWaitSync(fence, CULVI_GL_SYNC_FLUSH_COMMANDS_BIT, UINT64_MAX);
     t->glDeleteSync(fence);
     return culvi_gl_check_error(ring->gl, ring->base.label, "glClientWaitSync",
                                 CULV_REASON_DRIVER_REFUSED,
@@ -299,7 +296,8 @@ culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout, culv_ring
         result = culvi_graphics_ring_acquire(&ring->base, timeout, &frame, call);
     if (result != CULV_OK) return result;
     result = begin_gl(ring, &frame);
-    if (result != CULV_OK) return give_back(ring, ring->base.side, &frame);
+    if (result != CULV_OK)
+        return culvi_ring_give_back(ring->base.core, ring->base.side, &frame, result);
     *out = frame;
     return CULV_OK;
 }
@@ -320,7 +318,7 @@ culv_result culvi_gl_ring_submit(culvi_graphics_ring *base, const culvi_graphics
     return culv_gl_semaphore_signal(semaphore_of(ring, base->side), signal, &uses);
 }
 
-/* Before the slot is handed over, in the way STAGED. */
+/* Finishes OpenGL's part before the slot is handed over. */
 static culv_result finish_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
 {
     const culvi_gl_table *t = &ring->gl->table;

@@ -149,7 +149,7 @@ culv_result culvi_gl_check_timelines(const culvi_graphics *graphics, const char 
     return result == CULV_OK ? vk->api->check_timelines(vk, label, waits, refusal) : result;
 }
 
-/* In host functions too: no lock is taken. */
+/* Host functions call it too, so it takes no lock. */
 int culvi_gl_timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
 {
     const gl_sync *sync = sync_of(semaphore);
@@ -183,7 +183,7 @@ culv_result culvi_gl_fail_timeline(const culvi_graphics *graphics, const char *l
 /* The calls ------------------------------------------------------------------------------------ */
 
 culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create_desc *desc,
-                                     culv_gl_semaphore **out)
+                                     culv_shared_semaphore **out)
 {
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_result result = CULV_OK;
@@ -194,7 +194,7 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
         result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result != CULV_OK) return result;
-    culv_gl_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_gl_semaphore_create_desc",
@@ -212,42 +212,16 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
     return CULV_OK;
 }
 
-static culv_result destroy(culv_gl_semaphore **semaphore, bool has_last_use, CUstream last_use,
-                           const char *call)
+uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore)
 {
-    if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
-    culv_gl_semaphore *mine = *semaphore;
-    culv_result result =
-        culvi_gl_enter_to_destroy(culvi_gl_of(mine->pair.graphics), mine->pair.cuda->label, call);
-    if (result != CULV_OK) return result;
-    *semaphore = NULL;
-    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
-    return CULV_OK;
+    const uint64_t half = culvi_semaphore_half(semaphore, &culvi_gl_api);
+    return half != 0 ? sync_of(half)->name : 0;
 }
 
-culv_result culv_gl_semaphore_destroy(culv_gl_semaphore **semaphore)
+culv_bool culv_gl_semaphore_waits_on_cpu(const culv_shared_semaphore *semaphore)
 {
-    return destroy(semaphore, false, NULL, __func__);
-}
-
-culv_result culv_gl_semaphore_destroy_after(culv_gl_semaphore **semaphore, CUstream last_use)
-{
-    return destroy(semaphore, true, last_use, __func__);
-}
-
-uint32_t culv_gl_semaphore_name(const culv_gl_semaphore *semaphore)
-{
-    return semaphore != NULL ? sync_of(semaphore->pair.native)->name : 0;
-}
-
-culv_semaphore *culv_gl_semaphore_cuda(const culv_gl_semaphore *semaphore)
-{
-    return semaphore != NULL ? semaphore->pair.cuda : NULL;
-}
-
-culv_bool culv_gl_semaphore_waits_on_cpu(const culv_gl_semaphore *semaphore)
-{
-    return semaphore != NULL && sync_of(semaphore->pair.native)->name == 0;
+    const uint64_t half = culvi_semaphore_half(semaphore, &culvi_gl_api);
+    return half != 0 && sync_of(half)->name == 0;
 }
 
 /* Signals and waits ---------------------------------------------------------------------------- */
@@ -265,7 +239,7 @@ static const uint32_t general[GENERAL_LAYOUTS] = {
 #undef FOUR
 };
 
-static culv_result read_uses(const culv_gl_semaphore *s, const culv_gl_uses *uses,
+static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses *uses,
                              culv_gl_uses *out)
 {
     const char *label = s->pair.cuda->label;
@@ -289,7 +263,7 @@ static culv_result read_uses(const culv_gl_semaphore *s, const culv_gl_uses *use
     return CULV_OK;
 }
 
-static culv_result check_value(const culv_gl_semaphore *s, uint64_t value, const char *call)
+static culv_result check_value(const culv_shared_semaphore *s, uint64_t value, const char *call)
 {
     if (culv_semaphore_get_type(s->pair.cuda) == CULV_SEMAPHORE_TIMELINE || value == 0)
         return CULV_OK;
@@ -298,9 +272,9 @@ static culv_result check_value(const culv_gl_semaphore *s, uint64_t value, const
                       call, value);
 }
 
-/* Against OpenGL's own signals and the counter. CUDA may have promised higher values already, which
- * it signals after a wait for this one. */
-static culv_result check_rise(const culv_gl_semaphore *s, uint64_t value)
+/* Against OpenGL's own signals, the counter, and what others have signaled or promised. A higher
+ * value of CUDA's is right where CUDA waits for this one first: the two take turns on it. */
+static culv_result check_rise(const culv_shared_semaphore *s, uint64_t value)
 {
     const gl_sync *sync = sync_of(s->pair.native);
     uint64_t now = 0;
@@ -312,15 +286,19 @@ static culv_result check_rise(const culv_gl_semaphore *s, uint64_t value)
                                       culvi_gl_words.read_call,
                                       "the timeline's counter could not be read");
     if (sync->last > now) now = sync->last;
+    if (!culvi_semaphore_waits_for(s->pair.cuda, value)) {
+        const uint64_t told = culvi_semaphore_last(s->pair.cuda);
+        if (told > now) now = told;
+    }
     if (value > now) return CULV_OK;
     return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_INVALID,
                       CULV_REASON_TIMELINE_BACKWARDS,
                       "culv_gl_semaphore_signal(): the value %" PRIu64 " does not exceed %" PRIu64
-                      ", which was signaled before",
+                      ", which was signaled or promised before",
                       value, now);
 }
 
-static culv_result set_value(const culv_gl_semaphore *s, uint32_t name, uint64_t value)
+static culv_result set_value(const culv_shared_semaphore *s, uint32_t name, uint64_t value)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     if (culv_semaphore_get_type(s->pair.cuda) != CULV_SEMAPHORE_TIMELINE) return CULV_OK;
@@ -330,7 +308,7 @@ static culv_result set_value(const culv_gl_semaphore *s, uint32_t name, uint64_t
                                 "the timeline's value %" PRIu64 " was refused", value);
 }
 
-static culv_result signal_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint64_t value,
+static culv_result signal_on_gpu(const culv_shared_semaphore *s, uint32_t name, uint64_t value,
                                  const culv_gl_uses *u)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
@@ -345,7 +323,7 @@ static culv_result signal_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint
     return result;
 }
 
-static culv_result signal_on_cpu(const culv_gl_semaphore *s, uint64_t value)
+static culv_result signal_on_cpu(const culv_shared_semaphore *s, uint64_t value)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
     const char *label = s->pair.cuda->label;
@@ -360,16 +338,19 @@ static culv_result signal_on_cpu(const culv_gl_semaphore *s, uint64_t value)
                                         "the host could not signal the timeline");
 }
 
-culv_result culv_gl_semaphore_signal(culv_gl_semaphore *semaphore, uint64_t value,
+culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                      const culv_gl_uses *uses)
 {
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
-    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     culv_semaphore *cuda = semaphore->pair.cuda;
+    culv_result result =
+        culvi_check_made_by(semaphore->pair.graphics, &culvi_gl_api, cuda->label, __func__);
+    if (result != CULV_OK) return result;
+    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
     const uint32_t name = culv_gl_semaphore_name(semaphore);
-    culv_result result = culvi_gl_enter(gl, cuda->label, __func__);
+    result = culvi_gl_enter(gl, cuda->label, __func__);
     if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
     if (result == CULV_OK) result = check_value(semaphore, value, __func__);
     if (result == CULV_OK)
@@ -385,7 +366,7 @@ culv_result culv_gl_semaphore_signal(culv_gl_semaphore *semaphore, uint64_t valu
     return result;
 }
 
-static culv_result wait_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint64_t value,
+static culv_result wait_on_gpu(const culv_shared_semaphore *s, uint32_t name, uint64_t value,
                                const culv_gl_uses *u)
 {
     const culv_gl *gl = culvi_gl_of(s->pair.graphics);
@@ -397,30 +378,41 @@ static culv_result wait_on_gpu(const culv_gl_semaphore *s, uint32_t name, uint64
                                 CULV_REASON_DRIVER_REFUSED, "OpenGL does not wait");
 }
 
-static culv_result wait_on_cpu(const culv_gl_semaphore *s, uint64_t value)
+static culv_result wait_on_cpu(const culv_shared_semaphore *s, uint64_t value, uint64_t timeout)
 {
-    int code = culvi_gl_timeline_wait(s->pair.graphics, s->pair.native, value, UINT64_MAX);
-    return code == 0 ? CULV_OK
-                     : culvi_gl_fail_timeline(s->pair.graphics, s->pair.cuda->label, code,
-                                              culvi_gl_words.wait_call,
-                                              "the host could not wait for the timeline");
+    int code = culvi_gl_timeline_wait(s->pair.graphics, s->pair.native, value, timeout);
+    if (code == 0) return CULV_OK;
+    if (code > 0)
+        return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_TIMEOUT,
+                          CULV_REASON_NOT_READY,
+                          "culv_gl_semaphore_wait(): the timeline has not reached %" PRIu64
+                          " in %" PRIu64 " ns; CUDA has signaled or promised %" PRIu64
+                          ". Nothing was done, and the call can be repeated",
+                          value, timeout, culvi_semaphore_last(s->pair.cuda));
+    return culvi_gl_fail_timeline(s->pair.graphics, s->pair.cuda->label, code,
+                                  culvi_gl_words.wait_call,
+                                  "the host could not wait for the timeline");
 }
 
-culv_result culv_gl_semaphore_wait(culv_gl_semaphore *semaphore, uint64_t value,
-                                   const culv_gl_uses *uses)
+culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
+                                   uint64_t timeout, const culv_gl_uses *uses)
 {
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
-    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     culv_semaphore *cuda = semaphore->pair.cuda;
+    culv_result result =
+        culvi_check_made_by(semaphore->pair.graphics, &culvi_gl_api, cuda->label, __func__);
+    if (result != CULV_OK) return result;
+    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
     const uint32_t name = culv_gl_semaphore_name(semaphore);
-    culv_result result = culvi_gl_enter(gl, cuda->label, __func__);
+    result = culvi_gl_enter(gl, cuda->label, __func__);
     if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
     if (result == CULV_OK) result = check_value(semaphore, value, __func__);
     if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
     if (result != CULV_OK) return result;
-    result = name != 0 ? wait_on_gpu(semaphore, name, value, &u) : wait_on_cpu(semaphore, value);
+    result = name != 0 ? wait_on_gpu(semaphore, name, value, &u)
+                       : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */
     return result;
 }

@@ -160,10 +160,12 @@ static culv_result copy_buffer(const culvi_pair *pair, bool up)
 
 culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const char *call)
 {
-    const culv_gl *gl = culvi_gl_of(pair->graphics);
+    const char *label = culvi_pair_label(pair);
     const bool is_image = pair->image != NULL;
-    const char *label = is_image ? pair->image->label : pair->buffer->label;
-    culv_result result = culvi_gl_enter(gl, label, call);
+    culv_result result = culvi_check_made_by(pair->graphics, &culvi_gl_api, label, call);
+    if (result != CULV_OK) return result;
+    const culv_gl *gl = culvi_gl_of(pair->graphics);
+    result = culvi_gl_enter(gl, label, call);
     if (result != CULV_OK || (is_image ? culv_image_sharing(pair->image)
                                        : culv_buffer_sharing(pair->buffer)) != CULV_SHARING_HOST)
         return result;
@@ -172,25 +174,25 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
     return is_image ? copy_image(pair, up) : copy_buffer(pair, up);
 }
 
-culv_result culv_gl_buffer_upload(culv_gl_buffer *buffer)
+culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer)
 {
     if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
     return culvi_gl_copy(&buffer->pair, true, true, __func__);
 }
 
-culv_result culv_gl_buffer_download(culv_gl_buffer *buffer)
+culv_result culv_gl_buffer_download(culv_shared_buffer *buffer)
 {
     if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
     return culvi_gl_copy(&buffer->pair, false, false, __func__);
 }
 
-culv_result culv_gl_image_upload(culv_gl_image *image)
+culv_result culv_gl_image_upload(culv_shared_image *image)
 {
     if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
     return culvi_gl_copy(&image->pair, true, true, __func__);
 }
 
-culv_result culv_gl_image_download(culv_gl_image *image)
+culv_result culv_gl_image_download(culv_shared_image *image)
 {
     if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
     return culvi_gl_copy(&image->pair, false, false, __func__);

@@ -2,6 +2,8 @@
 /* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
+#include "graphics/lost.h"
+
 #include "cuda/retire.h"
 
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
@@ -69,6 +71,7 @@ void culvi_graphics_unref(culvi_graphics *graphics)
 {
     culv_device *device = graphics->device;
     if (atomic_fetch_sub_explicit(&graphics->refs, 1, memory_order_acq_rel) != 1) return;
+    culvi_graphics_let_go(graphics);
     /* What Culvert made with it makes its last native calls. */
     culvi_wait_and_collect_for(device, graphics);
     if (graphics->there != NULL) culvi_graphics_unref(graphics->there);
@@ -124,7 +127,7 @@ culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, cul
         result = culvi_peer_acquire(device, &graphics->uuid, label, &graphics->peer);
     if (result == CULV_OK) result = culvi_peer_verify(device, graphics->peer, label);
     if (result == CULV_OK && graphics->there == NULL)
-        /* As the caller did: an extension that lacks is a reason for the next path, not an
+        /* It attaches as the caller did: a missing extension is a reason for the next path, not an
          * error. */
         result = graphics->api->attach_again(graphics, graphics->peer->device, &graphics->there);
     culvi_mutex_unlock(&device->lock);

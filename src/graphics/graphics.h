@@ -8,6 +8,7 @@
 #include "culvert/semaphore.h"
 
 typedef struct culvi_graphics culvi_graphics;
+typedef struct culvi_graphics_ring culvi_graphics_ring;   /* graphics/graphics_ring.h */
 typedef struct culvi_adapter culvi_adapter;               /* graphics/match.h */
 typedef struct culvi_native culvi_native;                 /* graphics/pair.h */
 typedef struct culvi_plan culvi_plan;                     /* graphics/pair.h */
@@ -44,6 +45,8 @@ typedef struct culvi_graphics_api {
     culv_result (*plan)(culvi_graphics *graphics, culvi_plan *plan);
     culv_result (*make)(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);
     void (*unmake)(culvi_graphics *graphics, const culvi_native *native);
+    /* Refuses an unmake on this thread, for `call`. NULL: any thread will do. */
+    culv_result (*may_unmake)(culvi_graphics *graphics, const char *label, const char *call);
     /* Memory of staging->size bytes that the host and the native device both reach; fills
      * staging->host, and staging->block or staging->native. NULL: no copies through the host. */
     culv_result (*stage)(culvi_graphics *graphics, const char *label, culvi_staging *staging,
@@ -78,12 +81,23 @@ struct culvi_graphics {
     culv_luid luid;     /* Windows'; all zero: not known */
     uint32_t node_mask; /* its node among linked GPUs, if the LUID is known */
     bool foreign;       /* another GPU than the device */
+    atomic_bool lost;   /* the native device, as somebody was told */
+    /* Guarded by culv_device::rings_lock. */
+    culvi_graphics_ring *rings;
     char label[64];
     /* Its own GPU in CUDA, and the attachment to that, for copies (core/staging.h). Guarded by the
      * device's lock. */
     culvi_peer *peer;
     culvi_graphics *there;
 };
+
+/* Whether this thread may unmake what the API has of an object. */
+static inline culv_result culvi_graphics_may_unmake(culvi_graphics *graphics, const char *label,
+                                                    const char *call)
+{
+    return graphics->api->may_unmake != NULL ? graphics->api->may_unmake(graphics, label, call)
+                                             : CULV_OK;
+}
 
 /* Make an attachment in this order. Before culvi_graphics_attached() it holds nothing and is simply
  * freed. */
@@ -115,7 +129,8 @@ culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, cul
 /* Imports of the caller's own objects (memory.c, semaphore.c). */
 typedef struct culvi_memory_ask {
     const char *label;
-    uint64_t memory; /* native */
+    uint64_t memory;   /* native */
+    uint64_t identity; /* culv_memory's */
     uint64_t size;
     bool dedicated;
     bool callers_buffers; /* the caller allocated it, and not for an image alone */

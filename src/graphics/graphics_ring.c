@@ -3,23 +3,40 @@
 #include "graphics/graphics_ring.h"
 
 #include "base/alloc.h"
+#include "graphics/lost.h"
 
 /* Timelines, as the ring's core asks for them -------------------------------------------------- */
+
+static const char *label_of(const culvi_graphics_ring *ring)
+{
+    return ring->label[0] != '\0' ? ring->label : NULL;
+}
+
+/* A device that is lost is so for all of its rings. One that waited when the ring was stopped is
+ * not. */
+static culv_result notice(culvi_graphics *graphics, culv_result result)
+{
+    if (result == CULV_ERROR_ASYNC &&
+        culvi_thread_state()->error.reason != CULV_REASON_RING_STOPPED)
+        culvi_graphics_lose(graphics);
+    return result;
+}
 
 static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culvi_graphics_timeline *t = context;
-    const culvi_graphics *graphics = t->ring->graphics;
+    culvi_graphics *graphics = t->ring->graphics;
     int code = graphics->api->timeline_value(graphics, t->pair->native, out);
     if (code == 0) return CULV_OK;
-    return graphics->api->fail(graphics, NULL, code, graphics->api->words->read_call,
-                               "a ring's timeline could not be read");
+    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
+                                                graphics->api->words->read_call,
+                                                "a ring's timeline could not be read"));
 }
 
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
 {
     const culvi_graphics_timeline *t = context;
-    const culvi_graphics *graphics = t->ring->graphics;
+    culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     int code = graphics->api->timeline_wait(graphics, t->pair->native, value, timeout);
@@ -29,19 +46,21 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
                           timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-    return graphics->api->fail(graphics, NULL, code, graphics->api->words->wait_call, buffer);
+    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
+                                                graphics->api->words->wait_call, buffer));
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
 {
     const culvi_graphics_timeline *t = context;
-    const culvi_graphics *graphics = t->ring->graphics;
+    culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
     if (code == 0) return CULV_OK;
     culvi_text_add(&text, "a ring's timeline could not be signaled (value %" PRIu64 ")", value);
-    return graphics->api->fail(graphics, NULL, code, graphics->api->words->signal_call, buffer);
+    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
+                                                graphics->api->words->signal_call, buffer));
 }
 
 static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)
@@ -120,11 +139,6 @@ void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ri
     ring->depth = max_depth;
     ring->side = side;
     culvi_label_set(ring->label, label);
-}
-
-static const char *label_of(const culvi_graphics_ring *ring)
-{
-    return ring->label[0] != '\0' ? ring->label : NULL;
 }
 
 /* A consumer may present. */
@@ -258,10 +272,10 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
                                      .acquire_call = ring->api->acquire_call,
                                      .release_call = ring->api->submit_call,
                                      .flush_call = ring->api->flush_call,
-                                     .cuda_flush_call = ring->api->cuda_flush_call,
                                      .check = check_core_call,
                                      .context = ring};
     ring->core->owner = &ring->owner;
+    culvi_graphics_add_ring(ring);
     return CULV_OK;
 }
 
@@ -274,18 +288,38 @@ culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
     return culvi_graphics_ring_make_core_on(ring, settings, timelines);
 }
 
-void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
+/* CUDA may wait for what the API's side was to signal. Its caller says that the API's work is
+ * over. */
+static void settle(const culvi_graphics_ring *ring)
 {
-    if (ring->core != NULL) ring->core->owner = NULL;
-    culv_ring_destroy(&ring->core);
+    culvi_semaphore_pair *pair = ring->timelines[ring->side].pair;
+    if (pair != NULL) culvi_semaphore_pair_settle(pair);
+}
+
+void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_use,
+                                      CUstream last_use)
+{
+    if (ring->core != NULL) {
+        culvi_graphics_remove_ring(ring);
+        (void)culv_ring_stop(ring->core);
+        /* A thread of CUDA's side may be in a call of the driver's that waits for that. */
+        settle(ring);
+        culvi_ring_destroy_core(&ring->core);
+        settle(ring);
+    }
     for (uint32_t i = 0; i < ring->num_resources; i++) {
         culvi_graphics_ring_resource *r = &ring->resources[i];
         for (uint32_t slot = 0; r->made && r->objects != NULL && slot < ring->depth; slot++)
-            culvi_pair_destroy(r->objects[slot], false, NULL);
+            culvi_pair_destroy(r->objects[slot], has_last_use, last_use);
         culvi_free(r->objects);
     }
     for (int side = 0; side < 2; side++)
-        culvi_semaphore_pair_destroy(ring->timelines[side].pair, false, NULL);
+        culvi_semaphore_pair_destroy(ring->timelines[side].pair, has_last_use, last_use);
+}
+
+void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
+{
+    culvi_graphics_ring_unmake_after(ring, false, NULL);
 }
 
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
@@ -322,7 +356,7 @@ typedef struct submission {
 } submission;
 
 /* Within a burst, where `value` is 0, commands without a fence are kept for the submission that
- * ends it. After an error what was kept is so still. */
+ * ends it. After an error they are still kept. */
 static culv_result submit(void *context, uint64_t value)
 {
     const submission *s = context;
@@ -336,7 +370,7 @@ static culv_result submit(void *context, uint64_t value)
         ring->pending_wait = wait;
         return CULV_OK;
     }
-    culv_result result = ring->api->submit(ring, work, count, wait, value);
+    culv_result result = notice(ring->graphics, ring->api->submit(ring, work, count, wait, value));
     if (result != CULV_OK) return result;
     ring->num_pending = 0;
     ring->pending_wait = 0;
@@ -353,6 +387,14 @@ culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_gr
         return refuse_pending(ring, call);
     submission s = {ring, work, frame->wait_value};
     return culvi_ring_release_by(ring->core, ring->side, frame, submit, &s, call);
+}
+
+culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
+                                              const culv_ring_frame *frame, const char *call)
+{
+    drop_forced(ring);
+    if (ring->num_pending > 0) return refuse_pending(ring, call);
+    return culvi_ring_submit_failed(ring->core, ring->side, frame, call);
 }
 
 culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,

@@ -9,8 +9,6 @@
 
 enum { CULVI_RING_RESOURCES = 16 }; /* images and buffers of a slot, at most */
 
-typedef struct culvi_graphics_ring culvi_graphics_ring;
-
 /* A side's timeline. */
 typedef struct culvi_graphics_timeline {
     culvi_graphics_ring *ring;
@@ -33,14 +31,13 @@ typedef struct culvi_graphics_work {
 
 /* What an API does for its rings. */
 typedef struct culvi_graphics_ring_api {
-    const char *desc;            /* "culv_vk_ring_desc" */
-    const char *attachment;      /* "culv_vk_device" */
-    const char *destroy_call;    /* "culv_vk_ring_destroy" */
-    const char *acquire_call;    /* "culv_vk_ring_acquire" */
-    const char *submit_call;     /* "culv_vk_ring_submit" */
-    const char *flush_call;      /* "culv_vk_ring_flush" */
-    const char *cuda_flush_call; /* "culv_ring_flush_on" */
-    bool submits_alone;          /* no program can signal the API's timeline in the ring's place */
+    const char *desc;         /* "culv_vk_ring_desc" */
+    const char *attachment;   /* "culv_vk_device" */
+    const char *destroy_call; /* "culv_vk_ring_destroy" */
+    const char *acquire_call; /* "culv_vk_ring_acquire" */
+    const char *submit_call;  /* "culv_vk_ring_submit" */
+    const char *flush_call;   /* "culv_vk_ring_flush" */
+    bool submits_alone;       /* no program can signal the API's timeline in the ring's place */
     /* The object of a slot: a new one made from the caller's description, or the one that was
      * handed in, which may be NULL. */
     culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
@@ -55,6 +52,7 @@ typedef struct culvi_graphics_ring_api {
 struct culvi_graphics_ring {
     const culvi_graphics_ring_api *api;
     culvi_graphics *graphics;
+    struct culvi_graphics_ring *next; /* of culvi_graphics::rings */
     culv_ring *core;
     culvi_ring_owner owner;               /* the core's: this ring */
     culvi_graphics_timeline timelines[2]; /* by side */
@@ -99,6 +97,9 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
                                              const culv_ring_settings *settings,
                                              const culv_ring_timeline timelines[2]);
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
+/* The same; with a last use it does not wait for CUDA's work. */
+void culvi_graphics_ring_unmake_after(culvi_graphics_ring *ring, bool has_last_use,
+                                      CUstream last_use);
 
 /* The object of a slot; NULL: there is none of that kind. */
 culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
@@ -119,6 +120,9 @@ culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_fra
  * last submission. */
 culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                                        culv_ring_frame *frame, const char *call);
+/* A submission failed that the caller made after culvi_graphics_ring_release(). */
+culv_result culvi_graphics_ring_submit_failed(culvi_graphics_ring *ring,
+                                              const culv_ring_frame *frame, const char *call);
 /* Submits what is kept. */
 culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                                       const char *call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Importing a caller's native memory: anew, or once for all who need it. */
+/* Importing a caller's native memory, each time or once for all who need it. */
 #include "core/memory.h"
 #include "graphics/graphics.h"
 
@@ -35,6 +35,7 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     import.label = ask->label;
     result = culvi_memory_import_exported(graphics->device, api->words, &import, out);
     if (result != CULV_OK) return result;
+    (*out)->identity = ask->identity;
     /* The API's own memory, which it exported. */
     (*out)->kind = ask->dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE;
     warn_of_slow(graphics, ask, *out);
@@ -50,13 +51,13 @@ static culv_result check_again(const culvi_graphics *graphics, const culvi_memor
     if (found->size != ask->size)
         return culvi_fail(
             voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "%s.%s is %" PRIu64 ", but this %s was acquired with %" PRIu64
+            "%s.%s is %" PRIu64 ", but this %s was imported with %" PRIu64
             "; pass the whole allocation's size (%s), the same for every resource in it",
             words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
             words->size);
     if (found->dedicated != ask->dedicated)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "%s.dedicated is %u, but this %s was acquired with %u",
+                          "%s.dedicated is %u, but this %s was imported with %u",
                           words->memory_desc, (unsigned)ask->dedicated, words->memory,
                           (unsigned)found->dedicated);
     return CULV_OK;

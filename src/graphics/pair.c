@@ -4,6 +4,7 @@
 #include "graphics/pair.h"
 
 #include "base/alloc.h"
+#include "graphics/lost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +26,13 @@ culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
         map.label = plan->label;
         memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
         result = culv_image_map(pair->import, &map, &pair->image);
-        if (result == CULV_OK)
-            pair->image->owner_destroy_call = pair->graphics->api->words->image_destroy;
+        if (result == CULV_OK) pair->image->owner_destroy_call = "culv_shared_image_destroy";
     } else {
         culv_buffer_desc map = culv_buffer_desc_init();
         map.size = plan->size;
         map.label = plan->label;
         result = culv_buffer_map(pair->import, &map, &pair->buffer);
-        if (result == CULV_OK)
-            pair->buffer->owner_destroy_call = pair->graphics->api->words->buffer_destroy;
+        if (result == CULV_OK) pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     }
     return result;
 }
@@ -79,7 +78,7 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
         culv_memory_destroy(&pair->import);
         return result;
     }
-    pair->buffer->owner_destroy_call = pair->graphics->api->words->buffer_destroy;
+    pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     pair->buffer->staging = staging;
     pair->buffer->deferred.holder = staging->native.holder;
     return CULV_OK;
@@ -105,7 +104,7 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
         culv_memory_destroy(&pair->import);
         return result;
     }
-    pair->image->owner_destroy_call = pair->graphics->api->words->image_destroy;
+    pair->image->owner_destroy_call = "culv_shared_image_destroy";
     pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;
 }
@@ -118,7 +117,7 @@ static void give_up(culvi_pair *pair, bool has_last_use, CUstream last_use)
         culvi_buffer_release_or_defer(pair->buffer, has_last_use, last_use);
 }
 
-/* Through another GPU, which is the native device's own: shared there. */
+/* Makes a pair through another GPU, which is the native device's own: it is shared there. */
 static culv_result make_by_peer(void *object, void *plans)
 {
     culvi_pair *pair = object;
@@ -238,15 +237,9 @@ culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)
 {
     pair->owner_destroy_call = destroy_call;
+    if (pair->borrowed) return;
     if (pair->image != NULL) pair->image->owner_destroy_call = destroy_call;
     if (pair->buffer != NULL) pair->buffer->owner_destroy_call = destroy_call;
-}
-
-static bool refuse_owned(const culvi_pair *pair, const char *call)
-{
-    return culvi_refuse_part(pair->graphics->device,
-                             pair->image != NULL ? pair->image->label : pair->buffer->label,
-                             pair->owner_destroy_call, call);
 }
 
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
@@ -254,17 +247,13 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
     if (pair == NULL) return;
     culvi_graphics *graphics = pair->graphics;
     log_pair(pair, "destroyed");
+    culvi_graphics_let_go(graphics);
     if (pair->stage.object != 0) graphics->api->unmake(graphics, &pair->stage);
-    give_up(pair, has_last_use, last_use);
-    unmake(pair);
+    if (!pair->borrowed) {
+        give_up(pair, has_last_use, last_use);
+        unmake(pair);
+    }
     culvi_free(pair);
     culvi_graphics_count_created(graphics, false);
     culvi_graphics_unref(graphics);
-}
-
-bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call)
-{
-    if (refuse_owned(pair, call)) return false;
-    culvi_pair_destroy(pair, has_last_use, last_use);
-    return true;
 }

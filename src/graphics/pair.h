@@ -5,6 +5,7 @@
 #define CULVI_GRAPHICS_PAIR_H_
 
 #include "core/staging.h"
+#include "culvert/shared.h"
 #include "graphics/graphics.h"
 
 /* A native buffer or image with memory of its own. */
@@ -27,17 +28,18 @@ struct culvi_plan {
     bool only_host; /* copied through the host even where it could be shared */
     bool is_image;
     culv_sharing path;
-    /* By api->plan(). */
+    /* api->plan() fills in the rest. */
     uint32_t handle_types; /* the API's bits; 0: not exportable */
     bool dedicated;
     uint64_t size;           /* a buffer's */
     culv_image_desc image;   /* how CUDA maps it */
     const culvi_format *row; /* an image's */
-    /* On HOST: CUDA has arrays of this format; otherwise its texels are in linear memory */
+    /* Tells on HOST whether CUDA has arrays of this format; otherwise its texels are in linear
+     * memory */
     bool arrays;
 };
 
-/* The first member of culv_vk_buffer, culv_vk_image and the like. */
+/* What a culv_shared_buffer and a culv_shared_image are. */
 typedef struct culvi_pair {
     culvi_graphics *graphics;
     culvi_native native;
@@ -46,7 +48,34 @@ typedef struct culvi_pair {
     culv_buffer *buffer; /* one of the two */
     culv_image *image;
     const char *owner_destroy_call; /* of the ring, bridge or shadow that has it; or NULL */
+    bool borrowed;                  /* both halves are the caller's; there is no import */
 } culvi_pair;
+
+struct culv_shared_buffer {
+    culvi_pair pair;
+};
+
+struct culv_shared_image {
+    culvi_pair pair;
+};
+
+/* The native half of an object that this API made. NULL for NULL, and for another API's. */
+static inline const culvi_native *culvi_buffer_half(const culv_shared_buffer *buffer,
+                                                    const culvi_graphics_api *api)
+{
+    return buffer != NULL && buffer->pair.graphics->api == api ? &buffer->pair.native : NULL;
+}
+
+static inline const culvi_native *culvi_image_half(const culv_shared_image *image,
+                                                   const culvi_graphics_api *api)
+{
+    return image != NULL && image->pair.graphics->api == api ? &image->pair.native : NULL;
+}
+
+static inline const char *culvi_pair_label(const culvi_pair *pair)
+{
+    return pair->image != NULL ? pair->image->label : pair->buffer->label;
+}
 
 /* Makes both halves, shared or with a fallback that the plan allows: all or nothing. `pair` must be
  * all zero. */
@@ -61,9 +90,6 @@ void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Gives the object and its halves to another one, which `destroy_call` destroys. */
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call);
-/* What a public destroy call does. False, with OWNED recorded, where the object is another
- * one's. */
-bool culvi_pair_end(culvi_pair *pair, bool has_last_use, CUstream last_use, const char *call);
 
 /* Has CUDA map all of pair->import, only for this object. After an error the import is still
  * there. */
@@ -78,7 +104,7 @@ struct culvi_semaphore_plan {
     bool untracked;
 };
 
-/* The first member of culv_vk_semaphore and the like. */
+/* What a culv_shared_semaphore is. */
 typedef struct culvi_semaphore_pair {
     culvi_graphics *graphics;
     uint64_t native;
@@ -86,15 +112,28 @@ typedef struct culvi_semaphore_pair {
     const char *owner_destroy_call; /* as culvi_pair's */
 } culvi_semaphore_pair;
 
+struct culv_shared_semaphore {
+    culvi_semaphore_pair pair;
+};
+
+/* As culvi_buffer_half(). 0: there is none. */
+static inline uint64_t culvi_semaphore_half(const culv_shared_semaphore *semaphore,
+                                            const culvi_graphics_api *api)
+{
+    return semaphore != NULL && semaphore->pair.graphics->api == api ? semaphore->pair.native : 0;
+}
+
+/* Refuses an object that another API made (shared.c). */
+culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
+                                const char *label, const char *call);
+
 culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                                       culvi_semaphore_pair *pair);
 /* Lets a destroy that waits tell a timeline's counter. Only where the API can read counters. A
  * caller's own semaphore may be gone, this one is there for as long as CUDA's half is. */
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
-/* As culvi_pair_set_owner() and culvi_pair_end(). */
+/* As culvi_pair_set_owner(). */
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
-bool culvi_semaphore_pair_end(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use,
-                              const char *call);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
 
 /* Chooses between sharing and the fallbacks (paths.c). */

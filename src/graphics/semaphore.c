@@ -2,6 +2,7 @@
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "base/alloc.h"
 #include "core/relay.h"
+#include "graphics/lost.h"
 #include "graphics/pair.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore,
     const culvi_graphics_api *api = graphics->api;
     culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
     if (result != CULV_OK) return result;
-    return culvi_semaphore_import_exported(graphics->device, api->words, import, out);
+    return culvi_semaphore_import_exported(graphics->device, api->words, graphics->id, import, out);
 }
 
 /* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a
@@ -64,7 +65,8 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
                           "with culv_semaphore_mark_value()",
                           desc_name);
     if (result == CULV_OK && timeline)
-        result = graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_INVALID);
+        result =
+            graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_UNSUPPORTED);
     culv_semaphore *made = NULL;
     if (result == CULV_OK) result = share_native(graphics, semaphore, &import, &made);
     if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
@@ -90,7 +92,7 @@ static culv_result share(void *object, void *plans)
     import.label = plan->label;
     result = share_native(graphics, pair->native, &import, &pair->cuda);
     if (result == CULV_OK) {
-        pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
+        pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
         return CULV_OK;
     }
     graphics->api->unmake_semaphore(graphics, pair->native);
@@ -116,7 +118,7 @@ static culv_result make_by_peer(void *object, void *plans)
         return result;
     }
     pair->native = far.native;
-    pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
+    pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }
 
@@ -190,7 +192,7 @@ static culv_result make_by_host(void *object, void *plans)
         pair->native = 0;
         return result;
     }
-    pair->cuda->owner_destroy_call = graphics->api->words->semaphore_destroy;
+    pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }
 
@@ -232,16 +234,6 @@ void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *dest
     pair->owner_destroy_call = pair->cuda->owner_destroy_call = destroy_call;
 }
 
-bool culvi_semaphore_pair_end(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use,
-                              const char *call)
-{
-    if (culvi_refuse_part(pair->graphics->device, pair->cuda->label, pair->owner_destroy_call,
-                          call))
-        return false;
-    culvi_semaphore_pair_destroy(pair, has_last_use, last_use);
-    return true;
-}
-
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use)
 {
     if (pair == NULL) return;
@@ -249,6 +241,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     culvi_graphics *graphics = pair->graphics;
     /* Host functions that are on their way use it: all of it goes with CUDA's half. */
     bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
+    if (!has_last_use) culvi_semaphore_pair_notice_loss(pair);
     if (!has_last_use) culvi_relay_quiesce(cuda);
     culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What a graphics API shows of a culv_vector: which chunks are new, which stay, which have gone. */
+/* culv_vector_view, what a graphics API shows of a culv_vector: which chunks are new, which stay,
+ * which have gone. */
 #include "graphics/vector_view.h"
 
 #include "base/alloc.h"
+#include "base/handle.h"
+#include "graphics/pair.h"
 
-void culvi_vector_view_init(culvi_vector_view *view, const culvi_vector_view_api *api,
+#include <stdio.h>
+
+void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api *api,
                             culvi_graphics *graphics, culv_vector *vector, const char *label)
 {
     view->api = api;
@@ -35,7 +40,7 @@ static const culvi_view_part *find(const culvi_view_part *parts, size_t count, u
                                                                                    : NULL;
 }
 
-bool culvi_vector_view_has(const culvi_vector_view *view, const culvi_view_part *part)
+bool culvi_vector_view_has(const culv_vector_view *view, const culvi_view_part *part)
 {
     return find(view->parts, view->num_parts, part->chunk, part->offset) != NULL;
 }
@@ -46,7 +51,7 @@ uint64_t culvi_vector_view_end(const culvi_view_part *parts, size_t count)
 }
 
 /* Drops those of `parts` that `others` have not. */
-static void drop_others(culvi_vector_view *view, const culvi_view_part *parts, size_t count,
+static void drop_others(culv_vector_view *view, const culvi_view_part *parts, size_t count,
                         const culvi_view_part *others, size_t num_others)
 {
     for (size_t i = 0; i < count; i++)
@@ -54,7 +59,7 @@ static void drop_others(culvi_vector_view *view, const culvi_view_part *parts, s
             view->api->drop(view, &parts[i]);
 }
 
-void culvi_vector_view_clear(culvi_vector_view *view)
+void culvi_vector_view_clear(culv_vector_view *view)
 {
     drop_others(view, view->parts, view->num_parts, NULL, 0);
     culvi_free(view->parts);
@@ -66,8 +71,8 @@ void culvi_vector_view_clear(culvi_vector_view *view)
 
 /* Updates -------------------------------------------------------------------------------------- */
 
-static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk **out,
-                               size_t *count, uint64_t *generation)
+static culv_result list_chunks(const culv_vector_view *view, culv_vector_chunk **out, size_t *count,
+                               uint64_t *generation)
 {
     size_t there = 0, capacity = 0;
     culv_result result = culv_vector_get_chunks(view->vector, NULL, 0, &there, generation);
@@ -89,7 +94,7 @@ static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk 
     return CULV_OK;
 }
 
-static culv_result make_part(culvi_vector_view *view, const culv_vector_chunk *chunk,
+static culv_result make_part(culv_vector_view *view, const culv_vector_chunk *chunk,
                              culvi_view_part *part)
 {
     const culvi_view_part *old = find(view->parts, view->num_parts, chunk->id, chunk->offset);
@@ -101,7 +106,7 @@ static culv_result make_part(culvi_vector_view *view, const culv_vector_chunk *c
     return view->api->make(view, chunk, part);
 }
 
-culv_result culvi_vector_view_update(culvi_vector_view *view)
+culv_result culvi_vector_view_update(culv_vector_view *view)
 {
     culv_vector_chunk *chunks = NULL;
     culvi_view_part *parts = NULL;
@@ -110,8 +115,8 @@ culv_result culvi_vector_view_update(culvi_vector_view *view)
     if (atomic_load(&view->vector->gone))
         return culvi_fail(
             &view->graphics->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the vector was destroyed; the view keeps the buffers that it has until %s()",
-            view->api->update_call, view->api->destroy_call);
+            "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it "
+            "has until culv_vector_view_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     culv_result result = list_chunks(view, &chunks, &count, &generation);
     if (result != CULV_OK) return result;
@@ -140,4 +145,95 @@ drop_new:
 free_chunks:
     culvi_free(chunks);
     return result;
+}
+
+/* A view's life -------------------------------------------------------------------------------- */
+
+culv_result culvi_vector_view_check(const culvi_graphics *graphics, const char *label,
+                                    const culv_vector *vector)
+{
+    const culvi_voice *voice = &graphics->device->voice;
+    const uint32_t type = CULVI_HANDLE_OPAQUE;
+    if (graphics->device != vector->device)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "the vector is of another culv_device ('%s') than the attachment ('%s'); "
+                          "make both of one",
+                          vector->device->caps.name, graphics->device->caps.name);
+    if (graphics->foreign)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "the vector lies on '%s', and %s runs on '%s'", vector->device->caps.name,
+                          graphics->api->words->name, graphics->name);
+    if (vector->chunk.handle_types & UINT32_C(1) << type) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                      "the vector's chunks are not made to be exported as %s; set its bit in the "
+                      "handle_types of the descriptor that the vector is made with",
+                      culvi_handle_type_name((culv_handle_type)type));
+}
+
+static void log_view(const culv_vector_view *view, const char *deed)
+{
+    char kind[64];
+    snprintf(kind, sizeof kind, "%s view of a vector", view->graphics->api->words->name);
+    culvi_log_object(&view->graphics->device->voice, deed, kind, view->label, 0);
+}
+
+static void end(culv_vector_view *view)
+{
+    if (view->api->end != NULL) view->api->end(view);
+    culvi_vector_view_clear(view);
+    culvi_free(view);
+}
+
+culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
+                                   culv_vector_view **out)
+{
+    if (result == CULV_OK) result = culvi_vector_view_update(view);
+    if (result != CULV_OK) {
+        end(view);
+        return result;
+    }
+    culvi_graphics_ref(view->graphics);
+    culvi_graphics_count_created(view->graphics, true);
+    log_view(view, "made");
+    *out = view;
+    return CULV_OK;
+}
+
+culv_result culv_vector_view_destroy(culv_vector_view **view)
+{
+    if (view == NULL || *view == NULL) return CULV_OK;
+    culv_vector_view *mine = *view;
+    culvi_graphics *graphics = mine->graphics;
+    culv_result result = culvi_graphics_may_unmake(graphics, mine->label, __func__);
+    if (result != CULV_OK) return result;
+    *view = NULL;
+    log_view(mine, "destroyed");
+    end(mine);
+    culvi_graphics_count_created(graphics, false);
+    culvi_graphics_unref(graphics);
+    return CULV_OK;
+}
+
+culv_result culv_vector_view_update(culv_vector_view *view)
+{
+    CULVI_REQUIRE(NULL, view);
+    culv_result result =
+        view->api->may_update != NULL ? view->api->may_update(view, __func__) : CULV_OK;
+    return result == CULV_OK ? culvi_vector_view_update(view) : result;
+}
+
+uint64_t culv_vector_view_generation(const culv_vector_view *view)
+{
+    return view != NULL ? atomic_load(&view->generation) : 0;
+}
+
+culv_result culvi_vector_view_check_list(const culv_vector_view *view,
+                                         const culvi_graphics_api *api, const void *parts,
+                                         size_t capacity, const size_t *count, const char *call)
+{
+    if (view == NULL) return culvi_fail_null(NULL, call, "view");
+    const culvi_voice *voice = &view->graphics->device->voice;
+    if (count == NULL) return culvi_fail_null(voice, call, "count");
+    if (parts == NULL && capacity != 0) return culvi_fail_null(voice, call, "parts");
+    return culvi_check_made_by(view->graphics, api, view->label, call);
 }

@@ -4,6 +4,7 @@
 #define CULVI_GRAPHICS_VECTOR_VIEW_H_
 
 #include "core/memory.h"
+#include "culvert/vector_view.h"
 #include "graphics/graphics.h"
 #include "vmm/vector.h"
 
@@ -16,44 +17,58 @@ typedef struct culvi_view_part {
     culv_memory_kind kind;
 } culvi_view_part;
 
-typedef struct culvi_vector_view culvi_vector_view;
-
 /* What an API does for its views. */
 typedef struct culvi_vector_view_api {
-    const char *update_call, *destroy_call; /* the API's own, for messages */
+    /* Whether this thread may make and drop parts now, for `call`. NULL: any thread will do. */
+    culv_result (*may_update)(const culv_vector_view *view, const char *call);
     /* Makes the native part of a chunk. Fills in `object` and `memory`; leaves nothing behind on
      * failure. */
-    culv_result (*make)(culvi_vector_view *view, const culv_vector_chunk *chunk,
+    culv_result (*make)(culv_vector_view *view, const culv_vector_chunk *chunk,
                         culvi_view_part *part);
-    void (*drop)(culvi_vector_view *view, const culvi_view_part *part);
+    void (*drop)(culv_vector_view *view, const culvi_view_part *part);
     /* Shows `parts` in place of what is shown. Parts in both lists stay where they are. An error
      * leaves everything unchanged. May be NULL. */
-    culv_result (*show)(culvi_vector_view *view, const culvi_view_part *parts, size_t count);
+    culv_result (*show)(culv_vector_view *view, const culvi_view_part *parts, size_t count);
+    /* Takes what the view has besides its parts, before they go. May be NULL. */
+    void (*end)(culv_vector_view *view);
 } culvi_vector_view_api;
 
-/* The first member of an API's view. The caller serializes its calls; the generation may be read at
- * any time. */
-struct culvi_vector_view {
+/* The first member of an API's view. It is allocated by culvi_alloc(). The caller serializes its
+ * calls; the generation may be read at any time. */
+struct culv_vector_view {
     const culvi_vector_view_api *api;
-    culvi_graphics *graphics;
-    culv_vector *vector;    /* a reference */
-    culvi_view_part *parts; /* sorted by offset; chunks are contiguous from offset 0 on */
+    culvi_graphics *graphics; /* a reference, once the view is made */
+    culv_vector *vector;      /* a reference */
+    culvi_view_part *parts;   /* sorted by offset; chunks are contiguous from offset 0 on */
     size_t num_parts;
     _Atomic uint64_t generation; /* of the vector, when `parts` was made */
     char label[64];
 };
 
 /* Begins an empty view, which holds a reference on the vector. */
-void culvi_vector_view_init(culvi_vector_view *view, const culvi_vector_view_api *api,
+void culvi_vector_view_init(culv_vector_view *view, const culvi_vector_view_api *api,
                             culvi_graphics *graphics, culv_vector *vector, const char *label);
+/* Whether an attachment can show the vector as memory of this system's opaque type: the same
+ * device, its own GPU, chunks that are made for export. */
+culv_result culvi_vector_view_check(const culvi_graphics *graphics, const char *label,
+                                    const culv_vector *vector);
+/* Ends a creation: shows the chunks that there are, and counts the view. After an error, `result`
+ * or one of its own, it frees the view. */
+culv_result culvi_vector_view_made(culv_vector_view *view, culv_result result,
+                                   culv_vector_view **out);
 /* Makes parts for new chunks, keeps the parts of chunks that stayed, drops the others. An error
  * leaves everything unchanged. */
-culv_result culvi_vector_view_update(culvi_vector_view *view);
+culv_result culvi_vector_view_update(culv_vector_view *view);
 /* Drops all parts and the reference on the vector. */
-void culvi_vector_view_clear(culvi_vector_view *view);
+void culvi_vector_view_clear(culv_vector_view *view);
+
+/* Checks the arguments of an API's `call` that lists a view's native buffers. */
+culv_result culvi_vector_view_check_list(const culv_vector_view *view,
+                                         const culvi_graphics_api *api, const void *parts,
+                                         size_t capacity, const size_t *count, const char *call);
 
 /* Whether a part is one of those that are shown now. */
-bool culvi_vector_view_has(const culvi_vector_view *view, const culvi_view_part *part);
+bool culvi_vector_view_has(const culv_vector_view *view, const culvi_view_part *part);
 /* The bytes that a list of parts shows. */
 uint64_t culvi_vector_view_end(const culvi_view_part *parts, size_t count);
 

@@ -31,9 +31,37 @@ culv_result culvi_ipc_read_name(const culvi_voice *voice, const char *call, cons
 
 /* Questions ------------------------------------------------------------------------------------ */
 
+/* What the server has not been told yet, as far as there is room for it. */
+static void send_leaves(culv_ipc_client *client)
+{
+    culvi_ipc_message m;
+    memset(&m, 0, sizeof m);
+    m.type = CULVI_IPC_LEAVE;
+    while (client->leaves != NULL) {
+        culvi_ipc_leave *leave = client->leaves;
+        m.number = leave->sequence;
+        if (client->channel != CULVI_IPC_NO_CHANNEL &&
+            culvi_ipc_send(client->channel, &m, NULL) == CULVI_IPC_LATER)
+            return;
+        client->leaves = leave->next;
+        culvi_free(leave);
+    }
+}
+
+void culvi_ipc_take_back(culv_ipc_client *client, culvi_ipc_leave *leave)
+{
+    culvi_ipc_leave **at = &client->leaves;
+    while (*at != NULL)
+        at = &(*at)->next;
+    leave->next = NULL;
+    *at = leave;
+    send_leaves(client);
+}
+
 static void end(culv_ipc_client *client, const char *why)
 {
-    culvi_ipc_channel_close(&client->channel);
+    culvi_ipc_channel_close(&client->channel, client->process == culvi_ipc_this_process());
+    send_leaves(client); /* the end of the connection says it */
     culvi_text t = {client->over, sizeof client->over, 0};
     culvi_text_add(&t, "%s", why);
 }
@@ -81,42 +109,99 @@ static culv_result said_no(const culv_ipc_client *client, const char *call,
                       m->text);
 }
 
+static culv_result too_late(const culv_ipc_client *client, const char *call)
+{
+    return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
+                      CULV_REASON_IPC_GONE,
+                      "%s: the server (process %d) has not answered in time; does it call "
+                      "culv_ipc_server_poll()?",
+                      call, (int)client->server_pid);
+}
+
+static culvi_ipc_io send_question(culv_ipc_client *client, culvi_ipc_message *question,
+                                  const culvi_ipc_native *handles)
+{
+    culvi_ipc_io io = culvi_ipc_send(client->channel, question, handles);
+    /* The server takes no handles, and says why when it is asked without them. */
+    if (io == CULVI_IPC_SHUT && question->fds > 0) {
+        question->fds = 0;
+        io = culvi_ipc_send(client->channel, question, NULL);
+    }
+    return io;
+}
+
+/* The answer to this question: DONE. LATER: it has not come. */
+static culvi_ipc_io read_answer(const culv_ipc_client *client, const culvi_ipc_message *question,
+                                culvi_ipc_message *reply, culvi_ipc_native got[CULVI_IPC_FDS],
+                                culvi_text *why)
+{
+    enum { MOST = 256 }; /* that a server sends besides; then the time is looked at */
+    for (int i = 0; i < MOST; i++) {
+        const culvi_ipc_io io = culvi_ipc_receive(client->channel, true, reply, got, why);
+        if (io != CULVI_IPC_DONE) return io;
+        const bool mine = reply->sequence == question->sequence;
+        const bool refusal = reply->type == CULVI_IPC_ERROR && (mine || reply->sequence == 0);
+        if (refusal || (reply->type == question->type && mine)) {
+            if (culvi_ipc_handles_good(got, reply->fds, why)) return CULVI_IPC_DONE;
+            culvi_ipc_close_fds(got, reply->fds);
+            return CULVI_IPC_BAD;
+        }
+        /* An answer to a question that was given up, or a wake. */
+        culvi_ipc_close_fds(got, reply->fds);
+        if (reply->type == CULVI_IPC_WAKE || reply->sequence < question->sequence) continue;
+        culvi_text_add(why, "it answers what was not asked");
+        return CULVI_IPC_BAD;
+    }
+    return CULVI_IPC_LATER;
+}
+
 culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_message *question,
                           const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
                           culvi_ipc_native got[CULVI_IPC_FDS])
 {
     if (client->channel == CULVI_IPC_NO_CHANNEL) return culvi_ipc_fail_over(client, call);
+    send_leaves(client);
     question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
-    culvi_ipc_io io = culvi_ipc_send(client->channel, question, handles);
-    if (io == CULVI_IPC_LATER)
+    /* Let in till the answer is here, also when it comes too late. */
+    if (culvi_ipc_answer_has_handles(question->type)) culvi_ipc_let_handles(client->channel, true);
+    culvi_ipc_io io = send_question(client, question, handles);
+    /* A server reads no client that leaves its answers unread, so late ones are taken first. No
+     * message says when there is room. */
+    for (uint64_t now = culvi_now(); io == CULVI_IPC_LATER && now < until; now = culvi_now()) {
+        const uint64_t soon = now + UINT64_C(2000000);
+        if (!culvi_ipc_look(client)) return culvi_ipc_fail_over(client, call);
+        const int cancel = culvi_cancel_disable();
+        (void)culvi_ipc_wait(client->channel, soon < until ? soon : until);
+        culvi_cancel_restore(cancel);
+        io = send_question(client, question, handles);
+    }
+    if (io == CULVI_IPC_LATER || io == CULVI_IPC_CROWDED)
         return culvi_fail(
             culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
             CULV_REASON_IPC_GONE,
-            "%s: the server (process %d) has not read earlier questions; does it call "
-            "culv_ipc_server_poll()?",
+            io == CULVI_IPC_LATER
+                ? "%s: the server (process %d) has not read earlier questions; does it call "
+                  "culv_ipc_server_poll()?"
+                : "%s: the handles could not be sent to the server (process %d): this user has as "
+                  "many in flight as RLIMIT_NOFILE allows",
             call, (int)client->server_pid);
     /* A server that turned this client away said why before it closed. */
     if (io != CULVI_IPC_DONE && io != CULVI_IPC_GONE)
         return over(client, call, CULV_REASON_IPC_GONE, "the question could not be sent");
-    for (;;) {
+    for (bool late = false;;) {
         char text[160] = "";
         culvi_text why = {text, sizeof text, 0};
-        io = culvi_ipc_receive(client->channel, true, reply, got, &why);
+        io = read_answer(client, question, reply, got, &why);
         switch (io) {
         case CULVI_IPC_DONE:
-            if (reply->type == CULVI_IPC_ERROR &&
-                (reply->sequence == question->sequence || reply->sequence == 0))
-                return said_no(client, call, reply);
-            if (reply->type == question->type && reply->sequence == question->sequence)
-                return CULV_OK;
-            /* An answer to a question that was given up, or a wake. */
-            culvi_ipc_close_fds(got, reply->fds);
-            if (reply->type == CULVI_IPC_WAKE || reply->sequence < question->sequence) continue;
-            return over(client, call, CULV_REASON_IPC_PROTOCOL, "it answers what was not asked");
+            culvi_ipc_let_handles(client->channel, false);
+            return reply->type == CULVI_IPC_ERROR ? said_no(client, call, reply) : CULV_OK;
         case CULVI_IPC_LATER: break;
         case CULVI_IPC_NO_FD: return no_fd(client, call);
         case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
         case CULVI_IPC_GONE:
+        case CULVI_IPC_CROWDED:
+        case CULVI_IPC_SHUT:
         case CULVI_IPC_OS:
             return over(client, call, CULV_REASON_IPC_GONE,
                         "the server has ended, or has closed it");
@@ -124,34 +209,35 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
         const int cancel = culvi_cancel_disable();
         const int ready = culvi_ipc_wait(client->channel, until);
         culvi_cancel_restore(cancel);
-        if (ready > 0) continue;
         if (ready < 0)
             return over(client, call, CULV_REASON_IPC_GONE, "the socket cannot be waited for");
-        return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_TIMEOUT,
-                          CULV_REASON_IPC_GONE,
-                          "%s: the server (process %d) has not answered in time; does it call "
-                          "culv_ipc_server_poll()?",
-                          call, (int)client->server_pid);
+        /* An answer that is here in the end is taken; what comes without end is not. */
+        if (ready == 0 || late) return too_late(client, call);
+        late = culvi_now() >= until;
     }
 }
 
 bool culvi_ipc_look(culv_ipc_client *client)
 {
-    while (client->channel != CULVI_IPC_NO_CHANNEL) {
+    enum { MOST = 256 }; /* the rest next time: it may come without end */
+    send_leaves(client);
+    for (int i = 0; i < MOST && client->channel != CULVI_IPC_NO_CHANNEL; i++) {
         culvi_ipc_message m;
         culvi_ipc_native fds[CULVI_IPC_FDS];
         char text[160] = "";
         culvi_text why = {text, sizeof text, 0};
         switch (culvi_ipc_receive(client->channel, true, &m, fds, &why)) {
         case CULVI_IPC_DONE: culvi_ipc_close_fds(fds, m.fds); continue; /* a wake, or late */
+        case CULVI_IPC_NO_FD: culvi_sleep_ms(1); return true;           /* it stays readable */
         case CULVI_IPC_LATER:
-        case CULVI_IPC_NO_FD: return true;
+        case CULVI_IPC_CROWDED:
+        case CULVI_IPC_SHUT: return true;
         case CULVI_IPC_BAD: end(client, text); return false;
         case CULVI_IPC_GONE:
         case CULVI_IPC_OS: end(client, "the server has ended, or has closed it"); return false;
         }
     }
-    return false;
+    return client->channel != CULVI_IPC_NO_CHANNEL;
 }
 
 /* Connecting ----------------------------------------------------------------------------------- */
@@ -200,6 +286,7 @@ culv_result culv_ipc_client_connect(culv_device *device, const culv_ipc_client_d
     }
     atomic_init(&client->refs, 1);
     client->device = device;
+    client->process = culvi_ipc_this_process();
     client->channel = CULVI_IPC_NO_CHANNEL;
     if (device != NULL) culvi_device_ref(device);
     culvi_label_set(client->label, d.label != NULL ? d.label : d.name);
@@ -241,6 +328,8 @@ void culv_ipc_client_destroy(culv_ipc_client **client)
     if (client == NULL || *client == NULL) return;
     culv_ipc_client *c = *client;
     *client = NULL;
+    while (c->consumers != NULL)
+        culvi_ipc_consumer_over(c->consumers);
     end(c, "this client was destroyed");
     culvi_ipc_client_unref(c);
 }
@@ -257,8 +346,8 @@ int32_t culv_ipc_client_server_pid(const culv_ipc_client *client)
 
 /* Receiving ------------------------------------------------------------------------------------ */
 
-culv_result culv_ipc_client_list(culv_ipc_client *client, uint32_t index, uint64_t timeout,
-                                 culv_ipc_info *out, uint32_t *count)
+culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, uint64_t timeout,
+                                      culv_ipc_info *out, uint32_t *count)
 {
     culvi_ipc_message question, reply;
     culvi_ipc_native got[CULVI_IPC_FDS];

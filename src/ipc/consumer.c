@@ -7,9 +7,13 @@
 #include "base/desc.h"
 #include "base/handle.h"
 #include "base/platform.h"
+#include "ring/ring.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+/* ns. A wait ends so often, so that a side that is stopped lets go. */
+#define WAIT_SLICE UINT64_C(250000000)
 
 struct culv_ipc_consumer {
     culv_ipc_client *client;
@@ -17,13 +21,23 @@ struct culv_ipc_consumer {
     char name[CULV_IPC_NAME_SIZE];
     culv_ring_policy policy;
     uint32_t slots, parts;
-    uint64_t number; /* the server's, to leave with */
+    uint32_t sequence;      /* of the JOIN; 0: none was sent, or the server said no */
+    culvi_ipc_leave *leave; /* takes it back */
+    culvi_ring_owner owner; /* the core's: this consumer */
+    culv_ring *core;        /* NULL without a device */
+    culv_ipc_consumer *next_of_client;
     culvi_ipc_pages *ring, *mine;
     culvi_ipc_line ready, done;
+    culvi_ipc_watch watch; /* of `done`, where nothing else tells how far it is */
+    culv_result (*reached)(void *context, uint64_t *value); /* or this does */
+    void *context;
     culv_handle made[2]; /* ready and done, where the producer made them */
     bool dead;           /* the producer is gone, and what was to be moved on was */
+    bool listed;         /* the client knows it */
+    bool counts;         /* the producer has seen that it lives, and `next` is known */
     bool held;
-    uint64_t frame; /* that is held, or MAILBOX: was held last, and 1; 0: none */
+    uint64_t frame;  /* that is held, or MAILBOX: was held last, and 1; 0: none */
+    uint64_t before; /* `frame` as it was before that one was acquired */
     uint32_t slot;
     uint64_t next;     /* FIFO: the frame that comes next; MAILBOX: the first one that counts */
     uint64_t releases; /* the last value of done */
@@ -39,6 +53,37 @@ static culvi_ipc_consumer_page *my_page(const culv_ipc_consumer *c)
     return c->mine->map;
 }
 
+/* The producer looks at the pages. A full socket wakes it as well. */
+static void wake(const culv_ipc_consumer *c)
+{
+    static const culvi_ipc_message m = {.type = CULVI_IPC_WAKE};
+    if (c->client->channel != CULVI_IPC_NO_CHANNEL)
+        (void)culvi_ipc_send(c->client->channel, &m, NULL);
+}
+
+static void wake_who_waits(const culv_ipc_consumer *c)
+{
+    if (atomic_load(&ring_page(c)->producer_waits) != 0) wake(c);
+}
+
+/* Whether the GPU still has to do with frames that were given back. */
+static bool busy(const culv_ipc_consumer *c)
+{
+    return atomic_load(&my_page(c)->done) < c->releases;
+}
+
+/* Tells the producer how far `done` is, where no stream does. */
+static void report(culv_ipc_consumer *c)
+{
+    uint64_t value = 0;
+    if (c->reached == NULL || !busy(c) || c->reached(c->context, &value) != CULV_OK) return;
+    if (value <= atomic_load(&my_page(c)->done)) return;
+    atomic_store(&my_page(c)->done, value);
+    wake_who_waits(c);
+}
+
+static const culvi_ring_stream_api stream_api;
+
 /* Joining -------------------------------------------------------------------------------------- */
 
 static culv_result refuse_answer(const culv_ipc_consumer *c, const char *what)
@@ -50,14 +95,16 @@ static culv_result refuse_answer(const culv_ipc_consumer *c, const char *what)
 
 static culv_result open_pages(culv_ipc_consumer *c, const culvi_ipc_native *fds, bool counters)
 {
+    const bool streams = c->device != NULL && culvi_ipc_can_count(c->device);
     culv_result result = culvi_ipc_pages_open(c->device, fds[0], false, false, c->name, &c->ring);
     if (result == CULV_OK)
-        result = culvi_ipc_pages_open(c->device, fds[1], true, counters, c->name, &c->mine);
+        result = culvi_ipc_pages_open(c->device, fds[1], true, streams, c->name, &c->mine);
     if (result != CULV_OK) return result;
     const culvi_ipc_ring_page *page = ring_page(c);
     if (page->magic != CULVI_IPC_PAGE_MAGIC || page->slots != c->slots)
         return refuse_answer(c, "its page is of another kind");
-    c->next = atomic_load(&my_page(c)->next);
+    c->watch.to.word = &my_page(c)->done;
+    c->watch.to.at = c->mine->at + offsetof(culvi_ipc_consumer_page, done);
     if (!counters) return CULV_OK;
     c->ready.word = &my_page(c)->ready;
     c->done.word = &my_page(c)->done;
@@ -85,20 +132,22 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
         return refuse_answer(c, "its timelines are not those that were given");
     c->slots = m->join.depth;
     c->parts = m->join.parts;
-    c->number = m->number;
     if (own == NULL && c->device == NULL)
         return culvi_fail(NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_consumer_join: without timelines of yours the ring needs CUDA, "
                           "and the client was connected without a device");
-    if (counters && !culvi_ipc_can_count(c->device))
+    if ((own == NULL || own->reached == NULL) && !culvi_ipc_can_count(c->device))
         return culvi_fail(&c->device->voice, c->name, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_DRIVER_TOO_OLD,
-                          "culv_ipc_consumer_join: the driver has no stream memory operations");
+                          "culv_ipc_consumer_join: the driver has no stream memory operations, and "
+                          "nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
     culv_result result = open_pages(c, fds, counters);
     if (result != CULV_OK || counters) return result;
     if (own != NULL) {
         c->ready.signal = own->signal;
         c->ready.context = own->context;
+        c->reached = own->reached;
+        c->context = own->context;
         return c->device != NULL ? import_lines(c, &own->ready, &own->done, &c->device->caps.uuid)
                                  : CULV_OK;
     }
@@ -108,6 +157,11 @@ static culv_result take_answer(culv_ipc_consumer *c, const culvi_ipc_message *m,
     if (result == CULV_OK) result = culv_handle_dup(&ready, &c->made[0]);
     if (result == CULV_OK) result = culv_handle_dup(&done, &c->made[1]);
     return result;
+}
+
+culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer)
+{
+    return consumer != NULL ? consumer->core : NULL;
 }
 
 static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines *given,
@@ -122,6 +176,11 @@ static culv_result read_own(const culv_ipc_consumer *c, const culv_ipc_timelines
         return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_timelines.signal is NULL, and the client has no device that "
                           "could signal in place of a producer that has ended");
+    if (out->reached == NULL && c->device == NULL)
+        return culvi_fail(voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ipc_timelines.reached is NULL, and the client has no device that "
+                          "could tell how far `done` is; let it read the counter of `done` (in "
+                          "Vulkan vkGetSemaphoreCounterValue)");
     return CULV_OK;
 }
 
@@ -142,7 +201,13 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
         return culvi_fail(voice, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ipc_consumer_desc.policy is %d, which is no policy", (int)d.policy);
     culv_ipc_consumer *c = culvi_alloc(sizeof *c);
-    if (c == NULL) return culvi_fail_host_memory(voice, client->label);
+    culvi_ipc_leave *leave = culvi_alloc(sizeof *leave);
+    if (c == NULL || leave == NULL) {
+        culvi_free(c);
+        culvi_free(leave);
+        return culvi_fail_host_memory(voice, client->label);
+    }
+    c->leave = leave;
     c->client = culvi_ipc_client_ref(client);
     c->device = client->device;
     c->policy = d.policy;
@@ -161,21 +226,54 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
         mine[1] = culvi_ipc_native_of(&own.done);
     }
     if (result == CULV_OK) {
+        reply.type = CULVI_IPC_JOIN;
         result =
             culvi_ipc_ask(client, __func__, &question, mine, culvi_ipc_until(timeout), &reply, fds);
+        /* An answer that is late, or cannot be taken, has made a consumer all the same. */
+        if (result == CULV_OK || reply.type != CULVI_IPC_ERROR) c->sequence = question.sequence;
         if (result == CULV_OK) {
-            c->number = reply.number;
-            c->slots = reply.join.depth;
             result = take_answer(c, &reply, fds, d.timelines != NULL ? &own : NULL);
             culvi_ipc_close_fds(fds, reply.fds);
         }
     }
+    c->owner = (culvi_ring_owner){.side = CULV_RING_PRODUCER,
+                                  .destroy_call = "culv_ipc_consumer_destroy",
+                                  .stream = &stream_api,
+                                  .context = c};
+    if (result == CULV_OK && c->device != NULL)
+        result = culvi_ring_create_apart(c->device, c->slots, c->name, &c->owner, &c->core);
     if (result != CULV_OK) {
         culv_ipc_consumer_destroy(&c);
         return result;
     }
+    c->next_of_client = client->consumers;
+    client->consumers = c;
+    c->listed = true;
+    atomic_store(&my_page(c)->state, (uint32_t)CULVI_IPC_LIVES);
+    wake(c);
     *out = c;
     return CULV_OK;
+}
+
+/* What this side's own streams and queues still wait for goes on. Frames that were given back and
+ * are done waited for nothing more. */
+static void let_go(culv_ipc_consumer *c, const char *why)
+{
+    if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
+        culvi_ipc_line_move_on(c->device, &c->ready, c->name, why);
+    c->dead = true;
+}
+
+void culvi_ipc_consumer_over(culv_ipc_consumer *consumer)
+{
+    culv_ipc_consumer **at = &consumer->client->consumers;
+    while (*at != consumer)
+        at = &(*at)->next_of_client;
+    *at = consumer->next_of_client;
+    consumer->listed = false;
+    report(consumer);
+    atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
+    let_go(consumer, "this side has left");
 }
 
 void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)
@@ -184,15 +282,16 @@ void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)
     culv_ipc_consumer *c = *consumer;
     culv_device *device = c->device;
     *consumer = NULL;
-    if (c->client->channel != CULVI_IPC_NO_CHANNEL && c->slots != 0) {
-        culvi_ipc_message leave;
-        memset(&leave, 0, sizeof leave);
-        leave.type = CULVI_IPC_LEAVE;
-        leave.number = c->number;
-        (void)culvi_ipc_send(c->client->channel, &leave, NULL);
-    }
+    if (c->listed) culvi_ipc_consumer_over(c);
+    c->leave->sequence = c->sequence;
+    if (c->sequence != 0)
+        culvi_ipc_take_back(c->client, c->leave);
+    else
+        culvi_free(c->leave);
+    if (device != NULL) culvi_ipc_watch_close(device, &c->watch, &c->done, c->name);
     culvi_ipc_line_close(&c->ready);
     culvi_ipc_line_close(&c->done);
+    culvi_ring_destroy_core(&c->core);
     for (int i = 0; i < 2; i++)
         if (c->made[i].type != CULV_HANDLE_NONE) culvi_handle_close(&c->made[i]);
     culvi_ipc_pages_close(&c->mine);
@@ -251,9 +350,10 @@ culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot
 /* Whether the producer is there. When it no longer is, the GPU goes on. */
 static bool look(culv_ipc_consumer *c)
 {
+    report(c);
     if (!c->dead && !culvi_ipc_look(c->client)) {
         c->dead = true;
-        culvi_ipc_line_move_on(c->device, &c->ready, c->name);
+        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "the other side has ended");
     }
     return !c->dead && atomic_load(&ring_page(c)->state) == CULVI_IPC_RUNS;
 }
@@ -261,6 +361,17 @@ static bool look(culv_ipc_consumer *c)
 culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer)
 {
     return consumer != NULL && look(consumer);
+}
+
+/* The producer says from which frame on this side counts. */
+static bool counts(culv_ipc_consumer *c)
+{
+    if (c->counts) return true;
+    const uint64_t first = atomic_load(&my_page(c)->first);
+    if (first == 0) return false;
+    c->next = first - 1;
+    c->counts = true;
+    return true;
 }
 
 static bool find(const culv_ipc_consumer *c, uint64_t frame, uint32_t *slot)
@@ -281,34 +392,60 @@ static bool take_next(culv_ipc_consumer *c, uint64_t head, uint64_t *frame, uint
     return find(c, *frame, slot);
 }
 
+static void let_slot_go(culv_ipc_consumer *c)
+{
+    atomic_store(&my_page(c)->hold, 0);
+    wake_who_waits(c);
+}
+
+/* This side uses one slot at a time, so that the producer needs one more for it and not more than
+ * that: another frame than the last one has to wait until the GPU is done with that. */
 static bool take_newest(culv_ipc_consumer *c, uint64_t *frame, uint32_t *slot)
 {
     /* The producer may take the frame away between the look and the word; then there is a newer
      * one. */
     for (;;) {
         const uint64_t head = atomic_load(&ring_page(c)->head);
-        if (head <= c->next) return false;
+        /* `head` never runs backwards. */
+        if (head <= c->next || head < c->frame || (head != c->frame && busy(c))) return false;
         *frame = head - 1;
         atomic_store(&my_page(c)->hold, head);
         if (find(c, *frame, slot)) return true;
-        atomic_store(&my_page(c)->hold, 0);
+        let_slot_go(c);
         if (atomic_load(&ring_page(c)->head) == head) return false;
     }
 }
 
 static culv_result stopped(const culv_ipc_consumer *c)
 {
+    const bool dropped = atomic_load(&my_page(c)->dropped) != 0;
     return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC,
-                      CULV_REASON_RING_STOPPED,
-                      "the producer (process %d) has ended, or has closed the ring; "
-                      "culv_ipc_consumer_destroy() this side",
-                      (int)c->client->server_pid);
+                      dropped ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED,
+                      "the producer (process %d) %s; culv_ipc_consumer_destroy() this side",
+                      (int)c->client->server_pid,
+                      dropped ? "has dropped this side (it was late for longer than the producer "
+                                "allows, was turned away, or broke the protocol) and runs on"
+                              : "has ended, or has closed the ring");
+}
+
+static culv_result late(const culv_ipc_consumer *c, uint64_t head)
+{
+    if (c->policy == CULV_RING_MAILBOX && c->counts && head > c->next && busy(c))
+        return culvi_fail(
+            culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+            "frame %" PRIu64 " is there, but this side's GPU has not reached value "
+            "%" PRIu64 " of `done` in time, and a side of the newest frame has one at "
+            "a time",
+            head - 1, c->releases);
+    return culvi_fail(
+        culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY,
+        "the producer (process %d) has released no frame in time", (int)c->client->server_pid);
 }
 
 static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_frame *out)
 {
     const uint64_t until = culvi_ipc_until(timeout);
-    uint64_t frame = 0;
+    uint64_t frame = 0, began = 0;
     uint32_t slot = 0;
     if (c->held)
         return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
@@ -316,13 +453,14 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
                           "frame %" PRIu64 " is held already; release it first", c->frame - 1);
     for (;;) {
         const bool there = look(c);
+        const bool begun = counts(c);
         const uint64_t head = atomic_load(&ring_page(c)->head);
-        /* Of a ring that was closed the last frames can still be read. */
+        /* When a ring was closed, its last frames can still be read. */
         if (c->dead) return stopped(c);
-        if (c->policy == CULV_RING_FIFO ? take_next(c, head, &frame, &slot)
-                                        : take_newest(c, &frame, &slot))
+        if (begun && (c->policy == CULV_RING_FIFO ? take_next(c, head, &frame, &slot)
+                                                  : take_newest(c, &frame, &slot)))
             break;
-        if (c->policy == CULV_RING_FIFO && head > c->next)
+        if (begun && c->policy == CULV_RING_FIFO && head > c->next)
             return culvi_fail(
                 culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                 "the producer has overwritten frame %" PRIu64 ", which this side has not read",
@@ -330,14 +468,22 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
         if (!there) return stopped(c);
         const bool asked = atomic_exchange(&my_page(c)->waits, 1) != 0;
         if (!asked) continue; /* once more: a frame may have come before the word */
+        /* No message says how far the own GPU is. */
+        const bool own =
+            busy(c) && (c->reached != NULL || (c->policy == CULV_RING_MAILBOX && head > c->next));
         const int cancel = culvi_cancel_disable();
-        const int ready = culvi_ipc_wait(c->client->channel, until);
+        const uint64_t slice = culvi_ipc_until(WAIT_SLICE);
+        const uint64_t again = until < slice ? until : slice;
+        const int ready =
+            culvi_ipc_wait(c->client->channel, own ? culvi_ipc_soon(&began, again) : again);
         culvi_cancel_restore(cancel);
-        if (ready > 0) continue;
+        if (c->core != NULL && culvi_ring_is_ended(c->core)) {
+            atomic_store(&my_page(c)->waits, 0);
+            return culvi_ring_check_runs(c->core, "culv_ring_acquire_on");
+        }
+        if (ready > 0 || ((ready == 0 || own) && culvi_now() < until)) continue;
         atomic_store(&my_page(c)->waits, 0);
-        return culvi_fail(
-            culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY,
-            "the producer (process %d) has released no frame in time", (int)c->client->server_pid);
+        return late(c, head);
     }
     atomic_store(&my_page(c)->waits, 0);
     memset(out, 0, sizeof *out);
@@ -349,6 +495,7 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
     out->num_waits = 1;
     out->waits[0].value = frame + 1;
     if (c->ready.waited < frame + 1) c->ready.waited = frame + 1;
+    c->before = c->frame;
     c->frame = frame + 1;
     c->slot = slot;
     c->held = true;
@@ -363,22 +510,26 @@ static culv_result check_held(const culv_ipc_consumer *c)
                       "no frame is held; culv_ipc_consumer_acquire() gets one");
 }
 
-/* The value first: who sees the slot free knows what to wait for. */
+/* The value first: who sees the slot free knows what its GPU has to reach. */
 static void give_back(culv_ipc_consumer *c, bool used)
 {
-    static const culvi_ipc_message wake = {.type = CULVI_IPC_WAKE};
     culvi_ipc_consumer_page *page = my_page(c);
-    if (used) atomic_store(&page->last[c->slot], c->releases);
-    if (c->policy == CULV_RING_FIFO) {
-        if (used) c->next = c->frame;
-        atomic_store(&page->next, c->next);
-    } else {
-        atomic_store(&page->hold, 0);
-    }
+    if (used) atomic_store(&page->last[c->slot], ++c->releases);
     c->held = false;
-    if (used && c->client->channel != CULVI_IPC_NO_CHANNEL &&
-        atomic_load(&ring_page(c)->producer_waits) != 0)
-        (void)culvi_ipc_send(c->client->channel, &wake, NULL); /* a full socket wakes it as well */
+    if (c->policy == CULV_RING_MAILBOX) {
+        let_slot_go(c);
+    } else if (used) {
+        c->next = c->frame;
+        atomic_store(&page->next, c->next);
+        wake_who_waits(c);
+    }
+}
+
+static void released(culv_ipc_consumer *c, culv_ipc_frame *frame)
+{
+    give_back(c, true);
+    frame->num_signals = 1;
+    frame->signals[0] = (culv_ipc_point){.value = c->releases};
 }
 
 culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
@@ -394,56 +545,133 @@ culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer, culv_ipc_fram
     CULVI_REQUIRE(NULL, consumer);
     CULVI_REQUIRE(culvi_ipc_voice(consumer->device), frame);
     culv_result result = check_held(consumer);
-    if (result != CULV_OK) return result;
-    frame->num_signals = 1;
-    frame->signals[0] = (culv_ipc_point){.value = ++consumer->releases};
-    give_back(consumer, true);
-    return CULV_OK;
+    if (result == CULV_OK && consumer->done.semaphore != NULL && consumer->reached == NULL)
+        result = culvi_ipc_watch_for(consumer->device, &consumer->watch, &consumer->done,
+                                     consumer->name, consumer->releases + 1);
+    if (result == CULV_OK) released(consumer, frame);
+    return result;
 }
 
-static culv_result check_stream(const culv_ipc_consumer *c, const char *call)
+/* CUDA's frames: the calls of the core --------------------------------------------------------- */
+
+/* As if the frame had not been acquired. */
+static void take_back(culv_ipc_consumer *c)
 {
-    if (c->device != NULL) return CULV_OK;
-    return culvi_fail(NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s: the client was connected without a device; pass one to "
-                      "culv_ipc_client_connect()",
-                      call);
+    give_back(c, false);
+    c->frame = c->before;
 }
 
-culv_result culv_ipc_consumer_acquire_on(culv_ipc_consumer *consumer, CUstream stream,
-                                         uint64_t timeout, culv_ipc_frame *frame)
+static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
+                                   culv_ring_frame *out, const char *call)
 {
+    culv_ipc_consumer *c = context;
     culv_ipc_frame mine;
-    CULVI_REQUIRE(NULL, consumer);
-    CULVI_REQUIRE(culvi_ipc_voice(consumer->device), frame);
-    const uint64_t before = consumer->frame;
-    culv_result result = check_stream(consumer, __func__);
-    if (result == CULV_OK) result = acquire(consumer, timeout, &mine);
+    culv_result result = culvi_ring_check_runs(c->core, call);
+    if (result == CULV_OK) result = acquire(c, timeout, &mine);
     if (result != CULV_OK) return result;
-    result = culvi_ipc_line_wait(consumer->device, &consumer->ready, consumer->name, stream,
-                                 mine.waits[0].value);
+    result = culvi_ipc_line_wait(c->device, &c->ready, c->name, stream, mine.waits[0].value);
     if (result != CULV_OK) {
-        give_back(consumer, false);
-        consumer->frame = before;
+        take_back(c);
         return result;
     }
-    *frame = mine;
+    *out = (culv_ring_frame){.number = mine.number,
+                             .wait_value = mine.waits[0].value,
+                             .skipped = mine.skipped,
+                             .slot = mine.slot,
+                             .repeated = mine.repeated,
+                             .burst_begins = 1,
+                             .burst_ends = 1};
     return CULV_OK;
 }
 
-culv_result culv_ipc_consumer_release_on(culv_ipc_consumer *consumer, CUstream stream,
-                                         culv_ipc_frame *frame)
+static culvi_ring_hold hold_of(const culv_ipc_consumer *c)
 {
-    CULVI_REQUIRE(NULL, consumer);
-    CULVI_REQUIRE(culvi_ipc_voice(consumer->device), frame);
-    culv_result result = check_stream(consumer, __func__);
-    if (result == CULV_OK) result = check_held(consumer);
-    if (result == CULV_OK)
-        result = culvi_ipc_line_signal(consumer->device, &consumer->done, consumer->name, stream,
-                                       consumer->releases + 1);
+    return (culvi_ring_hold){.held = c->held,
+                             .signaled = c->done.signaled > c->releases,
+                             .slot = c->slot,
+                             .number = c->frame - 1};
+}
+
+static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
+                                   const char *call)
+{
+    culv_ipc_consumer *c = context;
+    culv_ipc_frame mine;
+    const culvi_ring_hold hold = hold_of(c);
+    culv_result result = culvi_ring_check_runs(c->core, call);
+    if (result == CULV_OK) result = culvi_ring_check_hold(c->core, &hold, frame, call);
     if (result != CULV_OK) return result;
-    frame->num_signals = 1;
-    frame->signals[0] = (culv_ipc_point){.value = ++consumer->releases};
-    give_back(consumer, true);
+    const uint64_t value = c->releases + 1;
+    culvi_ipc_line *done = &c->done;
+    if (done->signaled < value) /* else an earlier try got that far */
+        result = culvi_ipc_line_signal(c->device, done, c->name, stream, value);
+    if (result != CULV_OK) return result;
+    done->signaled = value;
+    if (done->word == NULL && c->reached == NULL)
+        result = culvi_ipc_line_signal(c->device, &c->watch.to, c->name, stream, value);
+    if (result != CULV_OK) return result;
+    released(c, &mine);
+    frame->signal_value = value;
     return CULV_OK;
 }
+
+/* Bursts are one frame long. */
+static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+{
+    const culv_ipc_consumer *c = context;
+    const culvi_ring_hold hold = hold_of(c);
+    (void)stream;
+    culv_result result = culvi_ring_check_runs(c->core, call);
+    return result == CULV_OK ? culvi_ring_check_idle(c->core, &hold, CULV_ERROR_INVALID, call)
+                             : result;
+}
+
+static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
+{
+    culv_ipc_consumer *c = context;
+    const culvi_ring_hold hold = hold_of(c);
+    culv_result result = culvi_ring_check_runs(c->core, call);
+    if (result == CULV_OK) result = culvi_ring_check_cancel(c->core, &hold, frame, call);
+    if (result == CULV_OK) take_back(c);
+    return result;
+}
+
+static culv_result drain(void *context, uint64_t timeout, const char *call)
+{
+    culv_ipc_consumer *c = context;
+    uint64_t began = 0;
+    const uint64_t until = culvi_ipc_until(timeout);
+    const culvi_ring_hold hold = hold_of(c);
+    culv_result result = culvi_ring_check_idle(c->core, &hold, CULV_ERROR_BUSY, call);
+    if (result != CULV_OK) return result;
+    for (;;) {
+        const bool there = look(c);
+        if (!busy(c)) return CULV_OK;
+        if (!there && c->dead) return stopped(c);
+        if (culvi_now() >= until)
+            return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT,
+                              CULV_REASON_RING_LATE,
+                              "%s: this side's GPU has not reached value %" PRIu64 " of `done`",
+                              call, c->releases);
+        const int cancel = culvi_cancel_disable();
+        (void)culvi_ipc_wait(c->client->channel, culvi_ipc_soon(&began, until));
+        culvi_cancel_restore(cancel);
+    }
+}
+
+static void stats(const void *context, culv_ring_stats *out)
+{
+    const culv_ipc_consumer *c = context;
+    out->consumed = out->done_signaled = c->releases;
+    out->depth = c->slots;
+    out->burst = 1;
+}
+
+static const culvi_ring_stream_api stream_api = {
+    .acquire = acquire_by_cuda,
+    .release = release_by_cuda,
+    .flush = flush_by_cuda,
+    .cancel = cancel_by_cuda,
+    .drain = drain,
+    .stats = stats,
+};

@@ -18,11 +18,13 @@ typedef struct culvi_ipc_pipe *culvi_ipc_channel;
 typedef void *culvi_ipc_native; /* a HANDLE */
 #    define CULVI_IPC_NO_CHANNEL NULL
 #    define CULVI_IPC_NO_NATIVE  NULL
+#    define CULVI_IPC_TELLS_READ false /* whether the system tells that the other side has read */
 #else
 typedef int culvi_ipc_channel;
 typedef int culvi_ipc_native; /* a file descriptor */
 #    define CULVI_IPC_NO_CHANNEL (-1)
 #    define CULVI_IPC_NO_NATIVE  (-1)
+#    define CULVI_IPC_TELLS_READ true
 #endif
 
 /* A handle of this type that another process sent, and what is sent for one. */
@@ -53,11 +55,13 @@ bool culvi_ipc_is_timeline(culv_handle_type type);
 
 typedef enum culvi_ipc_io {
     CULVI_IPC_DONE,
-    CULVI_IPC_LATER, /* it would wait */
-    CULVI_IPC_GONE,  /* the other side closed, or its process ended */
-    CULVI_IPC_BAD,   /* no message of this protocol: `why` says what is wrong */
-    CULVI_IPC_NO_FD, /* no handle is left, here or in flight */
-    CULVI_IPC_OS     /* the system's error tells */
+    CULVI_IPC_LATER,   /* it would wait */
+    CULVI_IPC_CROWDED, /* too many handles of this user are in flight: later */
+    CULVI_IPC_GONE,    /* the other side closed, or its process ended */
+    CULVI_IPC_BAD,     /* no message of this protocol: `why` says what is wrong */
+    CULVI_IPC_NO_FD,   /* no handle is left here; the message, if any, is still to be received */
+    CULVI_IPC_SHUT,    /* the other side lets no handles in now (culvi_ipc_let_handles()) */
+    CULVI_IPC_OS       /* the system's error tells */
 } culvi_ipc_io;
 
 /* Who is admitted: this user, or a list. Users are uids. Windows has no numbers for them: 0 is this
@@ -89,7 +93,7 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
                                    const char *directory, const char *what, bool trusts,
                                    culvi_ipc_address *out);
 
-/* Where a server is reached, and the set of what it waits for. */
+/* A door is where a server is reached, with the set of what the server waits for. */
 typedef struct culvi_ipc_door culvi_ipc_door;
 enum { CULVI_IPC_AT_DOOR = CULV_IPC_MAX_CLIENTS }; /* the door's own number in the set */
 
@@ -98,10 +102,16 @@ culv_result culvi_ipc_door_open(const culvi_voice *voice, const char *label,
 void culvi_ipc_door_close(culvi_ipc_door **door);
 /* Readable when the set has something to do; -1 where there are no such things. */
 int culvi_ipc_door_fd(const culvi_ipc_door *door);
-/* Lets in who waits: DONE, LATER (nobody), NO_FD or OS. */
+/* Lets in who waits: DONE, LATER (nobody) or NO_FD. */
 culvi_ipc_io culvi_ipc_door_admit(culvi_ipc_door *door, culvi_ipc_channel *out);
+/* Somebody may wait whom culvi_ipc_door_wait() does not tell of: admit now and then. */
+bool culvi_ipc_door_behind(const culvi_ipc_door *door);
 /* Adds a channel to the set, by a number below CULV_IPC_MAX_CLIENTS. It leaves when it closes. */
 bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number);
+/* Not `listen`: the set does not tell when the channel has something to read, but that the other
+ * side has read something, where the system tells that. */
+void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
+                           bool listen);
 /* Waits until something of the set has something to read, and writes the numbers. None: the time is
  * over. */
 culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, const char *label,
@@ -122,15 +132,31 @@ culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out);
 culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
                             const culvi_ipc_address *address, uint64_t until,
                             culvi_ipc_channel *out);
-void culvi_ipc_channel_close(culvi_ipc_channel *channel);
+/* Waits for nothing, whatever is in its queue. Not `mine`: another process has the channel besides,
+ * this one by its fork() only, and the connection goes on there. */
+void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine);
+/* Whether messages with handles may come in. Else their sending is refused (SHUT), where the system
+ * can do that. At first none may. */
+void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in);
+/* Whether the other side has read all that was sent. Where the system does not tell: yes, and no
+ * handle of it is in flight. */
+bool culvi_ipc_all_read(culvi_ipc_channel channel);
+bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out);
+/* How many handles this user may have in flight, all processes together. */
+uint64_t culvi_ipc_most_in_flight(void);
 
-/* No message waits: where there is no room for it, it is LATER. The handles stay the caller's. */
+/* No message waits: where there is no room for it, it is LATER or CROWDED. The handles stay the
+ * caller's. */
 culvi_ipc_io culvi_ipc_send(culvi_ipc_channel channel, const culvi_ipc_message *message,
                             const culvi_ipc_native *handles);
-/* Does not wait. The handles are the caller's after DONE, and closed after anything else. */
+/* Does not wait. The handles are the caller's after DONE, and closed after anything else. After BAD
+ * the channel is to be closed. */
 culvi_ipc_io culvi_ipc_receive(culvi_ipc_channel channel, bool answer, culvi_ipc_message *out,
                                culvi_ipc_native handles[CULVI_IPC_FDS], culvi_text *why);
+/* Closes whatever the other side may have sent, and waits for nothing. */
 void culvi_ipc_close_fds(const culvi_ipc_native *handles, size_t count);
+/* Whether these may be memory or semaphores; `why` says what else one is. */
+bool culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, culvi_text *why);
 
 /* Monotonic nanoseconds at which a timeout from now on ends; UINT64_MAX: never. */
 uint64_t culvi_ipc_until(uint64_t timeout);

@@ -6,8 +6,8 @@
 #include "culvert/ipc_fetch.h"
 #include "ipc/ipc_channel.h"
 
-/* After the process proved to be the one that is meant, and its user one of these: another handle
- * of what it has by that number. */
+/* Gets another handle of what the process has by that number, after it proved to be the process
+ * that is meant, and its user one of these. */
 culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *desc, const culvi_ipc_users *users,
                             culvi_ipc_native *out);
 

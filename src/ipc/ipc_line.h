@@ -9,7 +9,8 @@
 
 #include <stdatomic.h>
 
-enum { CULVI_IPC_PAGE = 4096, CULVI_IPC_RUNS = 1, CULVI_IPC_STOPPED = 2 };
+enum { CULVI_IPC_RUNS = 1, CULVI_IPC_STOPPED = 2 };                    /* of a ring */
+enum { CULVI_IPC_JOINS = 0, CULVI_IPC_LIVES = 1, CULVI_IPC_LEFT = 2 }; /* of a consumer */
 #define CULVI_IPC_PAGE_MAGIC UINT32_C(0x474e4952)
 
 /* The producer's page; consumers map it without the right to write. */
@@ -18,8 +19,11 @@ typedef struct culvi_ipc_ring_page {
     _Atomic uint32_t state;
     _Atomic uint32_t producer_waits; /* who gives a slot back wakes it */
     _Atomic uint64_t head;           /* frames that were released */
-    /* By slot: the number of the frame in it, and 1; 0: nothing to read */
+    /* Each slot has the number of the frame in it, and 1; 0: nothing to read */
     _Atomic uint64_t frames[CULV_RING_MAX_DEPTH];
+    char apart[104];
+    /* Frames that the producer's GPU has written, by a stream; 0: it does not tell */
+    _Atomic uint64_t written;
 } culvi_ipc_ring_page;
 
 /* A consumer's page, which it and the producer write. The producer believes nothing of it beyond
@@ -27,13 +31,21 @@ typedef struct culvi_ipc_ring_page {
 typedef struct culvi_ipc_consumer_page {
     _Atomic uint64_t ready; /* the timelines, when they are counters: written by streams */
     char apart[120];
+    /* How far the consumer's GPU is: it reached this value. What the producer goes by, whoever has
+     * the timelines. */
     _Atomic uint64_t done;
     char apart_too[120];
     _Atomic uint64_t next;  /* FIFO: frames below this number are given back */
     _Atomic uint64_t hold;  /* MAILBOX: the number of the frame that is held, and 1 */
     _Atomic uint32_t waits; /* who releases a frame wakes it */
-    uint32_t reserved;
+    /* It counts from LIVES on, and no longer from LEFT on. A join that was given up never lived. */
+    _Atomic uint32_t state;
     _Atomic uint64_t last[CULV_RING_MAX_DEPTH]; /* by slot: the value of done after its last use */
+    /* Written by the producer: the number of the first frame that this consumer gets, and 1, once
+     * it counts; and whether the producer has dropped it. */
+    _Atomic uint64_t first;
+    _Atomic uint32_t dropped;
+    uint32_t reserved;
 } culvi_ipc_consumer_page;
 
 _Static_assert(sizeof(culvi_ipc_ring_page) <= CULVI_IPC_PAGE, "it is a page");
@@ -45,7 +57,7 @@ typedef struct culvi_ipc_pages {
     char label[64];
     void *map;
     bool registered;
-    CUdeviceptr at;
+    CUdeviceptr at; /* for streams; 0: they do not reach it */
     culvi_deferred deferred;
 } culvi_ipc_pages;
 
@@ -57,7 +69,11 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
  * a driver. */
 void culvi_ipc_pages_close(culvi_ipc_pages **pages);
 
-/* Of the handles that go with a join. */
+/* When to look again at what no message tells: at once a few times, and then less and less
+ * often. *began is 0 at first. */
+uint64_t culvi_ipc_soon(uint64_t *began, uint64_t until);
+
+/* Returns the type of the handles that go with a join. */
 static inline culv_handle_type culvi_ipc_join_type(const culvi_ipc_join *join)
 {
     return (culv_handle_type)(join->handle_type != 0 ? join->handle_type
@@ -89,9 +105,24 @@ culv_result culvi_ipc_line_wait(culv_device *device, culvi_ipc_line *line, const
                                 CUstream stream, uint64_t value);
 culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, const char *label,
                                   CUstream stream, uint64_t value);
-/* The side that would signal is gone: whoever waits here goes on. */
-void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label);
+/* Who would signal is gone, or this side leaves: whoever waits here goes on. The log has `why`. */
+void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label,
+                            const char *why);
 /* A semaphore that streams used is left to a later collection, as pages are. */
 void culvi_ipc_line_close(culvi_ipc_line *line);
+
+/* What follows a timeline of a graphics API, which CUDA's host side cannot read: a stream of its
+ * own waits there, and writes into a page. */
+typedef struct culvi_ipc_watch {
+    CUstream stream; /* NULL: nothing was followed yet */
+    culvi_ipc_line to;
+} culvi_ipc_watch;
+
+/* Once the GPU has reached the value in `line`, it is in `watch->to`. */
+culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, culvi_ipc_line *line,
+                                const char *label, uint64_t value);
+/* Ends it. What it waits for is moved on. */
+void culvi_ipc_watch_close(culv_device *device, culvi_ipc_watch *watch, culvi_ipc_line *line,
+                           const char *label);
 
 #endif

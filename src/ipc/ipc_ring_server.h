@@ -11,11 +11,13 @@
 culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                  const culvi_ipc_message *question, const culvi_ipc_native *handles,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS]);
+/* Whether consumers bring the handles of their timelines. */
+bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring);
 /* What a ring is without its server: consumers are told, offers are gone. Only
  * culv_ipc_ring_destroy() is left to do. */
 void culvi_ipc_ring_stop(culv_ipc_ring *ring);
-/* A consumer says that it leaves. */
-void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t consumer);
+/* A client takes a JOIN back, or leaves what it made. */
+void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t sequence);
 /* A connection is over: its consumers are gone. */
 void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link);
 

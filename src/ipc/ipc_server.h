@@ -8,6 +8,12 @@
 #include "culvert/ipc_ring.h"
 #include "ipc/ipc_channel.h"
 
+/* An answer for which there was no room. Its handles are duplicates. */
+typedef struct culvi_ipc_kept {
+    culvi_ipc_message message;
+    culvi_ipc_native handles[CULVI_IPC_FDS];
+} culvi_ipc_kept;
+
 /* The server's end of a connection. */
 typedef struct culvi_ipc_link {
     culvi_ipc_channel channel; /* CULVI_IPC_NO_CHANNEL: free */
@@ -15,7 +21,10 @@ typedef struct culvi_ipc_link {
     uint64_t arrived; /* counts connections: the oldest is known by it */
     int32_t pid;
     uint32_t user;
-    culv_uuid device; /* all zero: it has none */
+    culv_uuid device;     /* all zero: it has none */
+    uint32_t unread;      /* handles of its answers, since it was seen to have read all */
+    culvi_ipc_kept *kept; /* the next thing that it reads */
+    bool held;            /* what it asks stays in its socket until it has read */
 } culvi_ipc_link;
 
 typedef struct culvi_ipc_offer {
@@ -32,11 +41,14 @@ struct culv_ipc_server {
     uint32_t refs; /* the caller's handle, and rings */
     culv_device *device;
     char label[64];
+    int32_t process; /* a child of fork() has the connections, and they are not the child's */
     culvi_ipc_users users;
     culvi_ipc_door *door;
     int32_t driver; /* CUDA's version, for the greeting */
     uint64_t arrivals;
     uint32_t max_clients;
+    bool takes_handles;                   /* of greeted clients */
+    uint64_t lines_until, lines_left_out; /* of the log */
     uint64_t num_offers;
     culvi_ipc_offer *offers; /* in the order of their making */
     culv_ipc_ring *rings;
@@ -53,7 +65,32 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
                                 const culvi_ipc_offer *offer);
 culvi_ipc_offer *culvi_ipc_offer_find(culv_ipc_server *server, const char *name);
 void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offer);
+
+/* Clients: link.c. A link is one of server->links. */
+
+/* About a client. Anybody can make such lines, so a few a second are logged, and their number. */
+void culvi_ipc_server_log(culv_ipc_server *server, culv_log_level level, const char *format, ...)
+    CULVI_PRINTF(3, 4);
 /* Ends a connection; `why` is for the log, NULL when the client left by itself. */
 void culvi_ipc_link_drop(culv_ipc_server *server, culvi_ipc_link *link, const char *why);
+/* Ends all of them with the server, without a word. */
+void culvi_ipc_links_end(culv_ipc_server *server);
+/* Whether its next question is read now. False: it has not read enough of its answers. */
+bool culvi_ipc_link_may_ask(culv_ipc_server *server, culvi_ipc_link *link);
+/* How many handles an answer should have at most. */
+uint32_t culvi_ipc_share(const culv_ipc_server *server);
+/* The link may be dropped after these. */
+void culvi_ipc_answer(culv_ipc_server *server, culvi_ipc_link *link,
+                      const culvi_ipc_message *question, culvi_ipc_message *reply,
+                      const culvi_ipc_native *handles);
+void culvi_ipc_refuse(culv_ipc_server *server, culvi_ipc_link *link,
+                      const culvi_ipc_message *question, culv_result result, culv_reason reason,
+                      const char *text);
+culvi_ipc_message culvi_ipc_error(culv_result result, culv_reason reason, const char *text);
+/* Whether some client is to read before it goes on; and looks whether they have read. */
+bool culvi_ipc_links_wait(const culv_ipc_server *server);
+void culvi_ipc_links_go_on(culv_ipc_server *server);
+/* What is offered has changed: whether clients may send handles follows from it. */
+void culvi_ipc_links_let_handles(culv_ipc_server *server);
 
 #endif

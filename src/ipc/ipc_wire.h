@@ -10,10 +10,12 @@
 
 enum {
     CULVI_IPC_BYTES = 512, /* of every message; a packet of a SOCK_SEQPACKET socket */
-    CULVI_IPC_VERSION = 1,
+    CULVI_IPC_VERSION = 2,
     CULVI_IPC_FDS = 16,  /* the most file descriptors of a message */
     CULVI_IPC_DATA = 64, /* of a handle of CUDA's that is plain bytes */
-    CULVI_IPC_TEXT = 256
+    CULVI_IPC_TEXT = 256,
+    CULVI_IPC_PAGE = 4096,   /* bytes of a ring's page, and of a consumer's */
+    CULVI_IPC_OFFERS = 65536 /* the most of a server */
 };
 
 typedef enum culvi_ipc_type {
@@ -23,7 +25,7 @@ typedef enum culvi_ipc_type {
     CULVI_IPC_CHUNKS =
         4,               /* name, number of the first, known; the answer has chunks and their fds */
     CULVI_IPC_JOIN = 5,  /* name, join; the answer has join and the pages' fds */
-    CULVI_IPC_LEAVE = 6, /* number of the consumer */
+    CULVI_IPC_LEAVE = 6, /* number: the sequence of the JOIN that is taken back; no answer */
     CULVI_IPC_WAKE = 7,  /* no answer: look at the pages */
     CULVI_IPC_ERROR = 8, /* an answer: result, reason, text */
     CULVI_IPC_TYPES = 9
@@ -33,7 +35,7 @@ typedef struct culvi_ipc_chunk {
     uint64_t id, offset, size;
 } culvi_ipc_chunk;
 
-/* Of a ring: what a consumer asks for, and what it gets. */
+/* Says what a consumer asks of a ring, and what it gets. */
 typedef struct culvi_ipc_join {
     uint32_t policy;    /* culv_ring_policy */
     uint32_t timelines; /* 0: counters in the page; 1: the consumer's two fds; 2: the producer's */
@@ -42,6 +44,11 @@ typedef struct culvi_ipc_join {
     /* culv_handle_type of those handles; 0: the system's opaque one, OPAQUE_FD or OPAQUE_WIN32 */
     uint32_t handle_type;
 } culvi_ipc_join;
+
+/* What every message begins with. */
+typedef struct culvi_ipc_head {
+    uint32_t magic, version, type, sequence, fds, flags;
+} culvi_ipc_head;
 
 typedef struct culvi_ipc_message {
     culvi_ipc_type type;
@@ -73,8 +80,35 @@ void culvi_ipc_encode(const culvi_ipc_message *message, unsigned char out[CULVI_
 bool culvi_ipc_decode(const unsigned char *bytes, size_t size, size_t fds, bool answer,
                       culvi_ipc_message *out, culvi_text *why);
 
+/* A field of a message, as the page of the protocol has it. */
+typedef enum culvi_ipc_form {
+    CULVI_IPC_NUMBER,  /* little-endian */
+    CULVI_IPC_NAME,    /* culvi_ipc_name_good() */
+    CULVI_IPC_TEXTUAL, /* culvi_text_plain(), with nothing but 0 behind its end */
+    CULVI_IPC_CUT,     /* any bytes with a 0, and nothing but 0 behind it */
+    CULVI_IPC_PLAIN    /* bytes */
+} culvi_ipc_form;
+
+typedef struct culvi_ipc_field {
+    const char *name;
+    size_t offset, size;
+    culvi_ipc_form form;
+    uint64_t least, most; /* of a number */
+} culvi_ipc_field;
+
+typedef void (*culvi_ipc_tell)(void *user, const culvi_ipc_field *field);
+/* Tells the fields of a message: those of the header, which every message has, and then its own.
+ * CULVI_IPC_TYPES: of the header alone. `kind` is that of the thing which the message describes. */
+void culvi_ipc_fields(culvi_ipc_type type, bool answer, culv_ipc_kind kind, culvi_ipc_tell tell,
+                      void *user);
+
 /* Whether the thing is plain bytes, and no file descriptor goes with it. */
 bool culvi_ipc_is_data(culv_ipc_kind kind);
+/* Whether an answer to this may have handles. */
+static inline bool culvi_ipc_answer_has_handles(culvi_ipc_type type)
+{
+    return type == CULVI_IPC_RECEIVE || type == CULVI_IPC_CHUNKS || type == CULVI_IPC_JOIN;
+}
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE]);
 /* Whether a description makes sense, in what its kind needs. */
 bool culvi_ipc_info_good(const culv_ipc_info *info, culvi_text *why);

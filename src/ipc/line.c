@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/handle.h"
+#include "base/platform.h"
 #include "core/semaphore.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
@@ -108,6 +109,17 @@ void culvi_ipc_pages_close(culvi_ipc_pages **pages)
     if (device != NULL) culvi_device_unref(device);
 }
 
+uint64_t culvi_ipc_soon(uint64_t *began, uint64_t until)
+{
+    /* ns. A system's shortest sleep takes 60000, a turn of two processes on a GPU about 100000. */
+    enum { AT_ONCE = 100000, LONGEST = 500000 };
+    const uint64_t now = culvi_now();
+    if (*began == 0) *began = now;
+    const uint64_t since = now - *began;
+    const uint64_t nap = since < AT_ONCE ? 0 : since / 8 < LONGEST ? since / 8 : LONGEST;
+    return until - now < nap || until < now ? until : now + nap;
+}
+
 /* Timelines ------------------------------------------------------------------------------------ */
 
 culv_result culvi_ipc_timelines_check(const culvi_voice *voice, const char *label,
@@ -195,42 +207,56 @@ culv_result culvi_ipc_line_signal(culv_device *device, culvi_ipc_line *line, con
     return culv_semaphore_signal(line->semaphore, stream, value);
 }
 
-/* By a stream of the highest priority, which shares no queue of the GPU with streams that wait. */
-static culv_result signal_by_stream(culv_device *device, culv_semaphore *semaphore, uint64_t value,
-                                    const char *label)
+/* A stream of its own: of the highest priority, which shares no queue of the GPU with streams that
+ * wait, or of a middle one, which shares none with either. */
+static culv_result make_stream(culv_device *device, bool middle, const char *label, CUstream *out)
 {
-    CUstream stream = NULL;
-    culvi_scope scope;
     int least = 0, greatest = 0;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
     CUresult r = CUDA_ERROR_NOT_SUPPORTED;
     if (device->cuda->cuCtxGetStreamPriorityRange != NULL &&
         device->cuda->cuStreamCreateWithPriority != NULL) {
         (void)CULVI_CU(device, cuCtxGetStreamPriorityRange, (&least, &greatest));
         r = CULVI_CU(device, cuStreamCreateWithPriority,
-                     (&stream, CU_STREAM_NON_BLOCKING, greatest));
+                     (out, CU_STREAM_NON_BLOCKING, middle ? (least + greatest) / 2 : greatest));
     }
-    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuStreamCreate, (&stream, CU_STREAM_NON_BLOCKING));
-    if (r == CUDA_SUCCESS) {
+    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuStreamCreate, (out, CU_STREAM_NON_BLOCKING));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
+                           "no stream could be made that %s",
+                           middle ? "looks how far a graphics API is"
+                                  : "signals in place of the side that has ended");
+}
+
+static void end_stream(culv_device *device, CUstream stream)
+{
+    if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuStreamDestroy, (stream));
+}
+
+static culv_result signal_by_stream(culv_device *device, culv_semaphore *semaphore, uint64_t value,
+                                    const char *label)
+{
+    CUstream stream = NULL;
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    result = make_stream(device, false, label, &stream);
+    if (result == CULV_OK) {
         result = culv_semaphore_signal(semaphore, stream, value);
-        if (CULVI_CU(device, cuStreamDestroy, (stream)) != CUDA_SUCCESS)
-            (void)CULVI_CU(device, cuStreamDestroy, (stream));
-    } else {
-        result = culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
-                                 "no stream could be made that signals in place of the side that "
-                                 "has ended");
+        end_stream(device, stream);
     }
     culvi_leave(device, &scope);
     return result;
 }
 
-void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label)
+void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const char *label,
+                            const char *why)
 {
     culv_result result = CULV_OK;
     if (line->waited == 0) return;
     if (line->word != NULL) {
         uint64_t now = atomic_load(line->word);
+        if (now >= line->waited) return; /* nobody waits */
         while (now < line->waited &&
                !atomic_compare_exchange_weak(line->word, &now, line->waited)) {
         }
@@ -242,7 +268,7 @@ void culvi_ipc_line_move_on(culv_device *device, culvi_ipc_line *line, const cha
     }
     culvi_log(device != NULL ? &device->voice : NULL,
               result == CULV_OK ? CULV_LOG_INFO : CULV_LOG_ERROR,
-              "'%s': the other side has ended; its timeline was %s value %" PRIu64, label,
+              "'%s': %s; a timeline was %s value %" PRIu64, label, why,
               result == CULV_OK ? "moved on to" : "not moved on to", line->waited);
     if (result == CULV_OK) line->waited = 0;
 }
@@ -255,4 +281,36 @@ void culvi_ipc_line_close(culvi_ipc_line *line)
     else
         culv_semaphore_destroy(&line->semaphore);
     line->semaphore = NULL;
+}
+
+/* Following ------------------------------------------------------------------------------------ */
+
+culv_result culvi_ipc_watch_for(culv_device *device, culvi_ipc_watch *watch, culvi_ipc_line *line,
+                                const char *label, uint64_t value)
+{
+    culv_result result = CULV_OK;
+    if (watch->stream == NULL) {
+        culvi_scope scope;
+        result = culvi_enter(device, &scope, label);
+        if (result != CULV_OK) return result;
+        result = make_stream(device, true, label, &watch->stream);
+        culvi_leave(device, &scope);
+    }
+    if (result == CULV_OK) result = culvi_ipc_line_wait(device, line, label, watch->stream, value);
+    if (result != CULV_OK) return result;
+    if (line->waited < value) line->waited = value;
+    return culvi_ipc_line_signal(device, &watch->to, label, watch->stream, value);
+}
+
+void culvi_ipc_watch_close(culv_device *device, culvi_ipc_watch *watch, culvi_ipc_line *line,
+                           const char *label)
+{
+    culvi_scope scope;
+    if (watch->stream == NULL) return;
+    if (atomic_load(watch->to.word) < line->waited)
+        culvi_ipc_line_move_on(device, line, label, "this side has left before its GPU was done");
+    if (culvi_enter(device, &scope, label) != CULV_OK) return;
+    end_stream(device, watch->stream);
+    watch->stream = NULL;
+    culvi_leave(device, &scope);
 }

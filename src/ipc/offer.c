@@ -34,6 +34,10 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
                           other->ring != NULL || other->belongs != NULL
                               ? "it belongs to a ring, and culv_ipc_ring_destroy() withdraws it"
                               : "culv_ipc_withdraw() that, or choose another name");
+    if (server->num_offers >= CULVI_IPC_OFFERS)
+        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: the server offers %d things, and that is the most", call,
+                          (int)CULVI_IPC_OFFERS);
     culvi_ipc_offer *o = culvi_alloc(sizeof *o);
     if (o == NULL) return culvi_fail_host_memory(voice, server->label);
     *o = *offer;
@@ -41,6 +45,7 @@ culv_result culvi_ipc_offer_add(culv_ipc_server *server, const char *call,
         end = &(*end)->next;
     *end = o;
     server->num_offers++;
+    if (o->ring != NULL) culvi_ipc_links_let_handles(server);
     return CULV_OK;
 }
 
@@ -51,6 +56,7 @@ void culvi_ipc_offer_remove(culv_ipc_server *server, const culvi_ipc_offer *offe
         if (o != offer) continue;
         *at = o->next;
         server->num_offers--;
+        if (o->ring != NULL) culvi_ipc_links_let_handles(server);
         if (o->handle.type != CULV_HANDLE_NONE) culvi_handle_close(&o->handle);
         culvi_free(o);
         return;

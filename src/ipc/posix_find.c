@@ -1,32 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-/* Which servers there are: the abstract sockets of /proc/net/unix, or those of a directory. */
+/* Which servers there are: the abstract sockets that the kernel lists, or those of a
+ * directory. */
 #include "ipc/ipc_channel.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { LISTENS = 0x10000 }; /* __SO_ACCEPTCON of linux/net.h */
 
+/* An abstract socket's name, without the 0 before it. */
+static void add_abstract(culvi_ipc_names *n, const char *bytes, size_t length)
+{
+    static const char prefix[] = "culvert/";
+    char name[CULV_IPC_NAME_SIZE] = "";
+    const size_t skip = sizeof prefix - 1;
+    if (length <= skip || length - skip >= sizeof name || memcmp(bytes, prefix, skip) != 0) return;
+    memcpy(name, bytes + skip, length - skip);
+    if (strlen(name) == length - skip) culvi_ipc_names_add(n, name);
+}
+
 /* /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path; the path of an abstract socket
- * begins with '@'. */
+ * begins with '@'. A name may have line ends and look like lines of others, so this is read only
+ * where the kernel has no other way. */
 static void read_line(culvi_ipc_names *n, const char *line)
 {
-    static const char prefix[] = "@culvert/";
     unsigned flags = 0;
     int path = 0;
     if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s %n", &flags, &path) < 1 || path == 0) return;
-    if ((flags & LISTENS) && strncmp(line + path, prefix, sizeof prefix - 1) == 0)
-        culvi_ipc_names_add(n, line + path + sizeof prefix - 1);
+    if ((flags & LISTENS) && line[path] == '@')
+        add_abstract(n, line + path + 1, strlen(line + path + 1));
 }
 
 /* Files and directories are read by the system's calls: libc's would allocate. */
-static int read_abstract(culvi_ipc_names *n)
+static int read_proc(culvi_ipc_names *n)
 {
     char line[512];
     size_t length = 0;
@@ -50,6 +68,76 @@ static int read_abstract(culvi_ipc_names *n)
             read_line(n, line);
         }
     }
+}
+
+/* One answer of sock_diag(7): a listening socket and, among its attributes, its name. */
+static void read_diag(culvi_ipc_names *n, const char *bytes, size_t size)
+{
+    struct unix_diag_msg what;
+    if (size < sizeof what) return;
+    memcpy(&what, bytes, sizeof what);
+    if (what.udiag_type != SOCK_SEQPACKET) return;
+    for (size_t at = NLMSG_ALIGN(sizeof what); at + sizeof(struct rtattr) <= size;) {
+        struct rtattr one;
+        memcpy(&one, bytes + at, sizeof one);
+        if (one.rta_len < sizeof one || one.rta_len > size - at) return;
+        const char *name = bytes + at + sizeof one;
+        const size_t length = one.rta_len - sizeof one;
+        if (one.rta_type == UNIX_DIAG_NAME && length > 1 && name[0] == 0)
+            add_abstract(n, name + 1, length - 1);
+        at += NLMSG_ALIGN(one.rta_len);
+    }
+}
+
+/* False: the kernel does not tell (CONFIG_UNIX_DIAG, a container's filter). */
+static bool read_netlink(culvi_ipc_names *n)
+{
+    enum { LISTEN = 10, ROOM = 16384 }; /* TCP_LISTEN; what the kernel sends is not longer */
+    struct {
+        struct nlmsghdr header;
+        struct unix_diag_req question;
+    } ask;
+    union {
+        struct nlmsghdr header;
+        char bytes[ROOM];
+    } got;
+    const size_t before = n->count;
+    const struct timeval second = {1, 0};
+    const int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (fd < 0) return false;
+    memset(&ask, 0, sizeof ask);
+    ask.header.nlmsg_len = sizeof ask;
+    ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+    ask.question.sdiag_family = AF_UNIX;
+    ask.question.udiag_states = 1u << LISTEN;
+    ask.question.udiag_show = UDIAG_SHOW_NAME;
+    bool done = false,
+         good = setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second) == 0 &&
+                send(fd, &ask, sizeof ask, 0) == (ssize_t)sizeof ask;
+    while (good && !done) {
+        ssize_t size = recv(fd, got.bytes, sizeof got, 0);
+        if (size < 0 && errno == EINTR) continue;
+        good = size > 0;
+        for (size_t at = 0; good && !done && at + NLMSG_HDRLEN <= (size_t)size;) {
+            struct nlmsghdr one;
+            memcpy(&one, got.bytes + at, sizeof one);
+            if (one.nlmsg_len < NLMSG_HDRLEN || one.nlmsg_len > (size_t)size - at) break;
+            done = one.nlmsg_type == NLMSG_DONE;
+            good = one.nlmsg_type != NLMSG_ERROR;
+            if (good && !done)
+                read_diag(n, got.bytes + at + NLMSG_HDRLEN, one.nlmsg_len - NLMSG_HDRLEN);
+            at += NLMSG_ALIGN(one.nlmsg_len);
+        }
+    }
+    close(fd);
+    if (!good) n->count = before;
+    return good;
+}
+
+static int read_abstract(culvi_ipc_names *n)
+{
+    return read_netlink(n) ? 0 : read_proc(n);
 }
 
 static void add_socket(culvi_ipc_names *n, int directory, const char *name)

@@ -3,12 +3,17 @@
 #include "ipc/ipc_channel.h"
 
 #include "base/platform.h"
+#include "ipc/posix_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +22,9 @@
 
 #ifndef F_SEAL_FUTURE_WRITE
 #    define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
+#endif
+#ifndef SO_PASSRIGHTS
+#    define SO_PASSRIGHTS 83 /* Linux 6.16 */
 #endif
 
 /* Who ------------------------------------------------------------------------------------------ */
@@ -118,6 +126,7 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
         if (fd < 0)
             return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
                                      CULV_NATIVE_OS, errno, "socket", "no socket could be made");
+        culvi_ipc_let_handles(fd, false); /* till an answer may have some */
         if (connect(fd, where, address->length) == 0) {
             *out = fd;
             return CULV_OK;
@@ -143,10 +152,35 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
     }
 }
 
-void culvi_ipc_channel_close(culvi_ipc_channel *channel)
+/* Descriptors ---------------------------------------------------------------------------------- */
+
+atomic_bool culvi_ipc_old_kernel;
+
+/* An older kernel has no such option. What comes there all the same harms nobody: posix_close.c. */
+void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
 {
-    if (*channel >= 0) close(*channel);
-    *channel = CULVI_IPC_NO_CHANNEL;
+    const int value = in;
+    if (!atomic_load_explicit(&culvi_ipc_old_kernel, memory_order_relaxed))
+        (void)setsockopt(channel, SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
+}
+
+bool culvi_ipc_all_read(culvi_ipc_channel channel)
+{
+    int bytes = 0;
+    return ioctl(channel, SIOCOUTQ, &bytes) == 0 && bytes == 0;
+}
+
+bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out)
+{
+    *out = fcntl(handle, F_DUPFD_CLOEXEC, 0);
+    return *out >= 0;
+}
+
+uint64_t culvi_ipc_most_in_flight(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+    return limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : (uint64_t)limit.rlim_cur;
 }
 
 /* Messages ------------------------------------------------------------------------------------- */
@@ -155,12 +189,6 @@ typedef union control {
     struct cmsghdr header; /* aligns it */
     char bytes[CMSG_SPACE(CULVI_IPC_FDS * sizeof(int))];
 } control;
-
-void culvi_ipc_close_fds(const int *fds, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (fds[i] >= 0) close(fds[i]);
-}
 
 culvi_ipc_io culvi_ipc_send(int fd, const culvi_ipc_message *message, const int *fds)
 {
@@ -190,7 +218,9 @@ culvi_ipc_io culvi_ipc_send(int fd, const culvi_ipc_message *message, const int 
     case EPIPE:
     case ECONNRESET:
     case ENOTCONN: return CULVI_IPC_GONE;
-    case ETOOMANYREFS: return CULVI_IPC_NO_FD; /* more in flight than RLIMIT_NOFILE */
+    /* More of this user's are in flight than RLIMIT_NOFILE, in whatever sockets they lie. */
+    case ETOOMANYREFS: return CULVI_IPC_CROWDED;
+    case EPERM: return CULVI_IPC_SHUT;
     default: return CULVI_IPC_OS;
     }
 }
@@ -205,20 +235,29 @@ static size_t take_fds(struct msghdr *header, int fds[CULVI_IPC_FDS], bool *odd)
             continue;
         }
         const size_t size = c->cmsg_len - CMSG_LEN(0);
-        for (size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
-            int one;
-            memcpy(&one, CMSG_DATA(c) + at, sizeof one);
-            if (count < CULVI_IPC_FDS)
-                fds[count++] = one;
-            else {
-                close(one);
-                *odd = true;
-            }
-        }
+        for (size_t at = 0; at + sizeof(int) <= size && count < CULVI_IPC_FDS; at += sizeof(int))
+            memcpy(&fds[count++], CMSG_DATA(c) + at, sizeof(int));
     }
     return count;
 }
 
+/* Looks at the next message. A peer that closed without reading all leaves ECONNRESET first, and
+ * then what it said. */
+static ssize_t look(int fd, struct msghdr *header)
+{
+    ssize_t got = -1;
+    for (unsigned resets = 0; got < 0 && resets < 2; resets++) {
+        do
+            got = recvmsg(fd, header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        while (got < 0 && errno == EINTR);
+        if (got < 0 && errno != ECONNRESET) break;
+    }
+    return got;
+}
+
+/* A message is looked at before it is taken. Whoever lets go of a foreign file as the last one may
+ * wait for it, and the kernel lets go of what does not fit. So nothing is taken whose descriptors
+ * are not all here; what stays in the queue goes with the channel. */
 culvi_ipc_io culvi_ipc_receive(int fd, bool answer, culvi_ipc_message *out, int fds[CULVI_IPC_FDS],
                                culvi_text *why)
 {
@@ -229,46 +268,41 @@ culvi_ipc_io culvi_ipc_receive(int fd, bool answer, culvi_ipc_message *out, int 
                             .msg_iovlen = 1,
                             .msg_control = with.bytes,
                             .msg_controllen = sizeof with.bytes};
-    bool odd = false;
-    ssize_t got;
+    bool odd = false, good = false;
     memset(&with, 0, sizeof with);
-    /* A peer that closed without reading all leaves ECONNRESET first, and then what it said. */
-    for (unsigned resets = 0; resets < 2; resets++) {
-        do
-            got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        while (got < 0 && errno == EINTR);
-        if (got >= 0 || errno != ECONNRESET) break;
-    }
+    const ssize_t got = look(fd, &header);
     if (got < 0)
         return errno == EAGAIN       ? CULVI_IPC_LATER
                : errno == ECONNRESET ? CULVI_IPC_GONE
                                      : CULVI_IPC_OS;
     const size_t count = take_fds(&header, fds, &odd);
+    const bool cut = (header.msg_flags & MSG_CTRUNC) != 0;
+    const int left = cut ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    culvi_ipc_io io = CULVI_IPC_BAD;
     /* A packet without bytes and the end of a connection look the same, and neither is a
      * message. */
-    if (got == 0) {
-        culvi_ipc_close_fds(fds, count);
-        return CULVI_IPC_GONE;
-    }
-    if (header.msg_flags & MSG_CTRUNC) {
-        /* Either the sender gave too many, or this process has no number left for them. */
-        const int left = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        culvi_ipc_close_fds(fds, count);
-        if (left < 0 && count < CULVI_IPC_FDS) return CULVI_IPC_NO_FD;
-        if (left >= 0) close(left);
+    if (got == 0)
+        io = CULVI_IPC_GONE;
+    else if (cut && left < 0 && count < CULVI_IPC_FDS)
+        io = CULVI_IPC_NO_FD; /* this process has no number left for them */
+    else if (cut)
         culvi_text_add(why, "it has more than %d file descriptors, or some that could not be taken",
                        (int)CULVI_IPC_FDS);
-        return CULVI_IPC_BAD;
-    }
-    if (odd) culvi_text_add(why, "it has more than file descriptors besides its bytes");
-    if (!odd && header.msg_flags & MSG_TRUNC) {
+    else if (odd)
+        culvi_text_add(why, "it has more than file descriptors besides its bytes");
+    else if (header.msg_flags & MSG_TRUNC)
         culvi_text_add(why, "it has more than %d bytes", (int)CULVI_IPC_BYTES);
-        odd = true;
+    else
+        good = culvi_ipc_decode(bytes, (size_t)got, count, answer, out, why);
+    if (left >= 0) close(left);
+    if (!good) {
+        culvi_ipc_close_fds(fds, count);
+        return io;
     }
-    if (!odd && culvi_ipc_decode(bytes, (size_t)got, count, answer, out, why))
-        return CULVI_IPC_DONE;
-    culvi_ipc_close_fds(fds, count);
-    return CULVI_IPC_BAD;
+    /* Its files are held here, so it can go. */
+    for (int resets = 0; resets < 2 && recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) < 0; resets++) {
+    }
+    return CULVI_IPC_DONE;
 }
 
 /* Time ----------------------------------------------------------------------------------------- */
@@ -320,8 +354,7 @@ bool culvi_ipc_pages_freeze(int fd)
 
 bool culvi_ipc_pages_lend(int fd, int *out)
 {
-    *out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return *out >= 0;
+    return culvi_ipc_handle_dup(fd, out);
 }
 
 void *culvi_ipc_pages_map(int fd, size_t size, bool writable, bool *strange)

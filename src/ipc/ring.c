@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ipc_ring: the producer's side. It chooses slots that no consumer needs, and tells each
- * consumer by that one's own timeline. */
-#include "ipc/ipc_line.h"
+/* culv_ipc_ring: the producer's side. Its making, its offers, and consumers that come and go. */
 #include "ipc/ipc_ring_server.h"
+#include "ipc/ipc_ring_side.h"
 
 #include "base/alloc.h"
 #include "base/desc.h"
@@ -12,59 +11,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { COUNTERS, CONSUMERS, PRODUCERS }; /* who has the timelines */
-/* No honest consumer runs that far ahead of what was last seen of it. */
-#define MOST_AHEAD (UINT64_C(1) << 31)
-
-typedef struct side {
-    bool used;
-    uint32_t link;
-    uint32_t timelines;
-    culv_ring_policy policy;
-    uint64_t joined; /* number of the first frame that it gets */
-    culvi_ipc_pages *pages;
-    culvi_ipc_line ready, done;
-} side;
-
-struct culv_ipc_ring {
-    culv_ipc_server *server;
-    culv_ipc_ring *next;
-    char name[CULV_IPC_NAME_SIZE];
-    uint32_t id; /* in the numbers of its consumers */
-    uint32_t slots, parts, max_consumers;
-    culv_ipc_ring_desc desc; /* its callbacks */
-    culvi_ipc_native native; /* of the page, for those who join */
-    culvi_ipc_pages *pages;
-    uint64_t head;
-    bool held;
-    bool stopped; /* its server was destroyed; `server` is then what its own reference keeps */
-    uint32_t slot;
-    uint32_t left; /* consumers, since what they left was collected */
-    side sides[CULV_IPC_MAX_CONSUMERS];
-};
-
-static culvi_ipc_ring_page *page_of(const culv_ipc_ring *ring)
-{
-    return ring->pages->map;
-}
-
-static culvi_ipc_consumer_page *their_page(const side *s)
-{
-    return s->pages->map;
-}
-
-static const culvi_voice *voice_of(const culv_ipc_ring *ring)
-{
-    return &ring->server->device->voice;
-}
-
-/* For what needs the server. */
-static culv_result check_runs(const culv_ipc_ring *ring, const char *call)
+culv_result culvi_ipc_ring_check_runs(const culv_ipc_ring *ring, const char *call)
 {
     if (!ring->stopped) return CULV_OK;
-    return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
-                      "%s: the ring's server was destroyed; culv_ipc_ring_destroy() the ring",
-                      call);
+    return culvi_fail(
+        culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
+        "%s: the ring's server was destroyed; culv_ipc_ring_destroy() the ring", call);
 }
 
 /* Making --------------------------------------------------------------------------------------- */
@@ -72,22 +24,34 @@ static culv_result check_runs(const culv_ipc_ring *ring, const char *call)
 static culv_result make_page(culv_ipc_ring *ring)
 {
     if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert ring", &ring->native))
-        return culvi_fail_native(voice_of(ring), ring->name, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                 CULV_NATIVE_OS, culvi_ipc_os_error(), culvi_ipc_pages_call,
-                                 "the ring's page could not be made");
-    culv_result result = culvi_ipc_pages_open(ring->server->device, ring->native, true, false,
+        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
+                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
+                                 culvi_ipc_pages_call, "the ring's page could not be made");
+    /* Who drops consumers knows of its own GPU, lest it takes its own lateness for theirs. */
+    const bool written = ring->desc.late_limit != 0 && ring->desc.make == NULL &&
+                         culvi_ipc_can_count(ring->server->device);
+    culv_result result = culvi_ipc_pages_open(ring->server->device, ring->native, true, written,
                                               ring->name, &ring->pages);
     if (result != CULV_OK) return result;
-    culvi_ipc_ring_page *page = page_of(ring);
+    if (written) {
+        ring->written.word = &culvi_ipc_ring_page_of(ring)->written;
+        ring->written.at = ring->pages->at + offsetof(culvi_ipc_ring_page, written);
+    }
+    culvi_ipc_ring_page *page = culvi_ipc_ring_page_of(ring);
     page->magic = CULVI_IPC_PAGE_MAGIC;
     page->slots = ring->slots;
     atomic_store(&page->state, (uint32_t)CULVI_IPC_RUNS);
     /* A kernel before Linux 5.1 has no such seal. Consumers could then write to the page. */
     if (!culvi_ipc_pages_freeze(ring->native))
-        culvi_log(voice_of(ring), CULV_LOG_WARNING,
+        culvi_log(culvi_ipc_ring_voice(ring), CULV_LOG_WARNING,
                   "ring '%s': this kernel cannot keep consumers from writing to the ring's page",
                   ring->name);
     return CULV_OK;
+}
+
+culv_ring *culv_ipc_ring_core(const culv_ipc_ring *ring)
+{
+    return ring != NULL ? ring->core : NULL;
 }
 
 culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_desc *desc,
@@ -137,8 +101,16 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     offer.info.slots = d.slots;
     offer.info.parts = d.parts;
     offer.ring = ring;
+    ring->owner = (culvi_ring_owner){.side = CULV_RING_CONSUMER,
+                                     .destroy_call = "culv_ipc_ring_destroy",
+                                     .stream = &culvi_ipc_ring_stream_api,
+                                     .context = ring};
+    if (result == CULV_OK)
+        result = culvi_ring_create_apart(server->device, ring->slots, ring->name, &ring->owner,
+                                         &ring->core);
     if (result == CULV_OK) result = culvi_ipc_offer_add(server, __func__, &offer);
     if (result != CULV_OK) {
+        culvi_ring_destroy_core(&ring->core);
         culvi_ipc_pages *pages = ring->pages;
         culvi_ipc_pages_close(&pages);
         culvi_ipc_close_fds(&ring->native, 1);
@@ -157,7 +129,8 @@ static culv_result part_name(const culv_ipc_ring *ring, const char *call, uint32
                              uint32_t part, culv_ipc_info *info)
 {
     if (slot >= ring->slots || part >= ring->parts)
-        return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                          CULV_REASON_RANGE,
                           "%s: there is no part %" PRIu32 " of slot %" PRIu32
                           "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
                           call, part, slot, ring->slots, ring->parts);
@@ -178,10 +151,11 @@ culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t
 {
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE2(voice_of(ring), allocation, info);
-    culv_result result = check_runs(ring, __func__);
+    CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), allocation, info);
+    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
     if (result == CULV_OK)
-        result = culvi_desc_read(voice_of(ring), &named, sizeof named, info, "culv_ipc_info");
+        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
+                                 "culv_ipc_info");
     if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
     if (result == CULV_OK) result = culv_ipc_offer_vmm(ring->server, allocation, &named);
     if (result == CULV_OK) belongs(ring, named.name);
@@ -193,10 +167,11 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
 {
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE2(voice_of(ring), info, handle);
-    culv_result result = check_runs(ring, __func__);
+    CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), info, handle);
+    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
     if (result == CULV_OK)
-        result = culvi_desc_read(voice_of(ring), &named, sizeof named, info, "culv_ipc_info");
+        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
+                                 "culv_ipc_info");
     if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
     if (result == CULV_OK) result = culv_ipc_offer(ring->server, &named, handle);
     if (result == CULV_OK) belongs(ring, named.name);
@@ -205,22 +180,20 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
 
 /* Consumers ------------------------------------------------------------------------------------ */
 
-static void remove_side(culv_ipc_ring *ring, side *s, bool dead)
+void culvi_ipc_ring_remove(culv_ipc_ring *ring, culvi_ipc_side *s)
 {
     const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
     s->used = false;
     ring->left++;
-    if (dead) culvi_ipc_line_move_on(ring->server->device, &s->done, ring->name);
     culvi_ipc_line_close(&s->ready);
-    culvi_ipc_line_close(&s->done);
     culvi_ipc_pages_close(&s->pages);
-    if (s->timelines == PRODUCERS && ring->desc.drop != NULL)
+    if (s->timelines == CULVI_IPC_PRODUCERS && ring->desc.drop != NULL)
         ring->desc.drop(ring->desc.context, number);
     memset(s, 0, sizeof *s);
 }
 
-static void tell(const culv_ipc_ring *ring, const side *s)
+void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *s)
 {
     static const culvi_ipc_message wake = {.type = CULVI_IPC_WAKE, .answer = true};
     const culvi_ipc_channel channel = ring->server->links[s->link].channel;
@@ -228,14 +201,36 @@ static void tell(const culv_ipc_ring *ring, const side *s)
     if (channel != CULVI_IPC_NO_CHANNEL) (void)culvi_ipc_send(channel, &wake, NULL);
 }
 
+void culvi_ipc_ring_look(culv_ipc_ring *ring)
+{
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used) continue;
+        culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
+        const uint32_t state = atomic_load(&page->state);
+        if (state == CULVI_IPC_LEFT) {
+            culvi_ipc_ring_remove(ring, s);
+        } else if (state > CULVI_IPC_LEFT) {
+            culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
+                                "has a page that makes no sense");
+        } else if (state == CULVI_IPC_LIVES && !s->counts) {
+            s->counts = true;
+            s->joined = s->next = ring->head;
+            s->moved = culvi_now();
+            atomic_store(&page->next, s->joined);
+            atomic_store(&page->first, s->joined + 1);
+        }
+    }
+}
+
 void culvi_ipc_ring_stop(culv_ipc_ring *r)
 {
     if (r->stopped) return;
     r->stopped = true;
-    atomic_store(&page_of(r)->state, (uint32_t)CULVI_IPC_STOPPED);
+    atomic_store(&culvi_ipc_ring_page_of(r)->state, (uint32_t)CULVI_IPC_STOPPED);
     for (uint32_t i = 0; i < r->max_consumers; i++) {
-        if (r->sides[i].used) tell(r, &r->sides[i]);
-        remove_side(r, &r->sides[i], true);
+        if (r->sides[i].used) culvi_ipc_ring_tell(r, &r->sides[i]);
+        culvi_ipc_ring_remove(r, &r->sides[i]);
     }
     for (culvi_ipc_offer *o = r->server->offers, *next = NULL; o != NULL; o = next) {
         next = o->next;
@@ -256,6 +251,7 @@ void culv_ipc_ring_destroy(culv_ipc_ring **ring)
     culv_ipc_ring *r = *ring;
     *ring = NULL;
     culvi_ipc_ring_stop(r);
+    culvi_ring_destroy_core(&r->core);
     culvi_ipc_server_unref(r->server);
     culvi_free(r);
 }
@@ -263,39 +259,44 @@ void culv_ipc_ring_destroy(culv_ipc_ring **ring)
 void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
 {
     for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
-        for (uint32_t i = 0; i < ring->max_consumers; i++)
-            if (ring->sides[i].used && ring->sides[i].link == link)
-                remove_side(ring, &ring->sides[i], true);
+        for (uint32_t i = 0; i < ring->max_consumers; i++) {
+            culvi_ipc_side *s = &ring->sides[i];
+            if (!s->used || s->link != link) continue;
+            /* Who closed the connection itself does not read it. */
+            atomic_store(&culvi_ipc_page_of(s)->dropped, 1u);
+            culvi_ipc_ring_remove(ring, s);
+        }
 }
 
-void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t consumer)
+void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t sequence)
 {
-    /* The number has the ring in its upper half: a client may be in several. */
-    culv_ipc_ring *ring = server->rings;
-    while (ring != NULL && ring->id != consumer >> 32)
-        ring = ring->next;
-    const uint32_t number = (uint32_t)consumer;
-    if (ring == NULL || number >= ring->max_consumers) return;
-    side *s = &ring->sides[number];
-    if (s->used && s->link == link) remove_side(ring, s, true);
+    for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
+        for (uint32_t i = 0; i < ring->max_consumers; i++) {
+            culvi_ipc_side *s = &ring->sides[i];
+            if (s->used && s->link == link && s->sequence == sequence)
+                culvi_ipc_ring_remove(ring, s);
+        }
 }
 
 uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; ring != NULL && i < ring->max_consumers; i++)
-        count += ring->sides[i].used;
+    for (uint32_t i = 0; ring != NULL && i < ring->max_consumers; i++) {
+        const culvi_ipc_side *s = &ring->sides[i];
+        count += s->used && atomic_load(&culvi_ipc_page_of(s)->state) == CULVI_IPC_LIVES;
+    }
     return count;
 }
 
 culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer)
 {
     CULVI_REQUIRE(NULL, ring);
-    culv_result result = check_runs(ring, __func__);
+    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
     if (result != CULV_OK) return result;
     if (consumer >= ring->max_consumers || !ring->sides[consumer].used)
-        return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_ipc_ring_drop: there is no consumer %" PRIu32, consumer);
+        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                          CULV_REASON_RANGE, "culv_ipc_ring_drop: there is no consumer %" PRIu32,
+                          consumer);
     culvi_ipc_link_drop(ring->server, &ring->server->links[ring->sides[consumer].link],
                         "was turned away by culv_ipc_ring_drop()");
     return CULV_OK;
@@ -303,73 +304,54 @@ culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer)
 
 /* Joining -------------------------------------------------------------------------------------- */
 
-static culv_result take_timelines(culv_ipc_ring *ring, side *s, const culv_handle *ready,
-                                  const culv_handle *done)
-{
-    culv_device *device = ring->server->device;
-    const culv_uuid *theirs =
-        s->timelines == PRODUCERS ? &device->caps.uuid : &ring->server->links[s->link].device;
-    culv_result result = culvi_ipc_line_import(device, ready, theirs, ring->name, &s->ready);
-    if (result == CULV_OK)
-        result = culvi_ipc_line_import(device, done, theirs, ring->name, &s->done);
-    return result;
-}
-
-/* The producer's graphics API makes them; CUDA of this process needs neither. */
-static culv_result make_timelines(culv_ipc_ring *ring, side *s, culvi_ipc_native out[2],
+/* Only the consumer's process waits for these. */
+static culv_result make_timelines(culv_ipc_ring *ring, culvi_ipc_side *s, culvi_ipc_native out[2],
                                   uint32_t *type)
 {
     culv_ipc_timelines t = culv_ipc_timelines_init();
     culv_result result = ring->desc.make(ring->desc.context, (uint32_t)(s - ring->sides), &t);
     if (result != CULV_OK) return result;
-    s->done.signal = t.signal;
-    s->done.context = t.context;
+    s->reached = t.reached;
+    s->context = t.context;
     culv_handle ready, done;
-    result = culvi_ipc_timelines_check(voice_of(ring), ring->name, "culv_ipc_ring_desc.make", &t);
-    if (result != CULV_OK) goto drop;
-    result = culv_handle_dup(&t.ready, &ready);
-    if (result != CULV_OK) goto drop;
-    result = culv_handle_dup(&t.done, &done);
-    if (result != CULV_OK) {
-        culvi_handle_close(&ready);
-        goto drop;
+    result = culvi_ipc_timelines_check(culvi_ipc_ring_voice(ring), ring->name,
+                                       "culv_ipc_ring_desc.make", &t);
+    if (result == CULV_OK) result = culv_handle_dup(&t.ready, &ready);
+    if (result == CULV_OK) {
+        result = culv_handle_dup(&t.done, &done);
+        if (result != CULV_OK) culvi_handle_close(&ready);
     }
-    /* Without its own way to signal, CUDA has to. */
-    if (t.signal == NULL) result = take_timelines(ring, s, &ready, &done);
     if (result != CULV_OK) {
-        culvi_handle_close(&ready);
-        culvi_handle_close(&done);
-        goto drop;
+        if (ring->desc.drop != NULL)
+            ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
+        return result;
     }
     out[0] = culvi_ipc_native_of(&ready);
     out[1] = culvi_ipc_native_of(&done);
     *type = (uint32_t)ready.type;
     return CULV_OK;
-drop:
-    if (ring->desc.drop != NULL) ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
-    return result;
 }
 
 static culv_result refuse(const culv_ipc_ring *ring, culv_result class, culv_reason reason,
                           const char *text)
 {
-    return culvi_fail(voice_of(ring), ring->name, class, reason, "the ring '%s' %s", ring->name,
-                      text);
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, class, reason, "the ring '%s' %s",
+                      ring->name, text);
 }
 
 /* Takes back what consumers left, before those that come and go make much of it. The driver waits
- * for all streams then, so no stream may wait for another process, which may end. */
+ * for all streams then; none of them waits for another process. */
 static void tidy(culv_ipc_ring *ring)
 {
     enum { MANY = 32 };
     if (ring->left < MANY) return;
-    for (uint32_t i = 0; i < ring->max_consumers; i++) {
-        const side *s = &ring->sides[i];
-        const uint64_t now = s->done.word != NULL ? atomic_load(s->done.word) : 0;
-        if (s->used && now < s->done.waited) return;
-    }
     ring->left = 0;
     (void)culv_device_collect(ring->server->device);
+}
+
+bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring)
+{
+    return ring->desc.make == NULL;
 }
 
 culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
@@ -377,18 +359,19 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS])
 {
     culv_device *device = ring->server->device;
-    side *s = NULL;
+    culvi_ipc_side *s = NULL;
     const culvi_ipc_join *asked = &question->join;
+    culvi_ipc_ring_look(ring);
     tidy(ring);
     for (uint32_t i = ring->max_consumers; i-- > 0;)
         if (!ring->sides[i].used) s = &ring->sides[i];
     if (s == NULL)
         return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
                       "has as many consumers as it admits (culv_ipc_ring_desc.max_consumers)");
-    if (ring->desc.make != NULL && asked->timelines == CONSUMERS)
+    if (ring->desc.make != NULL && asked->timelines == CULVI_IPC_CONSUMERS)
         return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "makes the timelines itself; join it without any");
-    if (asked->timelines == PRODUCERS)
+    if (asked->timelines == CULVI_IPC_PRODUCERS)
         return refuse(ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "was asked for what only it says");
     if (asked->policy == CULV_RING_MAILBOX && ring->slots < 2)
@@ -396,46 +379,43 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                       "has one slot, and consumers of the newest frame need two");
     memset(s, 0, sizeof *s);
     s->link = link;
+    s->sequence = question->sequence;
     s->policy = (culv_ring_policy)asked->policy;
-    s->joined = ring->head;
-    s->timelines = ring->desc.make != NULL ? PRODUCERS : asked->timelines;
-    if (s->timelines == COUNTERS && !culvi_ipc_can_count(device))
+    s->timelines = ring->desc.make != NULL ? CULVI_IPC_PRODUCERS : asked->timelines;
+    if (s->timelines == CULVI_IPC_COUNTERS && !culvi_ipc_can_count(device))
         return refuse(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                       "cannot count: the driver has no stream memory operations");
     culvi_ipc_native pages[2] = {CULVI_IPC_NO_NATIVE, CULVI_IPC_NO_NATIVE};
     if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert consumer", &pages[1]))
-        return culvi_fail_native(voice_of(ring), ring->name, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                 CULV_NATIVE_OS, culvi_ipc_os_error(), culvi_ipc_pages_call,
-                                 "the consumer's page could not be made");
+        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
+                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
+                                 culvi_ipc_pages_call, "the consumer's page could not be made");
     culv_result result =
         culvi_ipc_pages_lend(ring->native, &pages[0])
-            ? culvi_ipc_pages_open(device, pages[1], true, s->timelines == COUNTERS, ring->name,
-                                   &s->pages)
-            : culvi_fail_native(voice_of(ring), ring->name, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                CULV_NATIVE_OS, culvi_ipc_os_error(), culvi_handle_duplicate_call,
+            ? culvi_ipc_pages_open(device, pages[1], true, s->timelines == CULVI_IPC_COUNTERS,
+                                   ring->name, &s->pages)
+            : culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
+                                CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
+                                culvi_handle_duplicate_call,
                                 "the ring's page could not be lent: no handle is left");
-    if (result == CULV_OK && s->timelines == CONSUMERS) {
+    if (result == CULV_OK && s->timelines == CULVI_IPC_CONSUMERS) {
         const culv_handle_type type = culvi_ipc_join_type(asked);
-        const culv_handle ready = culvi_ipc_handle(type, fds[0]),
-                          done = culvi_ipc_handle(type, fds[1]);
-        result = take_timelines(ring, s, &ready, &done);
+        const culv_handle ready = culvi_ipc_handle(type, fds[0]); /* `done` is in its page */
+        result = culvi_ipc_line_import(device, &ready, &ring->server->links[link].device,
+                                       ring->name, &s->ready);
     }
-    if (result == CULV_OK && s->timelines == PRODUCERS)
+    if (result == CULV_OK && s->timelines == CULVI_IPC_PRODUCERS)
         result = make_timelines(ring, s, out + 2, &reply->join.handle_type);
     if (result != CULV_OK) {
         culvi_ipc_line_close(&s->ready);
-        culvi_ipc_line_close(&s->done);
         culvi_ipc_pages_close(&s->pages);
         culvi_ipc_close_fds(pages, 2);
         return result;
     }
-    if (s->timelines == COUNTERS) {
-        s->ready.word = &their_page(s)->ready;
-        s->done.word = &their_page(s)->done;
+    if (s->timelines == CULVI_IPC_COUNTERS) {
+        s->ready.word = &culvi_ipc_page_of(s)->ready;
         s->ready.at = s->pages->at + offsetof(culvi_ipc_consumer_page, ready);
-        s->done.at = s->pages->at + offsetof(culvi_ipc_consumer_page, done);
     }
-    atomic_store(&their_page(s)->next, s->joined);
     s->used = true;
     reply->number = (uint64_t)ring->id << 32 | (uint64_t)(s - ring->sides);
     reply->join.policy = asked->policy;
@@ -443,218 +423,8 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
     reply->join.depth = ring->slots;
     reply->join.parts = ring->parts;
     reply->join.page_size = CULVI_IPC_PAGE;
-    reply->fds = s->timelines == PRODUCERS ? 4 : 2;
+    reply->fds = s->timelines == CULVI_IPC_PRODUCERS ? 4 : 2;
     out[0] = pages[0];
     out[1] = pages[1];
     return CULV_OK;
-}
-
-/* Frames --------------------------------------------------------------------------------------- */
-
-/* A consumer of this policy that still needs the frame; NULL: none. */
-static const side *needed(const culv_ipc_ring *ring, culv_ring_policy policy, uint64_t frame)
-{
-    for (uint32_t i = 0; i < ring->max_consumers; i++) {
-        const side *s = &ring->sides[i];
-        if (!s->used || s->policy != policy || frame < s->joined) continue;
-        if (policy == CULV_RING_FIFO ? atomic_load(&their_page(s)->next) <= frame
-                                     : atomic_load(&their_page(s)->hold) == frame + 1)
-            return s;
-    }
-    return NULL;
-}
-
-/* The slot whose frame is the oldest that nobody needs. The newest frame stays, for those who come
- * for it, unless there is only one slot. */
-static bool choose(culv_ipc_ring *ring, const side **late)
-{
-    culvi_ipc_ring_page *page = page_of(ring);
-    uint64_t tried = 0;
-    *late = NULL;
-    for (uint32_t round = 0; round < ring->slots; round++) {
-        uint32_t best = ring->slots;
-        uint64_t oldest = UINT64_MAX;
-        for (uint32_t i = 0; i < ring->slots; i++) {
-            const uint64_t frame = atomic_load(&page->frames[i]);
-            if (tried & UINT64_C(1) << i || frame >= oldest) continue;
-            if (frame == ring->head && ring->head > 0 && ring->slots > 1) continue;
-            best = i;
-            oldest = frame;
-        }
-        if (best == ring->slots) return false;
-        tried |= UINT64_C(1) << best;
-        const side *s = NULL;
-        if (oldest > 0) s = needed(ring, CULV_RING_FIFO, oldest - 1);
-        if (oldest > 0 && s == NULL) {
-            /* It is hidden first and asked about then: a consumer of the newest frame says what it
-             * takes and looks again. */
-            atomic_store(&page->frames[best], 0);
-            s = needed(ring, CULV_RING_MAILBOX, oldest - 1);
-            if (s != NULL) atomic_store(&page->frames[best], oldest);
-        }
-        if (s == NULL) {
-            ring->slot = best;
-            return true;
-        }
-        *late = s;
-    }
-    return false;
-}
-
-/* What the last readers of the slot signal. */
-static void gather(culv_ipc_ring *ring, culv_ipc_frame *frame)
-{
-    for (uint32_t i = 0; i < ring->max_consumers;
-         i++) { /* before any is counted: this drops some */
-        const side *s = &ring->sides[i];
-        if (s->used && atomic_load(&their_page(s)->last[ring->slot]) > s->done.waited + MOST_AHEAD)
-            culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
-                                "has a page that makes no sense");
-    }
-    for (uint32_t i = 0; i < ring->max_consumers; i++) {
-        side *s = &ring->sides[i];
-        if (!s->used) continue;
-        const uint64_t last = atomic_load(&their_page(s)->last[ring->slot]);
-        if (last == 0 || last > s->done.waited + MOST_AHEAD) continue; /* written meanwhile */
-        if (s->done.word != NULL && atomic_load(s->done.word) >= last) continue;
-        frame->waits[frame->num_waits++] = (culv_ipc_point){.consumer = i, .value = last};
-        if (last > s->done.waited) s->done.waited = last;
-    }
-}
-
-static culv_result late(const culv_ipc_ring *ring, const side *s)
-{
-    const int32_t pid = s != NULL ? ring->server->links[s->link].pid : 0;
-    return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
-                      "frame %" PRIu64 " has no slot: consumer %d (process %d) has not given back "
-                      "an earlier one; wait longer, have more slots, or culv_ipc_ring_drop() it",
-                      ring->head, s != NULL ? (int)(s - ring->sides) : -1, (int)pid);
-}
-
-static culv_result acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
-{
-    const uint64_t until = culvi_ipc_until(timeout);
-    const side *who = NULL;
-    culv_result result = check_runs(ring, "culv_ipc_ring_acquire");
-    if (result != CULV_OK) return result;
-    if (ring->held)
-        return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                          "frame %" PRIu64 " is held already; release it first", ring->head);
-    result = culv_ipc_server_poll(ring->server, 0, NULL);
-    while (result == CULV_OK && !choose(ring, &who)) {
-        /* Who gives a slot back after this sends a message. */
-        atomic_store(&page_of(ring)->producer_waits, 1);
-        const bool found = choose(ring, &who);
-        const uint64_t now = culvi_now();
-        if (!found && now >= until) result = late(ring, who);
-        if (!found && result == CULV_OK)
-            result = culv_ipc_server_poll(ring->server, until - now, NULL);
-        atomic_store(&page_of(ring)->producer_waits, 0);
-        if (found) break;
-    }
-    if (result != CULV_OK) return result;
-    memset(frame, 0, sizeof *frame);
-    frame->number = ring->head;
-    frame->slot = ring->slot;
-    gather(ring, frame);
-    ring->held = true;
-    return CULV_OK;
-}
-
-static void gather_signals(const culv_ipc_ring *ring, culv_ipc_frame *frame)
-{
-    frame->num_signals = 0;
-    for (uint32_t i = 0; i < ring->max_consumers; i++)
-        if (ring->sides[i].used)
-            frame->signals[frame->num_signals++] =
-                (culv_ipc_point){.consumer = i, .value = ring->head + 1};
-}
-
-static void publish(culv_ipc_ring *ring)
-{
-    culvi_ipc_ring_page *page = page_of(ring);
-    atomic_store(&page->frames[ring->slot], ring->head + 1);
-    ring->head++;
-    atomic_store(&page->head, ring->head);
-    ring->held = false;
-    for (uint32_t i = 0; i < ring->max_consumers; i++)
-        if (ring->sides[i].used && atomic_load(&their_page(&ring->sides[i])->waits) != 0)
-            tell(ring, &ring->sides[i]);
-}
-
-static culv_result check_held(const culv_ipc_ring *ring)
-{
-    culv_result result = check_runs(ring, "culv_ipc_ring_release");
-    if (result != CULV_OK || ring->held) return result;
-    return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                      "no frame is held; culv_ipc_ring_acquire() gets one");
-}
-
-culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(voice_of(ring), frame);
-    return acquire(ring, timeout, frame);
-}
-
-culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(voice_of(ring), frame);
-    culv_result result = check_held(ring);
-    if (result != CULV_OK) return result;
-    gather_signals(ring, frame);
-    publish(ring);
-    return CULV_OK;
-}
-
-static culv_result check_stream(const culv_ipc_ring *ring, const char *call)
-{
-    if (ring->desc.make == NULL) return CULV_OK;
-    return culvi_fail(voice_of(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s: the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); "
-                      "use the calls without a stream",
-                      call);
-}
-
-culv_result culv_ipc_ring_acquire_on(culv_ipc_ring *ring, CUstream stream, uint64_t timeout,
-                                     culv_ipc_frame *frame)
-{
-    culv_ipc_frame mine;
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(voice_of(ring), frame);
-    culv_result result = check_stream(ring, __func__);
-    if (result == CULV_OK) result = acquire(ring, timeout, &mine);
-    if (result != CULV_OK) return result;
-    for (uint32_t i = 0; result == CULV_OK && i < mine.num_waits; i++) {
-        side *s = &ring->sides[mine.waits[i].consumer];
-        if (s->used)
-            result = culvi_ipc_line_wait(ring->server->device, &s->done, ring->name, stream,
-                                         mine.waits[i].value);
-    }
-    if (result != CULV_OK) {
-        ring->held = false; /* the slot's frame is gone, and it is chosen again */
-        return result;
-    }
-    *frame = mine;
-    return CULV_OK;
-}
-
-culv_result culv_ipc_ring_release_on(culv_ipc_ring *ring, CUstream stream, culv_ipc_frame *frame)
-{
-    CULVI_REQUIRE(NULL, ring);
-    CULVI_REQUIRE(voice_of(ring), frame);
-    culv_result result = check_stream(ring, __func__);
-    if (result == CULV_OK) result = check_held(ring);
-    if (result != CULV_OK) return result;
-    gather_signals(ring, frame);
-    for (uint32_t i = 0; result == CULV_OK && i < frame->num_signals; i++) {
-        culvi_ipc_line *ready = &ring->sides[frame->signals[i].consumer].ready;
-        if (ready->signaled >= frame->signals[i].value) continue; /* an earlier try got that far */
-        result = culvi_ipc_line_signal(ring->server->device, ready, ring->name, stream,
-                                       frame->signals[i].value);
-        if (result == CULV_OK) ready->signaled = frame->signals[i].value;
-    }
-    if (result == CULV_OK) publish(ring);
-    return result;
 }

@@ -3,6 +3,7 @@
 #include "ipc/ipc_server.h"
 
 #include "base/alloc.h"
+#include "base/attempt.h"
 #include "base/desc.h"
 #include "base/handle.h"
 #include "base/platform.h"
@@ -13,7 +14,8 @@
 #include <string.h>
 
 enum {
-    MESSAGES = 32, /* of one client before the others have their turn */
+    MESSAGES = 8, /* of one client before the others have their turn */
+    COMERS = 8,   /* the same of those at the door */
     EVENTS = 16
 };
 
@@ -39,6 +41,7 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
     if (server == NULL) return culvi_fail_host_memory(voice, d.label);
     server->refs = 1;
     server->device = device;
+    server->process = culvi_ipc_this_process();
     server->max_clients = d.max_clients != 0 ? d.max_clients : 16;
     culvi_label_set(server->label, d.label != NULL ? d.label : d.name);
     for (size_t i = 0; i < CULV_IPC_MAX_CLIENTS; i++)
@@ -79,8 +82,7 @@ void culv_ipc_server_destroy(culv_ipc_server **server)
         culvi_ipc_ring_stop(s->rings);
     while (s->offers != NULL)
         culvi_ipc_offer_remove(s, s->offers);
-    for (size_t i = 0; i < CULV_IPC_MAX_CLIENTS; i++)
-        culvi_ipc_channel_close(&s->links[i].channel);
+    culvi_ipc_links_end(s);
     culvi_ipc_door_close(&s->door);
     culvi_ipc_users_free(&s->users);
     culvi_log_object(&s->device->voice, "destroyed", "server", s->label, 0);
@@ -102,45 +104,69 @@ uint32_t culv_ipc_server_clients(const culv_ipc_server *server)
 
 /* Connections ---------------------------------------------------------------------------------- */
 
-void culvi_ipc_link_drop(culv_ipc_server *server, culvi_ipc_link *link, const char *why)
+/* Who is not let in is told why, and no more. */
+static void turn_away(culvi_ipc_channel *stranger, const char *why)
 {
-    if (link->channel == CULVI_IPC_NO_CHANNEL) return;
-    culvi_log(&server->device->voice, why != NULL ? CULV_LOG_WARNING : CULV_LOG_INFO,
-              "server '%s': the client of process %d %s", server->label, (int)link->pid,
-              why != NULL ? why : "has left");
-    culvi_ipc_channel_close(&link->channel);
-    link->greeted = false;
-    culvi_ipc_rings_forget(server, (uint32_t)(link - server->links));
+    const culvi_ipc_message m =
+        culvi_ipc_error(CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED, why);
+    (void)culvi_ipc_send(*stranger, &m, NULL);
+    culvi_ipc_channel_close(stranger, true);
 }
 
-static void answer(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question,
-                   culvi_ipc_message *reply, const culvi_ipc_native *handles)
+/* A place for whoever comes; NULL: all are taken by clients. Who connects and says nothing makes
+ * room for others. */
+static culvi_ipc_link *place(culv_ipc_server *server)
 {
-    static const char *const slow = "does not read its answers: its connection was closed";
-    reply->sequence = question->sequence;
-    reply->answer = true;
-    switch (culvi_ipc_send(link->channel, reply, handles)) {
-    case CULVI_IPC_DONE: return;
-    case CULVI_IPC_GONE: culvi_ipc_link_drop(server, link, NULL); return;
-    case CULVI_IPC_NO_FD:
-    case CULVI_IPC_LATER:
-    case CULVI_IPC_BAD:
-    case CULVI_IPC_OS: culvi_ipc_link_drop(server, link, slow); return;
+    culvi_ipc_link *silent = NULL;
+    for (uint32_t i = 0; i < server->max_clients; i++) {
+        culvi_ipc_link *link = &server->links[i];
+        if (link->channel == CULVI_IPC_NO_CHANNEL) return link;
+        if (!link->greeted && (silent == NULL || link->arrived < silent->arrived)) silent = link;
     }
+    if (silent != NULL)
+        culvi_ipc_link_drop(server, silent, "said nothing, and made room for another");
+    return silent;
 }
 
-static void refuse(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question,
-                   culv_result result, culv_reason reason, const char *text)
+static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link);
+
+/* False: nobody waits, or nobody can be let in. */
+static bool admit(culv_ipc_server *server, uint32_t *done)
 {
-    culvi_ipc_message reply;
-    memset(&reply, 0, sizeof reply);
-    reply.type = CULVI_IPC_ERROR;
-    reply.result = result;
-    reply.reason = reason;
-    culvi_text t = {reply.text, sizeof reply.text, 0};
-    culvi_text_add(&t, "%s", text);
-    answer(server, link, question, &reply, NULL);
+    culvi_ipc_channel stranger = CULVI_IPC_NO_CHANNEL;
+    uint32_t user = 0;
+    int32_t pid = 0;
+    const culvi_ipc_io io = culvi_ipc_door_admit(server->door, &stranger);
+    if (io == CULVI_IPC_NO_FD)
+        culvi_ipc_server_log(server, CULV_LOG_WARNING,
+                             "a client waits, and no handle is left for it");
+    if (io != CULVI_IPC_DONE) return false;
+    if (!culvi_ipc_peer(stranger, &user, &pid) || !culvi_ipc_user_admitted(&server->users, user)) {
+        culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d of user %u was turned away",
+                             (int)pid, (unsigned)user);
+        turn_away(&stranger, "the server does not admit this user");
+        return true;
+    }
+    culvi_ipc_link *link = place(server);
+    if (link == NULL) {
+        turn_away(&stranger,
+                  "the server has as many clients as it admits (culv_ipc_server_desc.max_clients)");
+        return true;
+    }
+    memset(link, 0, sizeof *link);
+    link->channel = stranger;
+    link->user = user;
+    link->pid = pid;
+    link->arrived = ++server->arrivals;
+    if (!culvi_ipc_door_watch(server->door, stranger, (uint32_t)(link - server->links))) {
+        culvi_ipc_link_drop(server, link, "could not be watched");
+        return true;
+    }
+    *done += read_link(server, link); /* it may have said who it is by now */
+    return true;
 }
+
+/* Answers -------------------------------------------------------------------------------------- */
 
 /* The present error of this thread, for the client. */
 static void refuse_by_error(culv_ipc_server *server, culvi_ipc_link *link,
@@ -148,57 +174,10 @@ static void refuse_by_error(culv_ipc_server *server, culvi_ipc_link *link,
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
-    refuse(server, link, question, e.result, e.reason, e.message);
+    culvi_ipc_server_log(server, CULV_LOG_WARNING, "process %d was refused: %s", (int)link->pid,
+                         e.message);
+    culvi_ipc_refuse(server, link, question, e.result, e.reason, e.message);
 }
-
-static void admit(culv_ipc_server *server)
-{
-    static const culvi_ipc_message unasked = {.type = CULVI_IPC_HELLO};
-    culvi_ipc_link stranger = {.channel = CULVI_IPC_NO_CHANNEL}, *free = NULL, *silent = NULL;
-    const culvi_ipc_io io = culvi_ipc_door_admit(server->door, &stranger.channel);
-    if (io != CULVI_IPC_DONE) {
-        if (io == CULVI_IPC_NO_FD)
-            culvi_log(&server->device->voice, CULV_LOG_WARNING,
-                      "server '%s': a client waits, and no handle is left for it", server->label);
-        return;
-    }
-    const bool known = culvi_ipc_peer(stranger.channel, &stranger.user, &stranger.pid);
-    if (!known || !culvi_ipc_user_admitted(&server->users, stranger.user)) {
-        refuse(server, &stranger, &unasked, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-               "the server does not admit this user");
-        culvi_ipc_link *none = &stranger;
-        culvi_log(&server->device->voice, CULV_LOG_WARNING,
-                  "server '%s': process %d of user %u was turned away", server->label,
-                  (int)none->pid, (unsigned)none->user);
-        culvi_ipc_channel_close(&stranger.channel);
-        return;
-    }
-    for (uint32_t i = 0; i < server->max_clients; i++) {
-        culvi_ipc_link *link = &server->links[i];
-        if (link->channel == CULVI_IPC_NO_CHANNEL) {
-            if (free == NULL) free = link;
-        } else if (!link->greeted && (silent == NULL || link->arrived < silent->arrived)) {
-            silent = link;
-        }
-    }
-    /* Who connects and says nothing makes room for others. */
-    if (free == NULL && silent != NULL) {
-        culvi_ipc_link_drop(server, silent, "said nothing, and made room for another");
-        free = silent;
-    }
-    if (free == NULL) {
-        refuse(server, &stranger, &unasked, CULV_ERROR_UNSUPPORTED, CULV_REASON_IPC_REFUSED,
-               "the server has as many clients as it admits (culv_ipc_server_desc.max_clients)");
-        culvi_ipc_channel_close(&stranger.channel);
-        return;
-    }
-    *free = stranger;
-    free->arrived = ++server->arrivals;
-    if (!culvi_ipc_door_watch(server->door, free->channel, (uint32_t)(free - server->links)))
-        culvi_ipc_link_drop(server, free, "could not be watched");
-}
-
-/* Answers -------------------------------------------------------------------------------------- */
 
 static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
 {
@@ -208,9 +187,10 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
     reply.pid = (uint32_t)culvi_ipc_this_process();
     reply.driver = (uint32_t)server->driver;
     reply.device = server->device->caps.uuid;
+    if (!link->greeted) culvi_ipc_let_handles(link->channel, server->takes_handles);
     link->greeted = true;
     link->device = question->device;
-    answer(server, link, question, &reply, NULL);
+    culvi_ipc_answer(server, link, question, &reply, NULL);
 }
 
 static void list(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_message *question)
@@ -224,7 +204,7 @@ static void list(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
     for (uint64_t i = 0; o != NULL && i < question->number; i++)
         o = o->next;
     if (o != NULL) reply.info = o->info;
-    answer(server, link, question, &reply, NULL);
+    culvi_ipc_answer(server, link, question, &reply, NULL);
 }
 
 static void give_one(culv_ipc_server *server, culvi_ipc_link *link,
@@ -242,7 +222,7 @@ static void give_one(culv_ipc_server *server, culvi_ipc_link *link,
     memcpy(reply.data, offer->data, sizeof reply.data);
     reply.fds = offer->handle.type != CULV_HANDLE_NONE;
     const culvi_ipc_native native = culvi_ipc_native_of(&offer->handle);
-    answer(server, link, question, &reply, &native);
+    culvi_ipc_answer(server, link, question, &reply, &native);
 }
 
 /* The chunks from number `first` on, with the handles of those whose id is above `known`. */
@@ -255,10 +235,13 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
     uint64_t generation = 0;
     memset(&reply, 0, sizeof reply);
     reply.type = CULVI_IPC_CHUNKS;
+    const uint32_t share = culvi_ipc_share(server);
+    culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
     culv_result result = culv_vector_get_chunks(offer->vector, NULL, 0, &total, &generation);
     culv_vector_chunk *chunks = culvi_alloc((total + 1) * sizeof *chunks);
     if (chunks == NULL) {
         culvi_fail_host_memory(&server->device->voice, server->label);
+        (void)culvi_attempt_end(&server->device->voice, CULV_OK);
         refuse_by_error(server, link, question);
         return;
     }
@@ -275,6 +258,7 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
          i++) {
         culv_handle handle;
         if (chunks[i].id > question->known) {
+            if (reply.fds == share) break;
             result = culv_vmm_export_dup(chunks[i].allocation,
                                          (culv_handle_type)CULVI_HANDLE_OPAQUE, &handle);
             if (result != CULV_OK) break;
@@ -284,11 +268,12 @@ static void give_chunks(culv_ipc_server *server, culvi_ipc_link *link,
             (culvi_ipc_chunk){chunks[i].id, chunks[i].offset, chunks[i].size};
     }
     culvi_free(chunks);
+    (void)culvi_attempt_end(&server->device->voice, CULV_OK);
     /* Those that could be exported are a whole answer; the next question meets the error again. */
     if (result != CULV_OK && reply.count == 0)
         refuse_by_error(server, link, question);
     else
-        answer(server, link, question, &reply, fds);
+        culvi_ipc_answer(server, link, question, &reply, fds);
     culvi_ipc_close_fds(fds, reply.fds);
 }
 
@@ -296,13 +281,13 @@ static void give(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
 {
     const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, question->name);
     if (offer == NULL)
-        refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
-               "the server offers nothing of that name");
+        culvi_ipc_refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
+                         "the server offers nothing of that name");
     else if (question->type == CULVI_IPC_RECEIVE)
         give_one(server, link, question, offer);
     else if (offer->vector == NULL)
-        refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-               "what the server offers by that name is no vector");
+        culvi_ipc_refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                         "what the server offers by that name is no vector");
     else
         give_chunks(server, link, question, offer);
 }
@@ -314,21 +299,37 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
     culvi_ipc_native out[CULVI_IPC_FDS];
     const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, question->name);
     if (offer == NULL || offer->ring == NULL) {
-        refuse(server, link, question, CULV_ERROR_INVALID,
-               offer == NULL ? CULV_REASON_IPC_NAME : CULV_REASON_VALUE,
-               offer == NULL ? "the server offers nothing of that name"
-                             : "what the server offers by that name is no ring");
+        culvi_ipc_refuse(server, link, question, CULV_ERROR_INVALID,
+                         offer == NULL ? CULV_REASON_IPC_NAME : CULV_REASON_VALUE,
+                         offer == NULL ? "the server offers nothing of that name"
+                                       : "what the server offers by that name is no ring");
+        return;
+    }
+    /* A client that was not let send them asks so, and hears here why. */
+    if (question->join.timelines != 0 && question->fds == 0 &&
+        culvi_ipc_ring_takes_handles(offer->ring)) {
+        culvi_ipc_refuse(server, link, question, CULV_ERROR_BUSY, CULV_REASON_VALUE,
+                         "the two handles of the timelines did not come with the question; the "
+                         "ring takes them now");
+        return;
+    }
+    char text[128] = "";
+    culvi_text why = {text, sizeof text, 0};
+    if (!culvi_ipc_handles_good(fds, question->fds, &why)) {
+        culvi_ipc_refuse(server, link, question, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND, text);
         return;
     }
     memset(&reply, 0, sizeof reply);
     reply.type = CULVI_IPC_JOIN;
+    culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
     const culv_result result = culvi_ipc_ring_admit(offer->ring, (uint32_t)(link - server->links),
                                                     question, fds, &reply, out);
+    (void)culvi_attempt_end(&server->device->voice, CULV_OK);
     if (result != CULV_OK) {
         refuse_by_error(server, link, question);
         return;
     }
-    answer(server, link, question, &reply, out);
+    culvi_ipc_answer(server, link, question, &reply, out);
     culvi_ipc_close_fds(out, reply.fds);
 }
 
@@ -359,7 +360,8 @@ static bool serve(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
 static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
 {
     uint32_t done = 0;
-    while (link->channel != CULVI_IPC_NO_CHANNEL && done < MESSAGES) {
+    while (link->channel != CULVI_IPC_NO_CHANNEL && done < MESSAGES &&
+           culvi_ipc_link_may_ask(server, link)) {
         culvi_ipc_message m;
         culvi_ipc_native fds[CULVI_IPC_FDS];
         char text[192] = "";
@@ -371,10 +373,12 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
             (void)serve(server, link, &m, fds);
             culvi_ipc_close_fds(fds, m.fds);
             break;
-        case CULVI_IPC_LATER: return done;
+        case CULVI_IPC_LATER:
+        case CULVI_IPC_CROWDED: return done;
         case CULVI_IPC_GONE: culvi_ipc_link_drop(server, link, NULL); return done + 1;
         case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, text); return done + 1;
         case CULVI_IPC_NO_FD:
+        case CULVI_IPC_SHUT:
         case CULVI_IPC_OS:
             culvi_ipc_link_drop(server, link, "sent what could not be taken: no handle is left");
             return done + 1;
@@ -383,19 +387,45 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
     return done;
 }
 
+/* What has come by now; waits till then for something to come. */
+static culv_result serve_some(culv_ipc_server *server, uint64_t timeout, size_t *count,
+                              uint32_t *done)
+{
+    uint32_t numbers[EVENTS];
+    const culv_result result = culvi_ipc_door_wait(server->door, &server->device->voice,
+                                                   server->label, timeout, numbers, EVENTS, count);
+    bool door = culvi_ipc_door_behind(server->door);
+    if (result != CULV_OK) return result;
+    culvi_ipc_links_go_on(server);
+    for (size_t i = 0; i < *count; i++) {
+        if (numbers[i] == CULVI_IPC_AT_DOOR)
+            door = true;
+        else if (server->links[numbers[i]].channel != CULVI_IPC_NO_CHANNEL)
+            *done += read_link(server, &server->links[numbers[i]]);
+    }
+    /* Last: who left has made room. */
+    for (int i = 0; door && i < COMERS; i++)
+        door = admit(server, done);
+    return CULV_OK;
+}
+
 culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout, uint32_t *answered)
 {
-    uint32_t numbers[EVENTS], done = 0;
+    /* Not everything that somebody waits for wakes the server. */
+    enum { SLICE_MS = 5 };
+    const uint64_t slice = UINT64_C(1000000) * SLICE_MS, until = culvi_ipc_until(timeout);
+    uint32_t done = 0;
     size_t count = 0;
+    culv_result result;
     CULVI_REQUIRE(NULL, server);
     const int cancel = culvi_cancel_disable();
-    const culv_result result = culvi_ipc_door_wait(server->door, &server->device->voice,
-                                                   server->label, timeout, numbers, EVENTS, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (numbers[i] == CULVI_IPC_AT_DOOR)
-            admit(server);
-        else if (server->links[numbers[i]].channel != CULVI_IPC_NO_CHANNEL)
-            done += read_link(server, &server->links[numbers[i]]);
+    for (;;) {
+        const uint64_t now = timeout != 0 ? culvi_now() : until;
+        const uint64_t left = now < until ? until - now : 0;
+        const bool looks = culvi_ipc_door_behind(server->door) || culvi_ipc_links_wait(server);
+        result = serve_some(server, looks && left > slice ? slice : left, &count, &done);
+        if (result != CULV_OK || count > 0 || done > 0 || left == 0) break;
+        if (!looks) break;
     }
     culvi_cancel_restore(cancel);
     if (result == CULV_OK && answered != NULL) *answered = done;

@@ -125,7 +125,7 @@ void culvi_ipc_door_close(culvi_ipc_door **door)
     culvi_ipc_door *d = *door;
     if (d == NULL) return;
     *door = NULL;
-    culvi_ipc_channel_close(&d->next);
+    culvi_ipc_channel_close(&d->next, true);
     if (d->event != NULL) CloseHandle(d->event);
     culvi_free(d);
 }
@@ -143,6 +143,20 @@ bool culvi_ipc_door_watch(culvi_ipc_door *door, culvi_ipc_channel channel, uint3
     return true;
 }
 
+void culvi_ipc_door_listen(culvi_ipc_door *door, culvi_ipc_channel channel, uint32_t number,
+                           bool listen)
+{
+    (void)door; /* CULVI_IPC_TELLS_READ is false */
+    (void)channel;
+    (void)number;
+    (void)listen;
+}
+
+bool culvi_ipc_door_behind(const culvi_ipc_door *door)
+{
+    return door->next == NULL;
+}
+
 /* Whether somebody has come. Who has gone again leaves a pipe that is of no more use. */
 static bool has_come(culvi_ipc_door *door)
 {
@@ -155,7 +169,7 @@ static bool has_come(culvi_ipc_door *door)
     }
     if (GetLastError() == ERROR_IO_INCOMPLETE) return false;
     /* The thread that listened has ended (OPERATION_ABORTED), or the client has. */
-    culvi_ipc_channel_close(&door->next);
+    culvi_ipc_channel_close(&door->next, true);
     door->next = make(door, false);
     SetEvent(door->event); /* to begin clears it, and others may just have set it */
     return false;

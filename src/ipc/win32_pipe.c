@@ -156,7 +156,8 @@ static culvi_ipc_io look(culvi_ipc_pipe *p, DWORD *bytes)
     case ERROR_MORE_DATA: return CULVI_IPC_BAD;
     case ERROR_OPERATION_ABORTED: /* with the end of the thread that posted it */
         post(p);
-        /* To begin a read clears the event, which others of the door's set may just have set. */
+        /* A read clears the event as it begins, and others of the door's set may just have set
+         * it. */
         if (p->server) SetEvent(p->event);
         return CULVI_IPC_LATER;
     default: return CULVI_IPC_GONE;
@@ -260,9 +261,10 @@ static void forget_sent(culvi_ipc_pipe *p)
     p->num_sent = 0;
 }
 
-void culvi_ipc_channel_close(culvi_ipc_channel *channel)
+void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine)
 {
     culvi_ipc_pipe *p = *channel;
+    (void)mine; /* there is no fork() */
     *channel = CULVI_IPC_NO_CHANNEL;
     if (p == NULL) return;
     if (p->place != NULL) *p->place = NULL;
@@ -278,13 +280,45 @@ void culvi_ipc_channel_close(culvi_ipc_channel *channel)
     culvi_free(p);
 }
 
+/* A handle comes as a number, which is not fetched before the message is found good. */
+void culvi_ipc_let_handles(culvi_ipc_channel channel, bool in)
+{
+    (void)channel;
+    (void)in;
+}
+
+bool culvi_ipc_handles_good(const culvi_ipc_native *handles, size_t count, culvi_text *why)
+{
+    (void)handles; /* the driver looks at them: there is no way to ask that may not wait */
+    (void)count;
+    (void)why;
+    return true;
+}
+
+/* A server has the handles of one answer to each client in its table, and nothing is in flight. */
+bool culvi_ipc_all_read(culvi_ipc_channel channel)
+{
+    (void)channel;
+    return true;
+}
+
+uint64_t culvi_ipc_most_in_flight(void)
+{
+    return UINT64_MAX;
+}
+
+bool culvi_ipc_handle_dup(culvi_ipc_native handle, culvi_ipc_native *out)
+{
+    const HANDLE self = GetCurrentProcess();
+    return DuplicateHandle(self, handle, self, out, 0, FALSE, DUPLICATE_SAME_ACCESS) != FALSE;
+}
+
 /* Messages ------------------------------------------------------------------------------------- */
 
 static bool lend(const culvi_ipc_native *handles, size_t count, HANDLE *out)
 {
-    const HANDLE self = GetCurrentProcess();
     for (size_t i = 0; i < count; i++)
-        if (!DuplicateHandle(self, handles[i], self, &out[i], 0, FALSE, DUPLICATE_SAME_ACCESS)) {
+        if (!culvi_ipc_handle_dup(handles[i], &out[i])) {
             culvi_ipc_close_fds(out, i);
             return false;
         }

@@ -32,7 +32,7 @@ typedef struct culvi_ipc_pipe {
     size_t num_sent;
 } culvi_ipc_pipe;
 
-/* Of every server's pipe, before the server's name. */
+/* The name of every server's pipe begins so; the server's name follows. */
 #define CULVI_IPC_PIPE_PREFIX "culvert."
 enum { CULVI_IPC_PIPE_NAME = 16 + CULV_IPC_NAME_SIZE };
 void culvi_ipc_pipe_name(const culvi_ipc_address *address, wchar_t out[CULVI_IPC_PIPE_NAME]);
@@ -40,7 +40,7 @@ void culvi_ipc_pipe_name(const culvi_ipc_address *address, wchar_t out[CULVI_IPC
 bool culvi_ipc_pipe_ready(culvi_ipc_pipe *pipe);
 /* Posts the first read. */
 bool culvi_ipc_pipe_begin(culvi_ipc_pipe *pipe);
-/* Of a wait until then; at most an hour, so ask again. */
+/* Returns how long to wait until then: at most an hour, so ask again. */
 DWORD culvi_ipc_milliseconds(uint64_t until);
 /* Waits for what was begun with `o` to end; after this the kernel writes no more. */
 void culvi_ipc_pipe_settle(HANDLE pipe, OVERLAPPED *o);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 
 enum { DEFAULT_PERCENT = 10 };
+enum { BATCH = 256 }; /* registrations that are taken out under one lock */
 
 /* Life of a registration ----------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@ static void cache_unref(culv_rdma_cache *cache)
 culv_rdma_range culvi_rdma_range_of(const culv_rdma_registration *e)
 {
     culv_rdma_range r = culv_rdma_range_init();
-    r.kind = (culv_pointer_kind)e->kind;
+    r.kind = (culv_pointer_kind)e->rest->kind;
     r.page_start = e->rest->page_start;
     r.page_size = e->rest->page_end - e->rest->page_start;
     r.start = e->start;
@@ -110,7 +111,7 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
                            (uint64_t)pointer);
 }
 
-/* Out, as its memory was freed, unless somebody else was faster. The caller has a use. */
+/* Takes it out, as its memory was freed, unless another thread was faster. The caller has a use. */
 static void drop_freed(culv_rdma_cache *cache, culv_rdma_registration *e)
 {
     culvi_mutex_lock(&cache->lock);
@@ -181,15 +182,21 @@ culv_result culv_rdma_registration_get_range(const culv_rdma_registration *regis
     return CULV_OK;
 }
 
-/* With the lock: takes out all of a range. */
-static culv_rdma_registration *take_range(culv_rdma_cache *cache, uint64_t start, uint64_t end,
-                                          culv_rdma_unpin_why why)
+/* Takes out and unpins all of a range, a batch at a time: others need the lock meanwhile. */
+static void drop_range(culv_rdma_cache *cache, uint64_t start, uint64_t end,
+                       culv_rdma_unpin_why why)
 {
-    culv_rdma_registration *list = NULL;
-    for (;;) {
-        culv_rdma_registration *e = culvi_rdma_index_next(&cache->index, start, end);
-        if (e == NULL) return list;
-        if (culvi_rdma_entry_remove(cache, e, why)) culvi_rdma_push(&list, e);
+    for (size_t taken = BATCH; taken == BATCH;) {
+        culv_rdma_registration *list = NULL, *e;
+        taken = 0;
+        culvi_mutex_lock(&cache->lock);
+        while (taken < BATCH && (e = culvi_rdma_index_next(&cache->index, start, end)) != NULL) {
+            start = e->end; /* they come by address, and do not overlap */
+            taken++;
+            if (culvi_rdma_entry_remove(cache, e, why)) culvi_rdma_push(&list, e);
+        }
+        culvi_mutex_unlock(&cache->lock);
+        culvi_rdma_finish_all(list);
     }
 }
 
@@ -201,27 +208,28 @@ culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr point
     culvi_mutex_lock(&cache->lock);
     for (culvi_rdma_pending *p = cache->pending; p != NULL; p = p->next)
         if (p->start < pointer + size && p->end > pointer) p->freed = true;
-    culv_rdma_registration *list =
-        take_range(cache, pointer, pointer + size, CULV_RDMA_UNPIN_FREED);
     culvi_mutex_unlock(&cache->lock);
-    culvi_rdma_finish_all(list);
+    drop_range(cache, pointer, pointer + size, CULV_RDMA_UNPIN_FREED);
     return CULV_OK;
 }
 
 culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes)
 {
-    culv_rdma_registration *list = NULL;
     CULVI_REQUIRE(NULL, cache);
-    culvi_mutex_lock(&cache->lock);
-    uint64_t leaving = 0;
-    while (cache->pinned_bytes - leaving > bytes) {
-        culv_rdma_registration *victim = culvi_rdma_evict(cache);
-        if (victim == NULL) break;
-        leaving += victim->rest->counted;
-        culvi_rdma_push(&list, victim);
+    for (size_t taken = BATCH; taken == BATCH;) {
+        culv_rdma_registration *list = NULL, *victim;
+        uint64_t leaving = 0;
+        taken = 0;
+        culvi_mutex_lock(&cache->lock);
+        while (taken < BATCH && cache->pinned_bytes - leaving > bytes &&
+               (victim = culvi_rdma_evict(cache)) != NULL) {
+            taken++;
+            leaving += victim->rest->counted;
+            culvi_rdma_push(&list, victim);
+        }
+        culvi_mutex_unlock(&cache->lock);
+        culvi_rdma_finish_all(list);
     }
-    culvi_mutex_unlock(&cache->lock);
-    culvi_rdma_finish_all(list);
     return CULV_OK;
 }
 
@@ -299,9 +307,6 @@ void culv_rdma_cache_destroy(culv_rdma_cache **cache)
     if (cache == NULL || *cache == NULL) return;
     culv_rdma_cache *mine = *cache;
     *cache = NULL;
-    culvi_mutex_lock(&mine->lock);
-    culv_rdma_registration *list = take_range(mine, 0, UINT64_MAX, CULV_RDMA_UNPIN_EVICTED);
-    culvi_mutex_unlock(&mine->lock);
-    culvi_rdma_finish_all(list);
+    drop_range(mine, 0, UINT64_MAX, CULV_RDMA_UNPIN_EVICTED);
     cache_unref(mine);
 }

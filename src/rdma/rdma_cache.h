@@ -28,7 +28,7 @@ struct culv_rdma_cache {
     culvi_rdma_index index; /* look-ups read it without the lock */
     culvi_mutex lock;
     culvi_condition pinned; /* a pending range is none any more */
-    /* Under the lock, which is never held across a callback or a call of the driver: */
+    /* The lock guards what follows. It is never held across a callback or a call of the driver. */
     culvi_rdma_pending *pending;
     culv_rdma_registration *unused; /* structs */
     size_t structs;
@@ -46,7 +46,8 @@ culv_rdma_range culvi_rdma_range_of(const culv_rdma_registration *entry);
 void culvi_rdma_give_use(culv_rdma_registration *entry);
 /* Unpins a list of what was taken out and nobody uses. */
 void culvi_rdma_finish_all(culv_rdma_registration *list);
-/* With a use for the caller. NULL: there is none, or it is being changed. */
+/* Finds a registration and gives the caller a use of it. NULL: there is none, or it is being
+ * changed. */
 culv_rdma_registration *culvi_rdma_find(culv_rdma_cache *cache, uint64_t pointer, uint64_t end);
 /* Whether the memory is what was pinned. The question needs no context (measured), and what it
  * answers in another one is only believed where it says yes. */
@@ -61,10 +62,10 @@ culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
 /* A struct that is nobody's. NULL: out of memory. */
 culv_rdma_registration *culvi_rdma_entry_new(culv_rdma_cache *cache);
 void culvi_rdma_entry_unuse(culv_rdma_cache *cache, culv_rdma_registration *entry);
-/* Into the index and the order, valid, with `uses`. After a reserve; cannot fail. */
-void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry, uint32_t uses);
-/* Out of both; no look-up finds it. True: nobody uses it, so the caller unpins it. Else the last
- * user does. */
+/* Puts it into the index and the order, valid, with `uses`. After a reserve it cannot fail. */
+void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry, uint64_t uses);
+/* Takes it out of both, so that no look-up finds it. True: it has no user, so the caller unpins it.
+ * Else the last user does. */
 bool culvi_rdma_entry_remove(culv_rdma_cache *cache, culv_rdma_registration *entry,
                              culv_rdma_unpin_why why);
 /* Takes out the least recently used one that is not in use. NULL: there is none. */

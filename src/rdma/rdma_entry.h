@@ -8,11 +8,13 @@
 
 #include <stdatomic.h>
 
-/* Of `state`; the rest counts uses. A use is given only while it is valid. */
-#define CULVI_RDMA_VALID 0x80000000u
+/* This bit of `state` is set while the registration is valid. The other bits count uses, and
+ * suffice for more than anyone takes. A use is given only while the bit is set. */
+#define CULVI_RDMA_VALID (UINT64_C(1) << 63)
 
 /* What look-ups do not need, under the cache's lock. */
 typedef struct culvi_rdma_rest {
+    uint32_t kind;
     uint64_t page_start, page_end;
     uint64_t allocation_start, allocation_size;
     uint64_t counted;           /* bytes that it adds to what is pinned */
@@ -26,8 +28,7 @@ typedef struct culvi_rdma_rest {
 
 /* One line of the processor's cache, and many in a page, as look-ups jump about in them. */
 struct culv_rdma_registration {
-    _Alignas(64) atomic_uint state;
-    uint32_t kind;
+    _Alignas(64) _Atomic(uint64_t) state;
     uint64_t start, end; /* of the allocation's bytes */
     uint64_t buffer_id;
     _Atomic(uint64_t) used; /* the cache's turn when it was looked up last */
@@ -39,7 +40,7 @@ struct culv_rdma_registration {
 /* False: it is not valid, or is not any more. */
 static inline bool culvi_rdma_take_use(culv_rdma_registration *e)
 {
-    unsigned state = atomic_load_explicit(&e->state, memory_order_relaxed);
+    uint64_t state = atomic_load_explicit(&e->state, memory_order_relaxed);
     do {
         if ((state & CULVI_RDMA_VALID) == 0) return false;
     } while (!atomic_compare_exchange_weak_explicit(&e->state, &state, state + 1,

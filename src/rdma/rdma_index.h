@@ -38,10 +38,10 @@ void *culvi_rdma_index_alloc(culvi_rdma_index *index, size_t size);
 /* The one that may hold the byte at `address`. Without the lock. */
 culv_rdma_registration *culvi_rdma_index_find(const culvi_rdma_index *index, uint64_t address);
 
-/* With the lock: */
+/* The caller of what follows holds the lock. */
 /* Makes what culvi_rdma_index_add() needs for this range. False: out of memory; nothing changed. */
 bool culvi_rdma_index_reserve(culvi_rdma_index *index, const culv_rdma_registration *entry);
-/* After a reserve; cannot fail. No registration with bytes of the same range is there. */
+/* Adds it, after a reserve; cannot fail. No registration with bytes of the same range is there. */
 void culvi_rdma_index_add(culvi_rdma_index *index, culv_rdma_registration *entry);
 void culvi_rdma_index_remove(culvi_rdma_index *index, const culv_rdma_registration *entry);
 /* The first one with a byte of [start, end). */

@@ -153,7 +153,7 @@ static void uncount(culv_rdma_cache *cache, culv_rdma_registration *e)
 
 /* Registrations -------------------------------------------------------------------------------- */
 
-void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry, uint32_t uses)
+void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry, uint64_t uses)
 {
     atomic_store_explicit(&entry->used, atomic_load_explicit(&cache->turn, memory_order_relaxed),
                           memory_order_relaxed);
@@ -206,7 +206,7 @@ culv_rdma_registration *culvi_rdma_evict(culv_rdma_cache *cache)
     for (size_t tries = cache->heap_count; tries > 0;) {
         culv_rdma_registration *entry = cache->heap[0];
         const uint64_t used = atomic_load_explicit(&entry->used, memory_order_relaxed);
-        uint32_t unused = CULVI_RDMA_VALID;
+        uint64_t unused = CULVI_RDMA_VALID;
         if (used > entry->rest->heap_used) {
             move(cache, entry, used);
         } else if (atomic_compare_exchange_strong_explicit(

@@ -67,8 +67,8 @@ static bool same_allocation(const culv_rdma_registration *e, const culvi_rdma_me
            e->rest->allocation_size == m->size;
 }
 
-/* With the lock: the range of the job, with all that it overlaps. What was of an allocation that
- * is gone goes to *stale. */
+/* Finds the range of the job, with all that it overlaps; the caller holds the lock. What was of an
+ * allocation that is gone goes to *stale. */
 static void plan(job *j, culv_rdma_registration **stale)
 {
     culv_rdma_cache *cache = j->cache;
@@ -96,7 +96,8 @@ static void plan(job *j, culv_rdma_registration **stale)
     p->end = high;
 }
 
-/* With the lock: those that the range covers, each with a use of ours, and their bytes. */
+/* Collects those that the range covers, each with a use of ours, and counts the bytes that the
+ * range adds to theirs; the caller holds the lock. */
 static void hold_replaced(job *j)
 {
     culvi_rdma_pending *p = &j->pending;
@@ -141,7 +142,7 @@ static culv_result no_room(const job *j, const char *why)
                       j->pending.end - j->pending.start, j->pending.start, why);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void forget_pending(job *j)
 {
     culv_rdma_cache *cache = j->cache;
@@ -154,8 +155,8 @@ static void forget_pending(job *j)
     culvi_condition_wake_all(&cache->pinned);
 }
 
-/* With the lock: gives back what hold_replaced() took, before another thread may hold them: the
- * list goes through the registrations. Those that nobody uses any more go to *out. */
+/* Gives back what hold_replaced() took, before another thread may hold them: the list goes through
+ * the registrations. Those without a user go to *out. The caller holds the lock. */
 static void give_replaced(job *j, culv_rdma_registration **out)
 {
     while (j->replaced != NULL) {
@@ -206,7 +207,7 @@ static step begin(job *j, culv_rdma_registration **found, culv_result *result)
         while (over_budget(j) && next == STEP_DONE) {
             culv_rdma_registration *victim = culvi_rdma_evict(cache);
             if (victim != NULL) {
-                /* On its way out: room for this one already. */
+                /* It is on its way out, so its bytes are room for this one already. */
                 cache->pinned_bytes -= victim->rest->counted;
                 victim->rest->counted = 0;
                 culvi_rdma_push(&out, victim);
@@ -346,14 +347,14 @@ static void give_entry(job *j)
     culvi_mutex_unlock(&j->cache->lock);
 }
 
-/* Of a range that is pending. */
+/* Pins a range that is pending, and lets others find it. */
 static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *result)
 {
     culv_rdma_cache *cache = j->cache;
     const culvi_rdma_memory *m = &j->memory;
     culv_rdma_registration *e = j->entry;
     bool same = false, freed = false;
-    e->kind = (uint32_t)m->kind;
+    e->rest->kind = (uint32_t)m->kind;
     e->start = j->pending.start;
     e->end = j->pending.end;
     e->rest->page_start = round_down(e->start);

@@ -30,7 +30,7 @@ culv_result culvi_rdma_check_arguments(const culvi_voice *voice, const char *cal
  * `spans` a VMM range may go on in the next mapping. */
 culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
                              uint64_t size, bool spans, culvi_rdma_memory *out);
-/* In the device's context, for memory that was checked. */
+/* Runs in the device's context, for memory that was checked. */
 culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
                             bool allow_context, culv_rdma_sync *out);
 

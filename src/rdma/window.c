@@ -93,7 +93,7 @@ culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cos
 
 /* NVML ----------------------------------------------------------------------------------------- */
 
-/* As nvml.h has them; nothing of it is needed to build. */
+/* These are as nvml.h has them, which is not needed to build. */
 typedef struct nvml_device *nvml_device;
 typedef struct nvml_bar1 {
     unsigned long long total, free, used;

@@ -31,7 +31,7 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
     return result;
 }
 
-culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call)
+culv_result culvi_ring_enter_any(culv_ring *ring, culv_ring_side side, const char *call)
 {
     if (ring == NULL) return culvi_fail_null(NULL, call, "ring");
     if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
@@ -47,8 +47,14 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
                           "use a side",
                           call, side_names[side]);
     culvi_mutex_lock(&ring->lock);
-    if (ring->stopped[0] == '\0') return CULV_OK;
-    culv_result result = culvi_ring_fail_stopped(ring);
+    return CULV_OK;
+}
+
+culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call)
+{
+    culv_result result = culvi_ring_enter_any(ring, side, call);
+    if (result != CULV_OK || ring->stopped[0] == '\0') return result;
+    result = culvi_ring_fail_stopped(ring);
     culvi_ring_leave(ring, side);
     return result;
 }
@@ -163,7 +169,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
     return result;
 }
 
-/* With the lock held, or before anybody has the ring. */
+/* The caller holds the lock, or no one has the ring yet. */
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
     uint64_t bound = s->policy == CULV_RING_FIFO ? s->max_latency : 0;
@@ -182,6 +188,11 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     culv_ring_settings s;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE(&ring->device->voice, settings);
+    if (culvi_ring_is_apart(ring))
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_RING_SIDE,
+                          "culv_ring_configure: each consumer of a ring between processes chooses "
+                          "how its frames flow (culv_ipc_consumer_desc.policy)");
     culv_ring_desc d = culv_ring_desc_init();
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
@@ -295,10 +306,7 @@ void culv_ring_destroy(culv_ring **ring)
     }
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
-    atomic_fetch_or(&mine->heed, CULVI_RING_ENDS);
-    if (mine->stopped[0] == '\0')
-        snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
-    culvi_condition_wake_all(&mine->changed);
+    culvi_ring_end(mine, "it is being destroyed");
     culvi_watch watch;
     culvi_watch_for(mine->device, &watch, "ring", mine->label, "its release",
                     "Another thread is still in a call of one of its sides");
@@ -314,6 +322,12 @@ void culv_ring_destroy(culv_ring **ring)
     culvi_device_unref(device);
 }
 
+void culvi_ring_destroy_core(culv_ring **ring)
+{
+    if (*ring != NULL) (*ring)->owner = NULL;
+    culv_ring_destroy(ring);
+}
+
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
 {
     CULVI_REQUIRE(NULL, ring);
@@ -322,6 +336,11 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     if (result != CULV_OK) return result;
     culv_ring *r = (culv_ring *)ring; /* its lock */
     culv_ring_stats s = culv_ring_stats_init();
+    if (culvi_ring_is_apart(ring)) {
+        ring->owner->stream->stats(ring->owner->context, &s);
+        culvi_struct_write(out, &s, sizeof s);
+        return CULV_OK;
+    }
     culvi_mutex_lock(&r->lock);
     s.produced = culvi_ring_get(&r->side[CULV_RING_PRODUCER].next);
     s.consumed = culvi_ring_get(&r->consumed);

@@ -64,6 +64,10 @@ typedef struct culvi_ring_party {
     uint32_t at;
     bool held; /* slots[at], with frame `number` */
     uint64_t number;
+    /* A frame that was handed over and whose submission failed: the side holds it again until it is
+     * released with the same value. Written with the ring's lock held. */
+    bool owes;
+    culv_ring_frame owed;
 } culvi_ring_party;
 
 /* What the producer's thread saw of a GPU's burst: ring_auto.c. */
@@ -100,14 +104,31 @@ typedef struct culvi_ring_auto {
     uint64_t frame_time;
 } culvi_ring_auto;
 
+/* CUDA's side of an API's ring where it takes more than a wait and a signal: OpenGL's objects are
+ * mapped, or copied. */
+typedef struct culvi_ring_stream_api {
+    culv_result (*acquire)(void *context, CUstream stream, uint64_t timeout, culv_ring_frame *out,
+                           const char *call);
+    culv_result (*release)(void *context, CUstream stream, culv_ring_frame *frame,
+                           const char *call);
+    culv_result (*flush)(void *context, CUstream stream, const char *call);
+    culv_result (*cancel)(void *context, culv_ring_frame *frame, const char *call);
+    /* NULL, both: the core's own. A core that has these has no slots and no timelines: the owner's
+     * side is in another process. */
+    culv_result (*drain)(void *context, uint64_t timeout, const char *call);
+    void (*stats)(const void *context, culv_ring_stats *out);
+} culvi_ring_stream_api;
+
 /* The ring of an API whose core this is. */
 typedef struct culvi_ring_owner {
     culv_ring_side side; /* the API's */
-    /* Public names, for messages: the whole ring's, those of the API's side, and CUDA's. */
-    const char *destroy_call, *acquire_call, *release_call, *flush_call, *cuda_flush_call;
+    /* Public names, for messages: the whole ring's, and those of the API's side. */
+    const char *destroy_call, *acquire_call, *release_call, *flush_call;
     /* Refuses a hand-over of the API's side by the core that would leave behind what the API keeps
      * of the burst. In a call of that side, without the lock. */
     culv_result (*check)(void *context, const char *call);
+    /* NULL: CUDA's side waits and signals. */
+    const culvi_ring_stream_api *stream;
     void *context;
 } culvi_ring_owner;
 
@@ -174,6 +195,7 @@ typedef struct culvi_ring_need {
 typedef struct culvi_ring_limit {
     uint64_t timeout;
     uint64_t until; /* culvi_now() at the end; 0: not asked yet */
+    bool stopped;   /* the call is for a ring that is stopped, too */
 } culvi_ring_limit;
 
 uint64_t culvi_ring_until(culvi_ring_limit *limit);
@@ -219,8 +241,8 @@ static inline bool culvi_ring_holds(const culvi_ring_party *me, const culv_ring_
  * open burst are released, and how long the burst is. */
 static inline void culvi_ring_show(culvi_ring_party *me)
 {
-    atomic_store_explicit(&me->shown, me->held | me->at << 1 | me->length << 8,
-                          memory_order_relaxed);
+    const bool held = me->held || me->owes;
+    atomic_store_explicit(&me->shown, held | me->at << 1 | me->length << 8, memory_order_relaxed);
 }
 
 static inline uint32_t culvi_ring_shown_released(uint32_t shown)
@@ -242,7 +264,17 @@ static inline uint64_t culvi_ring_get(const _Atomic uint64_t *value)
 static inline const char *culvi_ring_flush_name(const culv_ring *ring, int side)
 {
     if (ring->owner == NULL) return "culv_ring_flush";
-    return side == (int)ring->owner->side ? ring->owner->flush_call : ring->owner->cuda_flush_call;
+    return side == (int)ring->owner->side ? ring->owner->flush_call : "culv_ring_flush_on";
+}
+
+/* What CUDA's side of the owner's ring does; NULL where it waits and signals, and for what is not
+ * CUDA's side. */
+static inline const culvi_ring_stream_api *culvi_ring_stream_of(const culv_ring *ring,
+                                                                culv_ring_side side)
+{
+    return ring != NULL && ring->owner != NULL && (int)side == 1 - (int)ring->owner->side
+               ? ring->owner->stream
+               : NULL;
 }
 
 static inline const char *culvi_ring_destroy_name(const culv_ring *ring)
@@ -250,12 +282,29 @@ static inline const char *culvi_ring_destroy_name(const culv_ring *ring)
     return ring->owner != NULL ? ring->owner->destroy_call : "culv_ring_destroy";
 }
 
+/* Whether the owner's side is in another process. */
+static inline bool culvi_ring_is_apart(const culv_ring *ring)
+{
+    return ring != NULL && ring->owner != NULL && ring->owner->stream != NULL &&
+           ring->owner->stream->drain != NULL;
+}
+
+static inline bool culvi_ring_is_ended(const culv_ring *ring)
+{
+    return (atomic_load_explicit(&ring->heed, memory_order_relaxed) & CULVI_RING_ENDS) != 0;
+}
+
 uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 
 /* ring.c. With the lock held, unless it says otherwise. */
 
+/* Destroys the core of an API's ring, for that ring. No lock. */
+void culvi_ring_destroy_core(culv_ring **ring);
+
 /* Takes the side and the lock. After an error it holds neither. */
 culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call);
+/* The same where the ring may be stopped. */
+culv_result culvi_ring_enter_any(culv_ring *ring, culv_ring_side side, const char *call);
 void culvi_ring_leave(culv_ring *ring, culv_ring_side side);
 /* Releases the lock, records an error, and takes the lock again. The side is in a call, which keeps
  * the ring alive. */
@@ -285,6 +334,10 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
  * reached. When the time is up (RING_LATE), nothing is acquired. */
 culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                        culv_ring_frame *out, const char *call);
+/* ring_stream.c: gives a frame back that was acquired and could not be begun: `result`, whose error
+ * stays the last one. A lost device stops the ring for the other side, too. */
+culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                                 culv_result result);
 /* Takes a burst's next frame if nothing else is to be done; there is nothing to wait for then.
  * False: call culvi_ring_acquire(). */
 bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_frame *out);
@@ -295,14 +348,45 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
 typedef culv_result (*culvi_ring_submit)(void *context, uint64_t value);
 culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
                                   culvi_ring_submit submit, void *context, const char *call);
+/* culv_ring_submit_failed() by the name `call`. */
+culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
+                                     const culv_ring_frame *frame, const char *call);
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
                                 void *context, uint64_t *signal_value, const char *call);
 
 /* ring_stream.c: refuses a call on the side of the ring's owner, which has calls of its own. */
 culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call);
+/* Refuses a call without a stream where CUDA's side needs one, and on a side in another process. */
+culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call);
+
+/* ring_apart.c. No lock. */
+
+/* What CUDA's side of such a ring holds. */
+typedef struct culvi_ring_hold {
+    bool held;
+    bool signaled; /* a release of it failed after a stream was told to signal it */
+    uint32_t slot;
+    uint64_t number;
+} culvi_ring_hold;
+
+culv_result culvi_ring_create_apart(culv_device *device, uint32_t slots, const char *label,
+                                    const culvi_ring_owner *owner, culv_ring **out);
+/* Refuses what comes after culv_ring_stop(). */
+culv_result culvi_ring_check_runs(const culv_ring *ring, const char *call);
+/* Refuses, with this class, while a frame is held. */
+culv_result culvi_ring_check_idle(const culv_ring *ring, const culvi_ring_hold *hold,
+                                  culv_result class, const char *call);
+/* Refuses another frame than the one that is held. */
+culv_result culvi_ring_check_hold(const culv_ring *ring, const culvi_ring_hold *hold,
+                                  const culv_ring_frame *frame, const char *call);
+/* The same for a cancel, which a signal that is on its way forbids. */
+culv_result culvi_ring_check_cancel(const culv_ring *ring, const culvi_ring_hold *hold,
+                                    const culv_ring_frame *frame, const char *call);
 
 /* ring_stop.c */
 
+/* Stops the ring, unless it is stopped, and wakes both sides. The text says why. */
+void culvi_ring_end(culv_ring *ring, const char *format, ...) CULVI_PRINTF(2, 3);
 /* Stops the ring after an ASYNC error that a callback or the driver recorded. */
 culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const char *what);
 culv_result culvi_ring_fail_stopped(culv_ring *ring);

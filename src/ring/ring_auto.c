@@ -18,7 +18,7 @@
  * The halves are what the producer's thread sees: it waits for `done` anyway, and then looks for
  * the `ready` of the burst after it; seldom, once it has chosen. Where it comes too late to see
  * either, the host is what frames wait for, and the time from burst to burst stands for their age:
- * a slot is written anew only when it was read, so that none is older. */
+ * a slot is written again only when it was read, so that none is older. */
 #include "ring/ring.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ static bool compares(const culvi_ring_auto *a, uint32_t level)
     return both_halves(a, level) != 0 && (a->half[level][0] == 0) == (a->half[a->level][0] == 0);
 }
 
-/* Of the levels that were measured, the nearest to the present one; itself when there is no
+/* Returns the measured level that is nearest to the present one; the present one when there is no
  * other. */
 static uint32_t nearest(const culvi_ring_auto *a)
 {

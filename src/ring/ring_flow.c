@@ -311,6 +311,11 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
 
 static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const char *call)
 {
+    if (me->owes)
+        return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                               "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
+                               ") again, whose submission failed; release it once more",
+                               call, me->owed.number, me->owed.slot);
     return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                            "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
                            "); release or cancel it first",
@@ -345,7 +350,7 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
     culvi_ring_need need = {.asked = {false, false}};
-    if (me->held)
+    if (me->held || me->owes)
         result = fail_held(ring, me, call);
     else if (ring->settings.check_counters != 0)
         result = check_counter(ring, side, &need);
@@ -373,6 +378,8 @@ culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uin
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                               culv_ring_frame *out)
 {
+    culv_result result = culvi_ring_check_plain(ring, side, __func__);
+    if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
     return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
 }
@@ -388,7 +395,9 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
     if (result != CULV_OK) return result;
     const culvi_ring_party *me = &ring->side[side];
     if (culvi_ring_holds(me, frame)) return CULV_OK;
-    if (!me->held)
+    if (me->owes)
+        result = fail_held(ring, me, call);
+    else if (!me->held)
         result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                                  "%s: this side holds no frame; acquire one first", call);
     else
@@ -440,6 +449,29 @@ static void finish_frame(culv_ring *ring, culv_ring_side side)
     culvi_mutex_unlock(&ring->lock);
 }
 
+/* Whether the frame is one that the side holds again, as culvi_ring_holds(). */
+static bool owes(const culvi_ring_party *me, const culv_ring_frame *frame)
+{
+    return me->owes && frame->slot == me->owed.slot && frame->number == me->owed.number;
+}
+
+/* The other side has such a frame, and waits for the value. */
+static culv_result release_owed(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                                culvi_ring_submit submit, void *context)
+{
+    culvi_ring_party *me = &ring->side[side];
+    culvi_mutex_lock(&ring->lock);
+    culv_result result =
+        submit != NULL ? submit_by(ring, side, submit, context, me->promised) : CULV_OK;
+    if (result == CULV_OK) {
+        frame->signal_value = me->promised;
+        me->owes = false;
+        culvi_ring_show(me);
+    }
+    culvi_mutex_unlock(&ring->lock);
+    return result;
+}
+
 culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
                                   culvi_ring_submit submit, void *context, const char *call)
 {
@@ -447,6 +479,11 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
     for (;;) {
         me = frame != NULL ? take_side(ring, side, CULVI_RING_ENDS) : NULL;
         if (me != NULL && culvi_ring_holds(me, frame)) break;
+        if (me != NULL && owes(me, frame)) {
+            culv_result result = release_owed(ring, side, frame, submit, context);
+            give_side(me);
+            return result;
+        }
         if (me != NULL) give_side(me);
         culv_result result = enter_with(ring, side, frame, call); /* says why */
         if (result != CULV_OK) return result;
@@ -486,6 +523,8 @@ static bool is_owners(const culv_ring *ring, culv_ring_side side)
 
 culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
 {
+    culv_result result = culvi_ring_check_plain(ring, side, __func__);
+    if (result != CULV_OK) return result;
     if (is_owners(ring, side)) {
         by_core c = {ring->owner, "culv_ring_release"};
         return culvi_ring_release_by(ring, side, frame, check_by_core, &c, c.call);
@@ -512,7 +551,60 @@ culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fr
 
 culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
 {
-    return culvi_ring_cancel(ring, side, frame, __func__);
+    const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
+    if (api != NULL) {
+        CULVI_REQUIRE(&ring->device->voice, frame);
+        return api->cancel(ring->owner->context, frame, __func__);
+    }
+    culv_result result = culvi_ring_check_plain(ring, side, __func__);
+    return result == CULV_OK ? culvi_ring_cancel(ring, side, frame, __func__) : result;
+}
+
+/* Takes a frame back within a burst, where nothing was handed over: the frame was not released. */
+static void take_back(culv_ring *ring, culv_ring_side side, const culv_ring_frame *frame)
+{
+    culvi_ring_party *me = &ring->side[side];
+    me->at--;
+    me->submitted--;
+    me->number = frame->number;
+    me->held = true;
+    atomic_store_explicit(&me->next, frame->number, memory_order_relaxed);
+    if (side == CULV_RING_CONSUMER)
+        atomic_store_explicit(&ring->consumed, culvi_ring_get(&ring->consumed) - 1,
+                              memory_order_relaxed);
+}
+
+culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
+                                     const culv_ring_frame *frame, const char *call)
+{
+    if (ring != NULL && frame == NULL)
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
+    culv_result result = culvi_ring_enter(ring, side, call);
+    if (result != CULV_OK) return result;
+    culvi_ring_party *me = &ring->side[side];
+    const bool idle = !me->held && !me->owes && frame->slot < ring->max_depth;
+    if (idle && frame->signal_value == 0 && me->at > 0 && me->slots[me->at - 1] == frame->slot &&
+        frame->number + 1 == culvi_ring_get(&me->next)) {
+        take_back(ring, side, frame);
+    } else if (idle && frame->signal_value != 0 && frame->signal_value == me->promised &&
+               me->at == 0) {
+        me->owes = true;
+        me->owed = *frame;
+    } else {
+        result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                                 "%s: frame %" PRIu64 " in slot %" PRIu32
+                                 " is not the last one that this side released",
+                                 call, frame->number, frame->slot);
+    }
+    culvi_ring_show(me);
+    culvi_ring_leave(ring, side);
+    return result;
+}
+
+culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+{
+    return culvi_ring_submit_failed(ring, side, frame, __func__);
 }
 
 culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
@@ -522,7 +614,7 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
     uint64_t value = me->at > 0 ? next_value(ring, side) : 0;
-    if (me->held)
+    if (me->held || me->owes)
         result = fail_held(ring, me, call);
     else if (submit != NULL)
         result = submit_by(ring, side, submit, context, value);
@@ -541,6 +633,8 @@ culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *sign
     if (ring != NULL && signal_value == NULL)
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_ring_flush: signal_value is NULL");
+    culv_result result = culvi_ring_check_plain(ring, side, __func__);
+    if (result != CULV_OK) return result;
     if (is_owners(ring, side)) {
         by_core c = {ring->owner, "culv_ring_flush"};
         return culvi_ring_flush_by(ring, side, check_by_core, &c, signal_value, c.call);

@@ -3,9 +3,11 @@
  * forcing. */
 #include "ring/ring.h"
 
+#include "core/unblock.h"
+
 #include <stdio.h>
 
-/* For how long a timeline is waited for at a time, so that a ring that is stopped meanwhile lets
+/* A timeline is waited for only so long at a time, so that a ring that is stopped meanwhile lets
  * go. */
 static const uint64_t WAIT_SLICE = 250000000;
 
@@ -32,22 +34,40 @@ uint64_t culvi_ring_left(culvi_ring_limit *limit)
 
 /* Failures ------------------------------------------------------------------------------------- */
 
+void culvi_ring_end(culv_ring *ring, const char *format, ...)
+{
+    va_list args;
+    atomic_fetch_or(&ring->heed, CULVI_RING_ENDS);
+    if (ring->stopped[0] == '\0') {
+        va_start(args, format);
+        vsnprintf(ring->stopped, sizeof ring->stopped, format, args);
+        va_end(args);
+    }
+    culvi_condition_wake_all(&ring->changed);
+}
+
 culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const char *what)
 {
     if (result != CULV_ERROR_ASYNC || ring->stopped[0] != '\0') return result;
     culv_error error = culv_error_init();
     culv_last_error(&error);
-    snprintf(ring->stopped, sizeof ring->stopped, "at '%s', %s", what,
-             culv_reason_text(error.reason));
-    atomic_fetch_or(&ring->heed, CULVI_RING_ENDS);
-    culvi_condition_wake_all(&ring->changed);
+    culvi_ring_end(ring, "at '%s', %s", what, culv_reason_text(error.reason));
     return result;
+}
+
+culv_result culv_ring_stop(culv_ring *ring)
+{
+    CULVI_REQUIRE(NULL, ring);
+    culvi_mutex_lock(&ring->lock);
+    culvi_ring_end(ring, "culv_ring_stop() was called");
+    culvi_mutex_unlock(&ring->lock);
+    return CULV_OK;
 }
 
 culv_result culvi_ring_fail_stopped(culv_ring *ring)
 {
     return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED,
-                           "the ring is stopped: %s; the only call that is left is %s()",
+                           "the ring is stopped: %s; what is left is culv_ring_drain() and %s()",
                            ring->stopped, culvi_ring_destroy_name(ring));
 }
 
@@ -68,12 +88,18 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side)
     return culvi_ring_note_failure(ring, result, party->name);
 }
 
+/* Whether a wait is to let go. */
+static bool ends(const culv_ring *ring, const culvi_ring_limit *limit)
+{
+    return ring->stopped[0] != '\0' && !limit->stopped;
+}
+
 culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
                             culvi_ring_limit *limit)
 {
     culvi_ring_party *party = &ring->side[side];
     culv_result result = CULV_ERROR_TIMEOUT;
-    for (bool last = false; result == CULV_ERROR_TIMEOUT && !last && ring->stopped[0] == '\0';) {
+    for (bool last = false; result == CULV_ERROR_TIMEOUT && !last && !ends(ring, limit);) {
         uint64_t left = culvi_ring_left(limit);
         last = left <= WAIT_SLICE;
         culvi_mutex_unlock(&ring->lock);
@@ -85,7 +111,7 @@ culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value
         culvi_mutex_lock(&ring->lock);
     }
     if (result == CULV_OK) reached(party, value);
-    if (result == CULV_ERROR_TIMEOUT && ring->stopped[0] != '\0')
+    if ((result == CULV_OK || result == CULV_ERROR_TIMEOUT) && ends(ring, limit))
         return culvi_ring_fail_stopped(ring);
     return culvi_ring_note_failure(ring, result, party->name);
 }
@@ -117,7 +143,11 @@ static void add_doing(culvi_text *text, const culv_ring *ring, int side)
     uint32_t shown = atomic_load_explicit(&party->shown, memory_order_relaxed);
     uint32_t at = culvi_ring_shown_released(shown);
     uint32_t slot = party->slots[at % CULV_RING_MAX_DEPTH];
-    if (culvi_ring_shown_held(shown))
+    if (party->owes)
+        culvi_text_add(
+            text, "it holds frame %" PRIu64 " in slot %" PRIu32 " again, whose submission failed",
+            party->owed.number, party->owed.slot);
+    else if (culvi_ring_shown_held(shown))
         culvi_text_add(text, "it holds frame %" PRIu64 " in slot %" PRIu32,
                        side == CULV_RING_PRODUCER ? culvi_ring_get(&party->next)
                                                   : ring->slots[slot].number,
@@ -241,27 +271,49 @@ culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint
 
 /* Draining ------------------------------------------------------------------------------------- */
 
+/* A drain. */
+typedef struct draining {
+    uint64_t timeout;
+    bool force;
+    bool stopped; /* the ring was, before it began */
+    bool spoilt;  /* frames are not valid any more */
+    culv_ring_side late;
+    uint64_t counter[2];
+} draining;
+
 /* Waits for all that was handed out. */
-static culv_result wait_for_all(culv_ring *ring, uint64_t timeout, culv_ring_side *late,
-                                uint64_t counter[2])
+static culv_result wait_for_all(culv_ring *ring, draining *d)
 {
-    culvi_ring_limit limit = {.timeout = timeout};
+    culvi_ring_limit limit = {.timeout = d->timeout, .stopped = d->stopped};
     for (int i = 0; i < 2; i++) {
         const culvi_ring_party *party = &ring->side[i];
         if (party->known >= party->promised) continue;
         culv_result result = culvi_ring_wait(ring, (culv_ring_side)i, party->promised, &limit);
         if (result == CULV_ERROR_TIMEOUT)
-            result =
-                fail_late_work(ring, (culv_ring_side)i, party->promised, timeout, late, counter);
+            result = fail_late_work(ring, (culv_ring_side)i, party->promised, d->timeout, &d->late,
+                                    d->counter);
         if (result != CULV_OK) return result;
     }
     return CULV_OK;
 }
 
+/* Signals in place of a side: by the host, or, where that cannot, because the timeline's device is
+ * lost, by CUDA. */
+static culv_result signal_for(const culv_ring_timeline *api, uint64_t value)
+{
+    culv_result result = CULV_ERROR_UNSUPPORTED;
+    culvi_thread_state()->attempts += api->semaphore != NULL;
+    if (api->signal != NULL) result = api->signal(api->context, value);
+    culvi_thread_state()->attempts -= api->semaphore != NULL;
+    return result != CULV_OK && api->semaphore != NULL
+               ? culvi_semaphore_unblock(api->semaphore, value)
+               : result;
+}
+
 static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t counter)
 {
     culvi_ring_party *party = &ring->side[late];
-    if (party->api.signal == NULL)
+    if (party->api.signal == NULL && party->api.semaphore == NULL)
         return culvi_ring_fail(
             ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
             "%s is late: '%s' is at %" PRIu64 " of %" PRIu64
@@ -273,10 +325,42 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
               "'%s': the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
               "frames that were in flight are not valid",
               ring->label, party->name, value, sides[late], counter);
-    culv_result result = party->api.signal(party->api.context, value);
+    culv_result result = signal_for(&party->api, value);
     culvi_mutex_lock(&ring->lock);
     if (result == CULV_OK) reached(party, value);
     return culvi_ring_note_failure(ring, result, party->name);
+}
+
+/* Whether CUDA was told to signal all of a side's values, which it then does by itself. */
+static bool is_cudas(const culv_ring *ring, int side)
+{
+    const culvi_ring_party *party = &ring->side[side];
+    const culv_semaphore *semaphore = party->api.semaphore;
+    if (ring->owner != NULL) return side != (int)ring->owner->side;
+    return semaphore != NULL &&
+           atomic_load_explicit(&semaphore->signaled, memory_order_relaxed) >= party->promised;
+}
+
+/* A device is lost, and a counter cannot be read. What CUDA does not signal itself is signaled in
+ * place of the other side, so that no stream waits for that. */
+static culv_result force_lost(culv_ring *ring, draining *d)
+{
+    for (int i = 0; i < 2; i++) {
+        const culvi_ring_party *party = &ring->side[i];
+        const culv_ring_timeline api = party->api;
+        const uint64_t known = party->known, promised = party->promised;
+        if (is_cudas(ring, i) || known >= promised) continue;
+        culvi_mutex_unlock(&ring->lock);
+        const uint64_t counter = ask_counter(&api, known, promised);
+        culvi_mutex_lock(&ring->lock);
+        if (counter >= promised) continue;
+        d->spoilt = true;
+        culv_result result = force_side(ring, (culv_ring_side)i, counter);
+        if (result != CULV_OK) return result;
+    }
+    /* The other side may have a device of its own. */
+    culv_result result = wait_for_all(ring, d);
+    return result == CULV_ERROR_ASYNC ? CULV_OK : result;
 }
 
 /* All slots are free and nobody's, whatever the sides held. */
@@ -290,7 +374,7 @@ static void reset(culv_ring *ring)
             ring->skipped += party->at;
         else if (!party->again)
             ring->skipped += party->length - party->at;
-        party->held = party->again = party->flushed = false;
+        party->held = party->owes = party->again = party->flushed = false;
         party->at = party->length = 0;
         culvi_ring_show(party);
     }
@@ -302,16 +386,20 @@ static void reset(culv_ring *ring)
     }
 }
 
-static culv_result check_drain(culv_ring *ring, bool force)
+static culv_result check_drain(culv_ring *ring, const draining *d)
 {
+    /* What a side holds of a ring that is stopped it cannot give back. */
+    const bool must_idle = !d->force && !d->stopped;
     for (int i = 0; i < 2; i++) {
         const culvi_ring_party *party = &ring->side[i];
-        if (party->held && !force)
+        if ((party->held || party->owes) && must_idle)
             return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
                                    "culv_ring_drain: %s holds frame %" PRIu64 " in slot %" PRIu32
                                    "; release or cancel it first, or force the ring",
-                                   sides[i], party->number, (uint32_t)party->slots[party->at]);
-        if (party->at > 0 && !force)
+                                   sides[i], party->owes ? party->owed.number : party->number,
+                                   party->owes ? party->owed.slot
+                                               : (uint32_t)party->slots[party->at]);
+        if (party->at > 0 && must_idle)
             return culvi_ring_fail(
                 ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
                 "culv_ring_drain: %s has released %" PRIu32 " of a burst of %" PRIu32
@@ -327,43 +415,53 @@ static culv_result check_drain(culv_ring *ring, bool force)
     return CULV_OK;
 }
 
-static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
+/* Tells by the last error whether culv_ring_stop() was called. */
+static bool was_stopped_meanwhile(void)
 {
-    culv_ring_side late = CULV_RING_PRODUCER;
-    uint64_t counter[2];
-    culv_result result = check_drain(ring, force);
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    return error.reason == CULV_REASON_RING_STOPPED;
+}
+
+static culv_result drain(culv_ring *ring, draining *d)
+{
+    culv_result result = check_drain(ring, d);
     if (result != CULV_OK) return result;
-    bool spoilt = false;
     for (int i = 0; i < 2; i++)
-        spoilt = spoilt || ring->side[i].held || ring->side[i].at > 0;
+        d->spoilt = d->spoilt || ring->side[i].held || ring->side[i].owes || ring->side[i].at > 0;
     culvi_watch watch;
     culvi_watch_for(ring->device, &watch, "ring", ring->label, "draining it",
                     "The GPU work of both sides must end");
-    result = wait_for_all(ring, timeout, &late, counter);
+    result = wait_for_all(ring, d);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. */
-    for (int i = 0; i < 2 && force && result == CULV_ERROR_TIMEOUT; i++) {
+    for (int i = 0; i < 2 && d->force && result == CULV_ERROR_TIMEOUT; i++) {
         result = CULV_OK;
-        if (counter[late] < ring->side[late].promised) { /* else it got there meanwhile */
-            spoilt = true;
-            result = force_side(ring, late, counter[late]);
+        if (d->counter[d->late] < ring->side[d->late].promised) { /* else it got there meanwhile */
+            d->spoilt = true;
+            result = force_side(ring, d->late, d->counter[d->late]);
         }
-        if (result == CULV_OK) result = wait_for_all(ring, timeout, &late, counter);
+        if (result == CULV_OK) result = wait_for_all(ring, d);
     }
+    if (d->force && result == CULV_ERROR_ASYNC && !was_stopped_meanwhile())
+        result = force_lost(ring, d);
     culvi_watch_done(ring->device, &watch);
-    if (result == CULV_OK && spoilt) reset(ring);
+    if (result == CULV_OK && d->spoilt) reset(ring);
     return result;
 }
 
 culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force)
 {
-    culv_result result = culvi_ring_enter(ring, CULV_RING_PRODUCER, "culv_ring_drain");
+    if (culvi_ring_is_apart(ring))
+        return ring->owner->stream->drain(ring->owner->context, timeout, __func__);
+    culv_result result = culvi_ring_enter_any(ring, CULV_RING_PRODUCER, "culv_ring_drain");
     if (result != CULV_OK) return result;
+    draining d = {.timeout = timeout, .force = force != 0, .stopped = ring->stopped[0] != '\0'};
     atomic_bool *other = &ring->side[CULV_RING_CONSUMER].in_call;
     if (atomic_exchange_explicit(other, true, memory_order_acquire)) {
         result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                                  "culv_ring_drain: another thread is in a call of the consumer");
     } else {
-        result = drain(ring, timeout, force != 0);
+        result = drain(ring, &d);
         atomic_store_explicit(other, false, memory_order_release);
     }
     culvi_ring_leave(ring, CULV_RING_PRODUCER);

@@ -9,20 +9,33 @@ static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party
     if (party->api.semaphore != NULL) return CULV_OK;
     return culvi_fail(
         &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL); where a graphics API's "
-        "ring has calls of its own for CUDA's side, use those",
-        call, party->name);
+        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
 }
 
 culv_result culvi_ring_fail_owners_side(const culv_ring *ring, const char *call)
 {
     const culvi_ring_owner *owner = ring->owner;
     const bool producer = owner->side == CULV_RING_PRODUCER;
+    if (culvi_ring_is_apart(ring))
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process",
+                          call, producer ? "producer" : "consumer");
     return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                       "%s: the %s of this ring is not CUDA's side; its calls are %s(), %s() and "
                       "%s(); CUDA has the %s",
                       call, producer ? "producer" : "consumer", owner->acquire_call,
                       owner->release_call, owner->flush_call, producer ? "consumer" : "producer");
+}
+
+culv_result culvi_ring_check_plain(const culv_ring *ring, culv_ring_side side, const char *call)
+{
+    if (culvi_ring_is_apart(ring) && side == ring->owner->side)
+        return culvi_ring_fail_owners_side(ring, call);
+    if (culvi_ring_stream_of(ring, side) == NULL) return CULV_OK;
+    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+                      "%s: CUDA's side of this ring needs a stream; its calls are "
+                      "culv_ring_acquire_on(), culv_ring_release_on() and culv_ring_flush_on()",
+                      call);
 }
 
 static bool is_side(const culv_ring *ring, culv_ring_side side)
@@ -40,6 +53,20 @@ static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool 
     return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
 }
 
+culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                                 culv_result result)
+{
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    if (culvi_ring_cancel(ring, side, frame, "culv_ring_cancel") == CULV_OK &&
+        result == CULV_ERROR_ASYNC) {
+        culvi_mutex_lock(&ring->lock);
+        (void)culvi_ring_note_failure(ring, result, culvi_ring_other(ring, side)->name);
+        culvi_mutex_unlock(&ring->lock);
+    }
+    return culv_last_error_set(&error);
+}
+
 culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                   uint64_t timeout, culv_ring_frame *out, const char *call)
 {
@@ -52,24 +79,18 @@ culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream
     if (frame.wait_value != 0)
         result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,
                                      frame.wait_value);
-    if (result == CULV_OK) {
-        *out = frame;
-        return CULV_OK;
-    }
-    culv_error error = culv_error_init();
-    culv_last_error(&error);
-    if (culv_ring_cancel(ring, side, &frame) == CULV_OK && result == CULV_ERROR_ASYNC) {
-        culvi_mutex_lock(&ring->lock);
-        (void)culvi_ring_note_failure(ring, result, culvi_ring_other(ring, side)->name);
-        culvi_mutex_unlock(&ring->lock);
-    }
-    return culv_last_error_set(&error);
+    if (result != CULV_OK) return culvi_ring_give_back(ring, side, &frame, result);
+    *out = frame;
+    return CULV_OK;
 }
 
 culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                  uint64_t timeout, culv_ring_frame *out)
 {
-    return culvi_ring_acquire_on(ring, side, stream, timeout, out, __func__);
+    const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
+    if (api == NULL) return culvi_ring_acquire_on(ring, side, stream, timeout, out, __func__);
+    CULVI_REQUIRE(&ring->device->voice, out);
+    return api->acquire(ring->owner->context, stream, timeout, out, __func__);
 }
 
 /* What makes a stream signal. */
@@ -87,6 +108,11 @@ static culv_result signal_on(void *context, uint64_t value)
 culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                  culv_ring_frame *frame)
 {
+    const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
+    if (api != NULL) {
+        CULVI_REQUIRE(&ring->device->voice, frame);
+        return api->release(ring->owner->context, stream, frame, __func__);
+    }
     culv_result result = check_stream_call(ring, side, false, "culv_ring_release_on");
     if (result != CULV_OK) return result;
     stream_signal s = {.stream = stream};
@@ -97,6 +123,8 @@ culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream 
 culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream)
 {
     uint64_t value = 0;
+    const culvi_ring_stream_api *api = culvi_ring_stream_of(ring, side);
+    if (api != NULL) return api->flush(ring->owner->context, stream, __func__);
     culv_result result = check_stream_call(ring, side, false, "culv_ring_flush_on");
     if (result != CULV_OK) return result;
     stream_signal s = {.stream = stream};

@@ -121,7 +121,8 @@ culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access 
 /* A change, of all mappings of a span or of none. */
 typedef struct change {
     culv_vmm_range *range;
-    size_t first, end;
+    culvi_vmm_mapping **mappings; /* those that do not wait for their release */
+    size_t num_mappings;
     const CUmemAccessDesc *access; /* `count` entries for each mapping, resolved for its owner */
     size_t count;
     CUmemAccessDesc **merged; /* by mapping: what it is granted then */
@@ -140,7 +141,7 @@ static const CUmemAccessDesc *find_place(const CUmemAccessDesc *list, size_t cou
 /* What a mapping has granted, with the change in it. */
 static bool merge(change *c, size_t i)
 {
-    const culvi_vmm_mapping *m = c->range->mappings[i];
+    const culvi_vmm_mapping *m = c->mappings[i];
     size_t n = m->num_access;
     CUmemAccessDesc *merged = culvi_alloc((n + c->count) * sizeof *merged);
     if (merged == NULL) return false;
@@ -152,8 +153,8 @@ static bool merge(change *c, size_t i)
         merged[at] = c->access[j];
         n += at == n;
     }
-    c->merged[i - c->first] = merged;
-    c->num_merged[i - c->first] = n;
+    c->merged[i] = merged;
+    c->num_merged[i] = n;
     return true;
 }
 
@@ -167,7 +168,7 @@ static CUresult grant(const culvi_vmm_mapping *m, const CUmemAccessDesc *access,
 /* What the change took away or gave, as it was. */
 static void restore(const change *c, size_t i)
 {
-    const culvi_vmm_mapping *m = c->range->mappings[i];
+    const culvi_vmm_mapping *m = c->mappings[i];
     for (size_t j = 0; j < c->count; j++) {
         const CUmemAccessDesc *old = find_place(m->access, m->num_access, &c->access[j].location);
         c->before[j] = c->access[j];
@@ -181,13 +182,12 @@ static void restore(const change *c, size_t i)
               m->offset);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result apply(change *c)
 {
     culv_vmm_range *range = c->range;
-    for (size_t i = c->first; i < c->end; i++) {
-        const culvi_vmm_mapping *m = range->mappings[i];
-        if (m->unmapping) continue;
+    for (size_t i = 0; i < c->num_mappings; i++) {
+        const culvi_vmm_mapping *m = c->mappings[i];
         CUresult r = grant(m, c->access, c->count);
         if (r == CUDA_SUCCESS) continue;
         culv_result result = culvi_fail_cuda(
@@ -196,50 +196,52 @@ static culv_result apply(change *c)
             "access to %" PRIu64 " bytes at offset %" PRIu64
             " could not be changed; it is as it was",
             m->size, m->offset);
-        for (size_t j = c->first; j <= i; j++)
-            if (!range->mappings[j]->unmapping) restore(c, j);
+        for (size_t j = 0; j <= i; j++)
+            restore(c, j);
         return result;
     }
-    for (size_t i = c->first; i < c->end; i++) {
-        culvi_vmm_mapping *m = range->mappings[i];
-        if (m->unmapping) continue;
+    for (size_t i = 0; i < c->num_mappings; i++) {
+        culvi_vmm_mapping *m = c->mappings[i];
         CUmemAccessDesc *old = m->access != &m->first ? m->access : NULL;
-        m->access = c->merged[i - c->first];
-        m->num_access = c->num_merged[i - c->first];
-        c->merged[i - c->first] = old;
+        m->access = c->merged[i];
+        m->num_access = c->num_merged[i];
+        c->merged[i] = old;
     }
     return CULV_OK;
 }
 
 static void end_change(change *c)
 {
-    for (size_t i = 0; c->merged != NULL && i < c->end - c->first; i++)
+    for (size_t i = 0; c->merged != NULL && i < c->num_mappings; i++)
         culvi_free(c->merged[i]);
+    culvi_free(c->mappings);
     culvi_free(c->merged);
     culvi_free(c->num_merged);
     culvi_free(c->before);
 }
 
 /* The caller holds the lock. */
-static culv_result set_access(change *c, const culv_vmm_access *access, size_t count)
+static culv_result set_access(change *c, culvi_vmm_mapping *first, size_t mappings,
+                              const culv_vmm_access *access, size_t count)
 {
     culv_vmm_range *range = c->range;
     culv_device *device = range->device;
     culvi_scope scope;
-    const size_t mappings = c->end - c->first;
     CUmemAccessDesc *resolved = culvi_alloc((count > 0 ? count : 1) * sizeof *resolved);
     c->count = count > 0 ? count : 1;
     c->access = resolved;
     c->before = culvi_alloc(c->count * sizeof *c->before);
+    c->mappings = culvi_alloc(mappings * sizeof(culvi_vmm_mapping *));
     c->merged = culvi_alloc(mappings * sizeof *c->merged);
     c->num_merged = culvi_alloc(mappings * sizeof *c->num_merged);
     culv_result result = CULV_OK;
-    bool enough =
-        resolved != NULL && c->before != NULL && c->merged != NULL && c->num_merged != NULL;
+    bool enough = resolved != NULL && c->before != NULL && c->mappings != NULL &&
+                  c->merged != NULL && c->num_merged != NULL;
+    for (culvi_vmm_mapping *m = first; enough && mappings > 0; mappings--, m = culvi_vmm_next(m))
+        if (!m->unmapping) c->mappings[c->num_mappings++] = m;
     CUdevice checked = -2; /* no owner yet */
-    for (size_t i = c->first; enough && result == CULV_OK && i < c->end; i++) {
-        const culvi_vmm_mapping *m = range->mappings[i];
-        if (m->unmapping) continue;
+    for (size_t i = 0; enough && result == CULV_OK && i < c->num_mappings; i++) {
+        const culvi_vmm_mapping *m = c->mappings[i];
         if (m->allocation->owner != checked)
             result = culvi_vmm_resolve_for(device, range->label, m->allocation->owner, access,
                                            count, resolved, "culv_vmm_set_access");
@@ -270,8 +272,10 @@ culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t
                           CULV_REASON_VALUE, "%s: count is %zu", call, count);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
-    culv_result result = culvi_vmm_choose(range, offset, size, call, &c.first, &c.end);
-    if (result == CULV_OK) result = set_access(&c, access, count);
+    culvi_vmm_mapping *first = NULL;
+    size_t mappings = 0;
+    culv_result result = culvi_vmm_choose(range, offset, size, call, &first, &mappings);
+    if (result == CULV_OK) result = set_access(&c, first, mappings, access, count);
     culvi_mutex_unlock(&range->device->lock);
     return result;
 }
@@ -290,9 +294,8 @@ culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset, culv_vmm
     if (result == CULV_OK) result = locate(device, range->label, access, call, &location);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
-    size_t at = culvi_vmm_find(range, offset);
-    if (at == range->num_mappings || range->mappings[at]->offset > offset ||
-        range->mappings[at]->unmapping)
+    const culvi_vmm_mapping *at = culvi_vmm_find(range, offset);
+    if (at == NULL || at->offset > offset || at->unmapping)
         result =
             culvi_fail(&device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                        "%s: nothing is mapped at offset %" PRIu64 " of the range", call, offset);

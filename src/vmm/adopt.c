@@ -19,33 +19,30 @@ void culvi_adopted_chunk_ref(culvi_adopted_chunk *chunk)
     culvi_mutex_unlock(&chunk->device->lock);
 }
 
+static void forget(culvi_adopted_chunk *chunk)
+{
+    culvi_vmm_allocation_give_up(&chunk->allocation); /* and with it its reference on the device */
+    culvi_free(chunk);
+}
+
 void culvi_adopted_chunk_unref(culvi_adopted_chunk *chunk)
 {
     culv_device *device = chunk->device;
     culvi_mutex_lock(&device->lock);
     const bool last = --chunk->refs == 0;
-    if (last) {
-        culvi_adopted_chunk **link = &device->adopted;
-        while (*link != chunk)
-            link = &(*link)->next;
-        *link = chunk->next;
-    }
+    if (last) culvi_tree_remove(&device->adopted, &chunk->node);
     culvi_mutex_unlock(&device->lock);
-    if (!last) return;
-    culvi_vmm_allocation_give_up(&chunk->allocation); /* and with it its reference on the device */
-    culvi_free(chunk);
+    if (last) forget(chunk);
 }
 
-/* A reference to the chunk of this memory at this address; NULL: it is not known. */
+/* A reference to the chunk of this memory at this address; NULL: it is not known. The caller holds
+ * the lock. */
 static culvi_adopted_chunk *find(culv_device *device, CUdeviceptr base,
                                  CUmemGenericAllocationHandle handle)
 {
-    culvi_mutex_lock(&device->lock);
-    culvi_adopted_chunk *chunk = device->adopted;
-    while (chunk != NULL && (chunk->base != base || chunk->allocation->handle != handle))
-        chunk = chunk->next;
+    culvi_adopted_chunk *chunk = CULVI_TREE_OBJECT(culvi_tree_find(&device->adopted, base, handle),
+                                                   culvi_adopted_chunk, node);
     if (chunk != NULL) chunk->refs++;
-    culvi_mutex_unlock(&device->lock);
     return chunk;
 }
 
@@ -87,11 +84,14 @@ static culv_result make_chunk(culv_device *device, CUdeviceptr base, uint64_t si
     chunk->allocation = allocation;
     allocation->owner_destroy_call = "culv_vmm_adopted_destroy";
     culvi_mutex_lock(&device->lock);
-    chunk->id = ++device->adopted_ever;
-    chunk->next = device->adopted;
-    device->adopted = chunk;
+    *out = find(device, base, allocation->handle);
+    if (*out == NULL) {
+        chunk->id = ++device->adopted_ever;
+        culvi_tree_add(&device->adopted, &chunk->node, base, allocation->handle);
+        *out = chunk;
+    }
     culvi_mutex_unlock(&device->lock);
-    *out = chunk;
+    if (*out != chunk) forget(chunk); /* another thread was first */
     return CULV_OK;
 }
 
@@ -102,7 +102,7 @@ typedef struct mapped {
     size_t size;
 } mapped;
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static CUresult look(culv_device *device, CUdeviceptr at, mapped *out, const char **call)
 {
     memset(out, 0, sizeof *out);
@@ -139,7 +139,7 @@ static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call,
         code, call,
         "culv_vmm_adopt: %#" PRIx64 " lies in %zu bytes of cudaMalloc, of a pool, of the host, or "
         "of a graphics API, which CUDA does not export. PyTorch: set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
-        "before the program starts, or take culvert_malloc for a torch.cuda.MemPool. Others: "
+        "before the program starts, or take culv_torch_malloc for a torch.cuda.MemPool. Others: "
         "allocate with culv_vector or cuMemCreate, or copy into a buffer of Culvert's",
         (uint64_t)at, size);
 }
@@ -155,7 +155,9 @@ static culv_result chunk_at(culv_device *device, CUdeviceptr at, culvi_adopted_c
     if (r != CUDA_SUCCESS) {
         result = refuse(device, at, call, r, NULL);
     } else {
+        culvi_mutex_lock(&device->lock);
         *out = find(device, there.base, there.handle);
+        culvi_mutex_unlock(&device->lock);
         culvi_vmm_release_handle(device, there.handle);
     }
     culvi_leave(device, &scope);

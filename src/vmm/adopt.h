@@ -3,19 +3,20 @@
 #ifndef CULVI_VMM_ADOPT_H_
 #define CULVI_VMM_ADOPT_H_
 
+#include "base/tree.h"
 #include "culvert/adopt.h"
 #include "vmm/allocation.h"
 
-/* In the list of its device, and guarded by the device's lock while others may find it. */
-struct culvi_adopted_chunk {
-    struct culvi_adopted_chunk *next;
+/* A chunk is in its device's tree, and the device's lock guards it while others may find it. */
+typedef struct culvi_adopted_chunk {
+    culvi_tree_node node;
     culv_device *device;
     uint32_t refs; /* ranges, and what graphics APIs made of it */
     uint64_t id;
     CUdeviceptr base;
     uint64_t size;
     culv_vmm_allocation *allocation; /* its handle tells the memory from any other */
-};
+} culvi_adopted_chunk;
 
 struct culv_vmm_adopted {
     culv_device *device;

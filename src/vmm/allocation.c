@@ -77,13 +77,13 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
 
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle)
 {
-    for (int i = 0; i < 2; i++) {
-        CUresult r = CULVI_CU(device, cuMemRelease, (handle));
-        if (r == CUDA_SUCCESS || culvi_cuda_gone(r)) break;
-    }
+    CUresult r = CULVI_CU(device, cuMemRelease, (handle));
+    if (r == CUDA_SUCCESS || culvi_cuda_gone(r)) return;
+    r = CULVI_CU(device, cuMemRelease, (handle));
+    (void)culvi_release_done(device, "cuMemRelease", r, true);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocationProp *prop)
 {
     culv_device *device = allocation->device;

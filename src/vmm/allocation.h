@@ -24,8 +24,8 @@ struct culv_vmm_allocation {
     atomic_uint refs;    /* the driver's handle and each mapping, in ranges of any device */
     atomic_uint mappings;
     atomic_bool given_up; /* by the caller; `handle` must not be used any longer */
-    /* For a multicast object: devices that are still to be added; it can be mapped once this is
-     * 0 */
+    /* Counts the devices that are still to be added to a multicast object; it can be mapped once
+     * this is 0 */
     atomic_uint missing;
     CUmemGenericAllocationHandle handle;
     uint64_t requested; /* what the caller asked for */
@@ -39,7 +39,8 @@ struct culv_vmm_allocation {
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
     bool multicast; /* a multicast object, which is not memory itself */
-    /* Of the vector or adopted range whose chunk it is; NULL: the caller's own */
+    /* Names what destroys the vector or adopted range whose chunk it is; NULL: it is the caller's
+     * own */
     const char *owner_destroy_call;
     char label[64];
     culvi_deferred deferred;
@@ -47,7 +48,7 @@ struct culv_vmm_allocation {
 
 /* Whether both are served by one driver. */
 bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b);
-/* For calls that take something away: they do not enter a lost context, and that is not an
+/* Calls that take something away use it: they do not enter a lost context, and that is not an
  * error. */
 culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label,
                             bool *entered);

@@ -28,7 +28,7 @@ bool culvi_fabric_not_here(CUresult r)
     return r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result try_one(culv_device *device, const char *label)
 {
     culv_fabric_handle bytes;

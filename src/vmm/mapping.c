@@ -8,40 +8,6 @@
 
 #include <inttypes.h>
 
-/* The table ------------------------------------------------------------------------------------ */
-
-static bool make_room(culv_vmm_range *range)
-{
-    if (range->num_mappings < range->capacity) return true;
-    size_t more = range->capacity == 0 ? 8 : range->capacity * 2;
-    if (more > SIZE_MAX / sizeof(culvi_vmm_mapping *)) return false;
-    culvi_vmm_mapping **grown = culvi_alloc(more * sizeof *grown);
-    if (grown == NULL) return false;
-    if (range->num_mappings > 0)
-        memcpy(grown, range->mappings, range->num_mappings * sizeof *grown);
-    culvi_free(range->mappings);
-    range->mappings = grown;
-    range->capacity = more;
-    return true;
-}
-
-static void insert(culv_vmm_range *range, size_t place, culvi_vmm_mapping *mapping)
-{
-    memmove(range->mappings + place + 1, range->mappings + place,
-            (range->num_mappings - place) * sizeof *range->mappings);
-    range->mappings[place] = mapping;
-    range->num_mappings++;
-    range->device->counts.vmm_mappings++;
-}
-
-void culvi_vmm_compact(culv_vmm_range *range)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < range->num_mappings; i++)
-        if (range->mappings[i] != NULL) range->mappings[kept++] = range->mappings[i];
-    range->num_mappings = kept;
-}
-
 static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset,
                                       culv_vmm_allocation *allocation,
                                       const CUmemAccessDesc *access, size_t count)
@@ -103,12 +69,11 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
 }
 
 /* The caller holds the lock. */
-static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t size, size_t *place)
+static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t size)
 {
     culvi_vmm_collect(range);
-    *place = culvi_vmm_find(range, offset);
-    if (*place == range->num_mappings || range->mappings[*place]->offset >= offset + size)
-        return CULV_OK;
+    const culvi_vmm_mapping *there = culvi_vmm_find(range, offset);
+    if (there == NULL || there->offset >= offset + size) return CULV_OK;
     char buffer[1400] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_vmm_list(range, offset, size, &text);
@@ -121,8 +86,8 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
                           : "");
 }
 
-/* In the device's context. On failure nothing is mapped, or, where the driver does not even take
- * back what it just gave, *left is set. */
+/* Runs in the device's context. On failure nothing is mapped, or, where the driver does not even
+ * take back what it just gave, *left is set. */
 static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
 {
     culv_device *device = m->range->device;
@@ -159,21 +124,22 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
 {
     culv_device *device = range->device;
     culvi_scope scope;
-    size_t place = 0;
     bool left = false;
     culv_result result = check_map(range, offset, allocation);
     if (result != CULV_OK) return result;
     culvi_vmm_mapping *m = new_mapping(range, offset, allocation, access, count);
     if (m == NULL) return culvi_fail_host_memory(&device->voice, range->label);
     culvi_mutex_lock(&device->lock);
-    result = check_free(range, offset, m->size, &place);
-    if (result == CULV_OK && !make_room(range))
-        result = culvi_fail_host_memory(&device->voice, range->label);
+    result = check_free(range, offset, m->size);
     if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
     if (result == CULV_OK) {
         result = map_now(m, &left);
         culvi_leave(device, &scope);
-        if (result == CULV_OK || left) insert(range, place, m);
+        if (result == CULV_OK || left) {
+            culvi_tree_add(&range->mappings, &m->node, offset, 0);
+            range->num_mappings++;
+            device->counts.vmm_mappings++;
+        }
         if (left) {
             m->unmapping = true;
             range->num_unmapping++;

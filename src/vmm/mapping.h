@@ -19,22 +19,21 @@ void culvi_vmm_unmap_or_defer(culv_vmm_range *range, uint64_t offset, uint64_t s
 
 /* The caller holds the device's lock for the functions below. */
 
-void culvi_vmm_compact(
-    culv_vmm_range *range); /* closes the gaps that culvi_vmm_unmap_one() leaves */
 void culvi_vmm_mapping_free(culvi_vmm_mapping *mapping);
 
 /* Releases deferred unmappings of the range that are due. */
 void culvi_vmm_collect(culv_vmm_range *range);
-/* The mappings in [offset, offset + size), from *first up to *end; some of them may be unmapping.
- * NOT_MAPPED: an end lies within a mapping, or all of them are unmapping, or there is none. */
+/* The mappings in [offset, offset + size): the first of them, and how many; some of them may be
+ * unmapping. NOT_MAPPED: an end lies within a mapping, or all of them are unmapping, or there is
+ * none. */
 culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
-                             const char *call, size_t *first, size_t *end);
+                             const char *call, culvi_vmm_mapping **first, size_t *count);
 /* Whether some of [offset, offset + size) waits for its release. */
 bool culvi_vmm_is_unmapping(const culv_vmm_range *range, uint64_t offset, uint64_t size);
-/* Unmaps at the driver and frees the mapping; its place in the range becomes NULL. Call it in the
- * device's context if there is one. */
-bool culvi_vmm_unmap_one(culv_vmm_range *range, size_t place, bool last_try, CUresult *code);
-/* Leaves mappings in the table to later collections: a chain in the order of the table. */
+/* Unmaps at the driver and frees the mapping, which leaves its range. Call it in the device's
+ * context if there is one. */
+bool culvi_vmm_unmap_one(culvi_vmm_mapping *mapping, bool last_try, CUresult *code);
+/* Leaves mappings of the range to later collections: a chain. */
 void culvi_vmm_defer_batch(culv_vmm_range *range, culvi_vmm_mapping *batch);
 
 #endif

@@ -57,7 +57,7 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
     return CULV_OK;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result check_supported(const culv_mem_pool *pool)
 {
     const culv_device *device = pool->device;
@@ -126,8 +126,8 @@ void culvi_mem_pool_release_or_defer(culv_mem_pool *pool)
 }
 
 #ifdef _WIN32
-/* As windows.h has SECURITY_ATTRIBUTES. Without a descriptor objects get this user's default
- * one. */
+/* This is the SECURITY_ATTRIBUTES of windows.h. Without a descriptor objects get this user's
+ * default one. */
 typedef struct security_attributes {
     unsigned long length;
     void *descriptor;
@@ -146,7 +146,7 @@ static void unmake(culv_mem_pool *pool)
         (void)release_pool(pool->device, pool->pool, true);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
 {
     culv_device *device = pool->device;
@@ -200,7 +200,7 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
         "the pool's release_threshold of %" PRIu64 " bytes was refused", d->release_threshold);
 }
 
-/* With a fabric handle, where that works and is asked for. */
+/* Makes the pool with a fabric handle, where that works and is asked for. */
 static culv_result make_either(culv_mem_pool *pool, const culv_mem_pool_desc *d, bool fabric)
 {
     culv_result result;

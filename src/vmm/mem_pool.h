@@ -21,7 +21,7 @@ struct culv_mem_pool {
 
 /* Refuses a device without pools, or a driver without their calls. */
 culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label);
-/* Of an import: the importing device reads and writes it, wherever it lies. */
+/* Lets the importing device read and write an imported pool, wherever that lies. */
 culv_result culvi_mem_pool_allow(culv_mem_pool *pool);
 /* mem_pool_fabric.c: exports a pool that was made, to see whether that works; in the device's
  * context. UNSUPPORTED: it does not here. */

@@ -11,7 +11,7 @@
 
 static const char export_call[] = "cuMemPoolExportToShareableHandle";
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static CUresult export_bytes(culv_mem_pool *pool, culv_fabric_handle *out)
 {
     CUresult r = CULVI_CU(pool->device, cuMemPoolExportToShareableHandle,
@@ -22,7 +22,7 @@ static CUresult export_bytes(culv_mem_pool *pool, culv_fabric_handle *out)
 
 culv_result culvi_mem_pool_try_fabric(culv_mem_pool *pool)
 {
-    culv_fabric_handle bytes;
+    culv_fabric_handle bytes = {{0}}; /* it goes to the log of the call */
     CUresult r = export_bytes(pool, &bytes);
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (culvi_fabric_not_here(r))
@@ -58,7 +58,7 @@ culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fabric_handle 
     return CULV_OK;
 }
 
-/* In a context of the device's. */
+/* Imports the pool by the bytes of its handle, in the device's context. */
 static culv_result import_bytes(culv_mem_pool *pool, const culv_fabric_handle *handle)
 {
     culv_device *device = pool->device;

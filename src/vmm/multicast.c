@@ -17,11 +17,6 @@ static bool has_calls(const culvi_cuda *cuda)
            cuda->cuMulticastUnbind != NULL && cuda->cuMulticastGetGranularity != NULL;
 }
 
-culv_bool culv_multicast_supported(const culv_device *device)
-{
-    return device != NULL && device->caps.multicast && has_calls(device->cuda);
-}
-
 culv_result culvi_multicast_check_device(const culv_device *device, const char *label)
 {
     if (!device->caps.multicast)
@@ -35,6 +30,12 @@ culv_result culvi_multicast_check_device(const culv_device *device, const char *
             "the CUDA driver of '%s' lacks multicast objects, which came with CUDA 12.1",
             device->caps.name);
     return CULV_OK;
+}
+
+culv_result culv_check_multicast(const culv_device *device)
+{
+    CULVI_REQUIRE(NULL, device);
+    return culvi_multicast_check_device(device, NULL);
 }
 
 culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
@@ -90,7 +91,7 @@ static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32
     return prop;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result ask_granularity(const culv_device *device, const char *label,
                                    const CUmulticastObjectProp *prop,
                                    CUmulticastGranularity_flags which, uint64_t *out)
@@ -186,7 +187,7 @@ static uint64_t up(uint64_t size, uint64_t granularity)
     return (size + granularity - 1) / granularity * granularity;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result make(culv_multicast *m, const culv_multicast_desc *d, uint64_t *size)
 {
     culv_device *device = m->device;

@@ -49,7 +49,7 @@ static culv_result check_member(const culv_multicast *m, CUdevice device, const 
                       call, (int)device);
 }
 
-/* Of one device nothing lies over anything else. */
+/* No two bindings of one device may overlap. */
 static culv_result check_free(const culv_multicast *m, CUdevice device, uint64_t offset,
                               uint64_t size, const char *call)
 {
@@ -114,7 +114,7 @@ static culv_result check_address(const culv_multicast *m, CUdevice device, CUdev
                       call, (uint64_t)address, ordinal, (int)device);
 }
 
-/* In the device's context; memory NULL: by the address. */
+/* Binds in the device's context; memory NULL: by the address. */
 static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t offset,
                           const culv_vmm_allocation *memory, uint64_t from, uint64_t size,
                           const char *call)

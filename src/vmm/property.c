@@ -166,7 +166,7 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
 
 /* Granularity, and whether the device has such memory at all ----------------------------------- */
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result has_attribute(const culv_device *device, const culv_vmm_allocation_desc *d,
                                  int attribute, culv_reason reason, const char *what)
 {
@@ -186,7 +186,7 @@ static culv_result has_attribute(const culv_device *device, const culv_vmm_alloc
                       attribute);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result check_support(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     culv_result result = CULV_OK;
@@ -231,7 +231,8 @@ static void keep_granularity(culv_device *device, const culv_vmm_allocation_desc
     culvi_mutex_lock(&device->lock);
     for (size_t i = 0; i < CULVI_GRANULARITIES; i++) {
         culvi_granularity *g = &device->granularities[i];
-        if (g->bytes != 0) continue;
+        if (g->bytes != 0 && (g->kind != kind_of(d) || g->numa_node != d->numa_node)) continue;
+        /* A free place, or what another thread has kept of the same kind meanwhile. */
         *g = (culvi_granularity){.kind = kind_of(d), .numa_node = d->numa_node, .bytes = bytes};
         break;
     }

@@ -11,27 +11,25 @@
 
 #include <inttypes.h>
 
-size_t culvi_vmm_find(const culv_vmm_range *range, uint64_t offset)
+culvi_vmm_mapping *culvi_vmm_find(const culv_vmm_range *range, uint64_t offset)
 {
-    size_t low = 0, high = range->num_mappings;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const culvi_vmm_mapping *m = range->mappings[middle];
-        if (m->offset + m->size > offset)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    culvi_vmm_mapping *m =
+        CULVI_TREE_OBJECT(culvi_tree_up_to(&range->mappings, offset, 0), culvi_vmm_mapping, node);
+    if (m != NULL && m->offset + m->size > offset) return m;
+    return CULVI_TREE_OBJECT(culvi_tree_from(&range->mappings, offset, 1), culvi_vmm_mapping, node);
+}
+
+culvi_vmm_mapping *culvi_vmm_next(const culvi_vmm_mapping *mapping)
+{
+    return CULVI_TREE_OBJECT(culvi_tree_next(&mapping->node), culvi_vmm_mapping, node);
 }
 
 void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size, culvi_text *text)
 {
     enum { MANY = 8 };
     size_t listed = 0, more = 0;
-    for (size_t i = culvi_vmm_find(range, offset);
-         i < range->num_mappings && range->mappings[i]->offset < offset + size; i++) {
-        const culvi_vmm_mapping *m = range->mappings[i];
+    for (const culvi_vmm_mapping *m = culvi_vmm_find(range, offset);
+         m != NULL && m->offset < offset + size; m = culvi_vmm_next(m)) {
         if (listed == MANY) {
             more++;
             continue;
@@ -65,7 +63,6 @@ static bool free_addresses(culv_vmm_range *range, bool last_try, CUresult *code)
     if (!culvi_release_done(device, "cuMemAddressFree", *code, last_try)) return false;
     device->counts.vmm_ranges--;
     culvi_log_object(&device->voice, "destroyed", "address range", range->label, range->size);
-    culvi_free(range->mappings);
     culvi_free(range);
     return true;
 }
@@ -94,10 +91,10 @@ static bool release_with_device(culv_device *device, culvi_deferred *self, bool 
     culv_vmm_range *range = CULVI_CONTAINER(self, culv_vmm_range, deferred);
     if (atomic_load(&device->refs) > 0 && !device->lost) return false;
     bool all = true;
-    for (size_t i = 0; i < range->num_mappings; i++)
-        if (!range->mappings[i]->unmapping)
-            all = culvi_vmm_unmap_one(range, i, last_try, &r) && all;
-    culvi_vmm_compact(range);
+    for (culvi_vmm_mapping *m = culvi_vmm_find(range, 0), *next; m != NULL; m = next) {
+        next = culvi_vmm_next(m);
+        if (!m->unmapping) all = culvi_vmm_unmap_one(m, last_try, &r) && all;
+    }
     if (all) culvi_vmm_range_release_empty(range, last_try);
     return all;
 }
@@ -152,7 +149,7 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
     return CULV_OK;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
 {
     culv_device *device = range->device;
@@ -288,15 +285,14 @@ culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappi
                                           : "mappings");
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
-    for (size_t i = 0; i < range->num_mappings && i < capacity; i++) {
-        const culvi_vmm_mapping *m = range->mappings[i];
+    const culvi_vmm_mapping *m = culvi_vmm_find(range, 0);
+    for (size_t i = 0; m != NULL && i < capacity; i++, m = culvi_vmm_next(m))
         mappings[i] = (culv_vmm_mapping){
             .offset = m->offset,
             .size = m->size,
             .allocation = atomic_load(&m->allocation->given_up) ? NULL : m->allocation,
             .unmapping = m->unmapping,
         };
-    }
     *count = range->num_mappings;
     culvi_mutex_unlock(&range->device->lock);
     return CULV_OK;

@@ -13,6 +13,7 @@ typedef struct culvi_vmm_mapping {
     /* used in the first mapping of a batch that waits for its release */
     culvi_deferred deferred;
     struct culvi_vmm_mapping *next; /* of that batch */
+    culvi_tree_node node;           /* culv_vmm_range::mappings */
     culv_vmm_range *range;
     culv_vmm_allocation *allocation; /* a reference */
     uint64_t offset;
@@ -30,10 +31,8 @@ struct culv_vmm_range {
     uint64_t granularity;
     char label[64];
     /* Guarded by the device's lock. */
-    /* sorted by offset, including mappings that wait for their release */
-    culvi_vmm_mapping **mappings;
+    culvi_tree mappings; /* by offset, including those that wait for their release */
     size_t num_mappings;
-    size_t capacity;
     size_t num_unmapping;
     bool given_up; /* the addresses go with the last mapping */
     culvi_deferred deferred;
@@ -48,8 +47,9 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
 
 /* The caller holds the device's lock for the functions below. */
 
-/* The first mapping that ends beyond an offset; num_mappings: none. */
-size_t culvi_vmm_find(const culv_vmm_range *range, uint64_t offset);
+/* The first mapping that ends beyond an offset, and the one behind a mapping; NULL: none. */
+culvi_vmm_mapping *culvi_vmm_find(const culv_vmm_range *range, uint64_t offset);
+culvi_vmm_mapping *culvi_vmm_next(const culvi_vmm_mapping *mapping);
 /* Appends what is mapped in [offset, offset + size) to a message. */
 void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size, culvi_text *text);
 /* Whether [offset, offset + size) lies in the range. */

@@ -346,8 +346,7 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
         if (r == CUDA_SUCCESS) {
             call = "cuMemGetAllocationPropertiesFromHandle";
             r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, found));
-            if (CULVI_RELEASE(device, cuMemRelease, (found)) != CUDA_SUCCESS)
-                (void)CULVI_RELEASE(device, cuMemRelease, (found));
+            culvi_vmm_release_handle(device, found);
         }
         if (r == CUDA_SUCCESS && prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
             call = "cuDeviceGetUuid";
@@ -373,7 +372,7 @@ typedef struct at_address {
     size_t size;
 } at_address;
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static CUresult ask_address(const culv_device *device, CUdeviceptr address, at_address *out)
 {
     CUpointer_attribute attributes[] = {
@@ -415,7 +414,7 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
         "the allocation that is mapped at %#" PRIx64 " could not be retained", (uint64_t)address);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
 {
     culv_device *device = allocation->device;

@@ -9,8 +9,8 @@
 
 #include <inttypes.h>
 
-/* As wide as any CUDA array is; the driver checks the device's own limits. They keep sums within 64
- * bits. */
+/* These are as wide as any CUDA array is; the driver checks the device's own limits. They keep sums
+ * within 64 bits. */
 enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
 
 uint32_t culvi_sparse_side(const culv_sparse_array *array, uint32_t level, int axis)
@@ -161,7 +161,7 @@ static culv_result refuse(const culv_sparse_array *array, CUresult r, const char
         d->width, d->height, d->depth, array->row->name, d->array_layers, d->mip_levels);
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result make(culv_sparse_array *array, CUDA_ARRAY_SPARSE_PROPERTIES *properties)
 {
     culv_device *device = array->device;

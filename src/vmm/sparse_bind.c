@@ -10,7 +10,7 @@
 
 enum { FEW = 8 }; /* binds whose list is on the stack */
 
-/* Where a region came from, for messages: the call, and "binds[3]." or "". */
+/* Tells messages where a region came from: the call, and "binds[3]." or "". */
 typedef struct place {
     const char *call;
     char at[24];

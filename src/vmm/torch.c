@@ -1,42 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* The allocator that PyTorch and RMM load by name. */
+/* The allocator that PyTorch and RMM load by name.
+ *
+ * A block whose stream is being captured belongs to the graph from then on: the graph uses it each
+ * time that it runs, and to wait for the stream would break the capture. So a user object of the
+ * graph holds it, and it goes once the graph has gone, what was instantiated from it, and what of
+ * that ran. */
 #include "culvert/torch.h"
 
 #include "base/alloc.h"
 #include "base/handle.h"
 #include "cuda/context.h"
+#include "cuda/stream.h"
 #include "cuda/watch.h"
+#include "vmm/mapping.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 
-enum { DEVICES = 64, BUCKETS = 256 };
+enum { DEVICES = 64 };
+enum { PROBE_BUSY = 1 }; /* it is being made */
 
+typedef struct pool pool;
 typedef struct block {
-    struct block *next;
+    culvi_tree_node node;
+    struct block *next; /* in pool::late */
     CUdeviceptr pointer;
     culv_vmm_range *range;
+    pool *pool;
 } block;
 
 /* One for each device, made by its first allocation and never freed: nobody says when the last one
  * was (R3: no CUDA call after main). */
-typedef struct pool {
+struct pool {
     culv_device *device;
-    culvi_mutex lock; /* guards the blocks; not held across driver calls */
-    block *blocks[BUCKETS];
-} pool;
+    culvi_mutex lock;  /* guards the blocks; not held across driver calls */
+    culvi_tree blocks; /* by pointer */
+    /* Memory of cuMemAlloc, whose cuMemFree waits for all work; 0: none */
+    _Atomic uint64_t probe;
+    /* Given back, and to be freed after all work of the context. The driver's threads push. */
+    _Atomic(block *) late;
+};
 
 static _Atomic(pool *) pools[DEVICES];
-
-static block **bucket(pool *p, CUdeviceptr pointer)
-{
-    return &p->blocks[(pointer >> 21) % BUCKETS];
-}
 
 static pool *find_pool(int device, bool make)
 {
     if (device < 0 || device >= DEVICES) {
         (void)culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                         "culvert_malloc: there is no device %d", device);
+                         "culv_torch_malloc: there is no device %d", device);
         return NULL;
     }
     pool *there = atomic_load(&pools[device]);
@@ -64,24 +75,198 @@ static culv_result map(pool *p, uint64_t size, culv_vmm_range **out)
     culv_vmm_range *range = NULL;
     a.size = r.size = size;
     a.handle_types = 1u << CULVI_HANDLE_OPAQUE;
-    a.label = r.label = "culvert_malloc";
+    a.label = r.label = "culv_torch_malloc";
     culv_result result = culv_vmm_allocation_create(p->device, &a, &allocation);
     if (result == CULV_OK) result = culv_vmm_range_create(p->device, &r, &range);
     if (result == CULV_OK) result = culv_vmm_map(range, 0, allocation, NULL, 0);
     culv_vmm_allocation_destroy(&allocation); /* the mapping keeps the memory */
     if (result == CULV_OK)
         *out = range;
-    else if (range != NULL)
-        (void)culv_vmm_range_destroy(&range);
+    else
+        culvi_vmm_range_release_or_defer(&range);
     return result;
 }
 
-void *culvert_malloc(ptrdiff_t size, int device, CUstream stream)
+/* Giving back ---------------------------------------------------------------------------------- */
+
+/* What the driver refuses to take back is tried again by later calls. */
+static void release(block *b)
+{
+    culvi_vmm_unmap_or_defer(b->range, 0, culv_vmm_range_size(b->range));
+    culvi_vmm_range_release_or_defer(&b->range);
+    culvi_free(b);
+}
+
+static void push_late(block *b)
+{
+    _Atomic(block *) *late = &b->pool->late;
+    b->next = atomic_load(late);
+    while (!atomic_compare_exchange_weak(late, &b->next, b)) {
+    }
+}
+
+/* The driver calls it on a thread that must not call CUDA. */
+static void CUDA_CB graph_gone(void *user)
+{
+    push_late(user);
+}
+
+/* Whether an answer settles a call that waits or asks; another refusal may be a single one. */
+static bool is_answer(CUresult r)
+{
+    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) || culvi_cuda_gone(r);
+}
+
+/* Allocates for a later wait, when no memory may be free. Runs in the device's context. */
+static void make_probe(pool *p)
+{
+    uint64_t none = 0;
+    CUdeviceptr probe = 0;
+    if (!atomic_compare_exchange_strong(&p->probe, &none, PROBE_BUSY)) return;
+    if (CULVI_CU(p->device, cuMemAlloc, (&probe, 1)) != CUDA_SUCCESS) probe = 0;
+    atomic_store(&p->probe, probe);
+}
+
+/* Waits for all work of the context. cuCtxSynchronize would break every capture in it; cuMemFree,
+ * which waits just so, breaks none in the relaxed mode (both measured). False: not now. */
+static bool wait_for_all(pool *p)
+{
+    culv_device *device = p->device;
+    culvi_scope scope;
+    CUdeviceptr probe = 0;
+    uint64_t kept = atomic_load(&p->probe);
+    CUresult r = culvi_enter_quietly(device, &scope);
+    if (r != CUDA_SUCCESS) return culvi_cuda_gone(r);
+    if (kept > PROBE_BUSY && atomic_compare_exchange_strong(&p->probe, &kept, 0))
+        probe = (CUdeviceptr)kept;
+    else
+        r = CULVI_CU(device, cuMemAlloc, (&probe, 1));
+    if (r == CUDA_SUCCESS) {
+        culvi_watch watch;
+        culvi_watch_begin(device, &watch, "blocks", "culv_torch_free", 0);
+        r = CULVI_RELEASE(device, cuMemFree, (probe));
+        if (r != CUDA_SUCCESS) r = CULVI_RELEASE(device, cuMemFree, (probe));
+        culvi_watch_done(device, &watch);
+        kept = 0;
+        if (!is_answer(r)) (void)atomic_compare_exchange_strong(&p->probe, &kept, probe);
+    }
+    culvi_leave(device, &scope);
+    return is_answer(r);
+}
+
+/* What earlier calls have left. */
+static void collect(pool *p)
+{
+    (void)culv_device_collect(p->device);
+    if (atomic_load(&p->late) == NULL) return;
+    block *list = atomic_exchange(&p->late, NULL);
+    const bool over = list != NULL && wait_for_all(p);
+    while (list != NULL) {
+        block *b = list;
+        list = b->next;
+        if (over)
+            release(b);
+        else
+            push_late(b);
+    }
+}
+
+/* Gives the block to the graph that the stream's work goes to; runs in the device's context. False:
+ * the graph does not have it, but would use it. */
+static bool give_to_graph(block *b, CUgraph graph)
+{
+    culv_device *device = b->pool->device;
+    CUuserObject object = NULL;
+    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+    if (device->cuda->cuUserObjectCreate == NULL || device->cuda->cuGraphRetainUserObject == NULL)
+        return false;
+    for (int i = 0; i < 2 && r != CUDA_SUCCESS; i++)
+        r = device->cuda->cuUserObjectCreate(&object, b, graph_gone, 1,
+                                             CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (r != CUDA_SUCCESS) return false;
+    r = CUDA_ERROR_NOT_SUPPORTED;
+    for (int i = 0; i < 2 && r != CUDA_SUCCESS; i++)
+        r = CULVI_CU(device, cuGraphRetainUserObject,
+                     (graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    return r == CUDA_SUCCESS;
+}
+
+/* The graph of a captured stream; NULL: its capture is broken, and becomes no graph. */
+static CUgraph graph_of(const culv_device *device, CUstream stream)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    CUgraph graph = NULL;
+    CUresult r = CUDA_ERROR_NOT_SUPPORTED;
+    for (int i = 0; i < 2 && r != CUDA_SUCCESS && device->cuda->cuStreamGetCaptureInfo != NULL; i++)
+        r = CULVI_CU(device, cuStreamGetCaptureInfo, (stream, &status, &id, &graph, NULL, NULL));
+    return r == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? graph : NULL;
+}
+
+typedef enum fate {
+    NOW,   /* nothing uses it any more */
+    LATER, /* after all work of the context */
+    GRAPHS /* once a graph has gone */
+} fate;
+
+/* Runs in the device's context. */
+static fate settle(block *b, CUstream stream)
+{
+    culv_device *device = b->pool->device;
+    const uint64_t size = culv_vmm_range_size(b->range);
+    culvi_watch watch;
+    culvi_capture capture = CULVI_NOT_CAPTURED;
+    CUresult r = culvi_stream_capture(device, stream, &capture);
+    if (!is_answer(r)) r = culvi_stream_capture(device, stream, &capture);
+    if (r == CUDA_SUCCESS && capture == CULVI_CAPTURED) {
+        const CUgraph graph = graph_of(device, stream);
+        make_probe(b->pool);
+        if (graph == NULL) return LATER;
+        if (!give_to_graph(b, graph))
+            culvi_log(
+                &device->voice, CULV_LOG_WARNING,
+                "culv_torch_free: the stream %p is being captured, and the driver did not give "
+                "%" PRIu64 " bytes at %#" PRIx64
+                " to the graph: they stay allocated until the process ends",
+                (void *)stream, size, (uint64_t)b->pointer);
+        return GRAPHS;
+    }
+    if (r == CUDA_SUCCESS && capture == CULVI_WAITS_FOR_CAPTURED) return LATER;
+    if (r == CUDA_SUCCESS) {
+        culvi_watch_stream(device, &watch, "block", "culv_torch_free", size, stream);
+        r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
+        if (!is_answer(r)) r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
+        culvi_watch_done(device, &watch);
+    }
+    return is_answer(r) ? NOW : LATER;
+}
+
+static void give_back(block *b, CUstream stream)
+{
+    culv_device *device = b->pool->device;
+    culvi_scope scope;
+    fate what = LATER;
+    CUresult r = culvi_enter_quietly(device, &scope);
+    if (!is_answer(r)) r = culvi_enter_quietly(device, &scope);
+    if (r == CUDA_SUCCESS) {
+        what = settle(b, stream);
+        culvi_leave(device, &scope);
+    } else if (culvi_cuda_gone(r)) {
+        what = NOW;
+    }
+    if (what == NOW) release(b);
+    if (what == LATER) push_late(b);
+}
+
+/* The calls ------------------------------------------------------------------------------------ */
+
+void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
 {
     (void)stream; /* the memory is ready in all of them */
     if (size <= 0) return NULL;
     pool *p = find_pool(device, true);
     if (p == NULL) return NULL;
+    collect(p);
     block *b = culvi_alloc(sizeof *b);
     if (b == NULL) {
         (void)culvi_fail_host_memory(NULL, NULL);
@@ -91,27 +276,16 @@ void *culvert_malloc(ptrdiff_t size, int device, CUstream stream)
         culvi_free(b);
         return NULL;
     }
+    b->pool = p;
     b->pointer = culv_vmm_range_pointer(b->range);
     void *pointer = (void *)(uintptr_t)b->pointer;
     culvi_mutex_lock(&p->lock);
-    b->next = *bucket(p, b->pointer);
-    *bucket(p, b->pointer) = b;
+    culvi_tree_add(&p->blocks, &b->node, b->pointer, 0);
     culvi_mutex_unlock(&p->lock);
     return pointer;
 }
 
-static void wait_for(culv_device *device, CUstream stream, uint64_t size)
-{
-    culvi_scope scope;
-    culvi_watch watch;
-    if (culvi_enter_quietly(device, &scope) != CUDA_SUCCESS) return;
-    culvi_watch_stream(device, &watch, "block", "culvert_free", size, stream);
-    (void)CULVI_RELEASE(device, cuStreamSynchronize, (stream));
-    culvi_watch_done(device, &watch);
-    culvi_leave(device, &scope);
-}
-
-void culvert_free(void *pointer, ptrdiff_t size, int device, CUstream stream)
+void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream)
 {
     (void)size;
     if (pointer == NULL) return;
@@ -120,22 +294,17 @@ void culvert_free(void *pointer, ptrdiff_t size, int device, CUstream stream)
     block *mine = NULL;
     if (p != NULL) {
         culvi_mutex_lock(&p->lock);
-        block **link = bucket(p, key);
-        while (*link != NULL && (*link)->pointer != key)
-            link = &(*link)->next;
-        mine = *link;
-        if (mine != NULL) *link = mine->next;
+        mine = CULVI_TREE_OBJECT(culvi_tree_find(&p->blocks, key, 0), block, node);
+        if (mine != NULL) culvi_tree_remove(&p->blocks, &mine->node);
         culvi_mutex_unlock(&p->lock);
     }
     if (mine == NULL) {
-        (void)culvi_fail(
-            p != NULL ? &p->device->voice : NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culvert_free: %p of device %d is not memory of culvert_malloc()", pointer, device);
+        (void)culvi_fail(p != NULL ? &p->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                         CULV_REASON_VALUE,
+                         "culv_torch_free: %p of device %d is not memory of culv_torch_malloc()",
+                         pointer, device);
         return;
     }
-    const uint64_t bytes = culv_vmm_range_size(mine->range);
-    wait_for(p->device, stream, bytes);
-    (void)culv_vmm_unmap(mine->range, 0, bytes);
-    (void)culv_vmm_range_destroy(&mine->range);
-    culvi_free(mine);
+    give_back(mine, stream);
+    collect(p);
 }

@@ -207,23 +207,29 @@ void culv_vector_destroy(culv_vector **vector)
     culvi_vector_free_all(v, true);
 }
 
+/* What the driver refuses once is tried again, as its caller cannot. */
+static culv_result unmap_all_after(culvi_vector_space *space, CUstream last_use)
+{
+    static const char call[] = "culv_vector_destroy_after";
+    culv_result result = culvi_vector_unmap_after(space, 0, last_use, call);
+    if (result == CULV_ERROR_DRIVER || result == CULV_ERROR_OUT_OF_MEMORY)
+        result = culvi_vector_unmap_after(space, 0, last_use, call);
+    return result;
+}
+
 void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
 {
     if (vector == NULL || *vector == NULL) return;
     culv_vector *v = *vector;
     *vector = NULL;
     if (!culvi_vector_ahead_stop(v)) return;
-    if (culvi_vector_leave_to_pins(v)) {
-        log_it(v, "destroyed");
-        return;
-    }
+    log_it(v, "destroyed"); /* before it may be another thread's, which may free it */
+    if (culvi_vector_leave_to_pins(v)) return;
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
-    culv_result result =
-        culvi_vector_unmap_after(v->space, 0, last_use, "culv_vector_destroy_after");
+    culv_result result = unmap_all_after(v->space, last_use);
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next) {
-        const culv_result old =
-            culvi_vector_unmap_after(s, 0, last_use, "culv_vector_destroy_after");
+        const culv_result old = unmap_all_after(s, last_use);
         if (result == CULV_OK) result = old;
     }
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
@@ -234,7 +240,6 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
             "stream: %s",
             v->label, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
-    log_it(v, "destroyed");
     culvi_vector_free_all(v, false);
 }
 

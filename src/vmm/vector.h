@@ -158,7 +158,7 @@ uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need);
 culv_result culvi_vector_ahead_start(culv_vector *v);
 /* False in a child process: the vector must stay as it is. */
 bool culvi_vector_ahead_stop(culv_vector *v);
-/* After a change of the size: wakes the thread if it has something to do. */
+/* Wakes the thread after a change of the size, if it has something to do. */
 void culvi_vector_ahead_wake(culv_vector *v);
 
 #endif

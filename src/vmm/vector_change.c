@@ -27,7 +27,7 @@ static void begin(change *c, culv_vector *v)
 
 /* 1. Addresses --------------------------------------------------------------------------------- */
 
-/* In place, behind the last segment. */
+/* Extends the addresses in place, behind the last segment. */
 static culv_result extend(change *c, uint64_t end)
 {
     culvi_vector_segment *segment = NULL;
@@ -58,7 +58,7 @@ static culv_result refuse(const culv_vector *v, uint64_t need, bool may_move)
         may_move ? "; culv_vector_desc.no_move forbids another place: reserve more at first" : "");
 }
 
-/* In place if the addresses behind are free, else at another place if the vector may move. */
+/* Finds addresses in place if those behind are free, else elsewhere if the vector may move. */
 static culv_result find_addresses(change *c, const culvi_vector_plan *plan)
 {
     const culv_vector *v = c->v;
@@ -141,7 +141,7 @@ static culv_result allocate(change *c, uint64_t bytes)
     return result;
 }
 
-/* As much as is wished where there are addresses and memory for it, else what is needed. */
+/* Commits as much as is wished where there are addresses and memory for it, else what is needed. */
 static culv_result commit(change *c, const culvi_vector_plan *plan)
 {
     const uint64_t room = c->reserved - atomic_load(&c->v->committed);
@@ -232,7 +232,7 @@ static CUdeviceptr publish(change *c, uint64_t size)
     if (committed > v->stats.peak) v->stats.peak = committed;
     if (v->deferred_from < committed) v->deferred_from = committed;
     if (v->deferred_from >= v->deferred_to) v->deferred_from = v->deferred_to = 0;
-    /* In this order: culv_vector::base. */
+    /* The order matters: see culv_vector::base. */
     atomic_store(&v->base, v->space->base);
     atomic_store(&v->committed, committed);
     if (!v->walled) atomic_store(&v->full, false);

@@ -11,14 +11,13 @@
 
 #include <inttypes.h>
 
-/* What a VkDevice has of a chunk, once for each usage. In the attachment's list; guarded by its
- * lock. */
+/* What a VkDevice has of a chunk, once for each usage. In the attachment's tree, by chunk and use;
+ * guarded by its lock. */
 typedef struct culvi_vk_adopted_part {
-    struct culvi_vk_adopted_part *next;
+    culvi_tree_node node;
     culvi_adopted_chunk *chunk; /* a reference */
     uint32_t refs;              /* views */
-    VkBufferUsageFlags usage;
-    bool sparse; /* memory alone, to be bound to sparse buffers */
+    bool sparse;                /* memory alone, to be bound to sparse buffers */
     VkBuffer buffer;
     VkDeviceMemory memory;
 } part;
@@ -56,7 +55,7 @@ static culv_result create_buffer(const culv_vk_adopted *view, VkDeviceSize size,
                                      .usage = view->usage,
                                      .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
     VkBuffer buffer = VK_NULL_HANDLE;
-    const VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    const VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
             &vk->base.device->voice, view->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
@@ -83,27 +82,29 @@ static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p
     if (result != CULV_OK) return result;
     result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
                                       allocate_flags(view->usage), &p->memory, &kind);
-    if (result != CULV_OK) CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, NULL));
+    if (result != CULV_OK)
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
     return result;
 }
 
-/* The caller holds the list's lock. */
+/* The caller holds the tree's lock. */
 static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *chunk,
                              uint32_t type_bits, part **out)
 {
     culv_vk_device *vk = view->vk;
     const bool sparse = view->sparse != VK_NULL_HANDLE;
-    for (part *p = vk->adopted; p != NULL; p = p->next)
-        if (p->chunk == chunk && p->usage == view->usage && p->sparse == sparse) {
-            p->refs++;
-            *out = p;
-            return CULV_OK;
-        }
+    const uint64_t of = (uint64_t)(uintptr_t)chunk;
+    const uint64_t use = (uint64_t)view->usage << 1 | (uint64_t)sparse;
+    part *there = CULVI_TREE_OBJECT(culvi_tree_find(&vk->adopted, of, use), part, node);
+    if (there != NULL) {
+        there->refs++;
+        *out = there;
+        return CULV_OK;
+    }
     part *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&vk->base.device->voice, view->label);
     made->chunk = chunk;
     made->refs = 1;
-    made->usage = view->usage;
     made->sparse = sparse;
     made->buffer = VK_NULL_HANDLE;
     made->memory = VK_NULL_HANDLE;
@@ -113,23 +114,19 @@ static culv_result take_part(const culv_vk_adopted *view, culvi_adopted_chunk *c
         return result;
     }
     culvi_adopted_chunk_ref(chunk);
-    made->next = vk->adopted;
-    vk->adopted = made;
+    culvi_tree_add(&vk->adopted, &made->node, of, use);
     *out = made;
     return CULV_OK;
 }
 
-/* The caller holds the list's lock. */
+/* The caller holds the tree's lock. */
 static void give_part(culv_vk_device *vk, part *p)
 {
     if (--p->refs > 0) return;
-    part **link = &vk->adopted;
-    while (*link != p)
-        link = &(*link)->next;
-    *link = p->next;
+    culvi_tree_remove(&vk->adopted, &p->node);
     if (p->buffer != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, NULL));
-    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, p->memory, NULL));
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, p->memory, vk->callbacks));
     culvi_adopted_chunk_unref(p->chunk);
     culvi_free(p);
 }
@@ -169,7 +166,7 @@ static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, u
         aligned = aligned && adopted->chunks[i]->size % alignment == 0;
     *type_bits = needs.memory.memoryTypeBits;
     if (aligned) return;
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, vk->callbacks));
     view->sparse = VK_NULL_HANDLE;
 }
 
@@ -192,7 +189,7 @@ static void release(culv_vk_adopted *view)
 {
     culv_vk_device *vk = view->vk;
     if (view->sparse != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, vk->callbacks));
     culvi_mutex_lock(&vk->adopted_lock);
     for (size_t i = 0; i < view->count; i++)
         give_part(vk, view->parts[i]);

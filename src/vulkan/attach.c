@@ -2,6 +2,7 @@
 /* culv_vk_device: the caller's VkDevice, attached. */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "graphics/lost.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
 
@@ -142,6 +143,10 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
     vk->vk_device = d.device;
     vk->how = d;
     vk->how.label = NULL;
+    if (d.allocation_callbacks != NULL) {
+        vk->allocation = *d.allocation_callbacks;
+        vk->how.allocation_callbacks = vk->callbacks = &vk->allocation;
+    }
     result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
     if (result == CULV_OK)
         result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
@@ -269,9 +274,6 @@ const culvi_words culvi_vk_words = {
     .open_call = "culv_device_open_for_vulkan",
     .memory_desc = "culv_vk_memory_desc",
     .memory_size = "allocation_size",
-    .buffer_destroy = "culv_vk_buffer_destroy",
-    .image_destroy = "culv_vk_image_destroy",
-    .semaphore_destroy = "culv_vk_semaphore_destroy",
 };
 
 const culvi_graphics_api culvi_vk_api = {
@@ -294,6 +296,13 @@ const culvi_graphics_api culvi_vk_api = {
     .timeline_signal = timeline_signal,
     .fail = fail,
 };
+
+culv_result culv_vk_device_lost(culv_vk_device *vk)
+{
+    CULVI_REQUIRE(NULL, vk);
+    culvi_graphics_lose(&vk->base);
+    return CULV_OK;
+}
 
 void culv_vk_detach(culv_vk_device **vk)
 {

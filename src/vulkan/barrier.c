@@ -131,27 +131,37 @@ static culv_result check(const request *r, culv_vk_direction direction)
     return CULV_OK;
 }
 
-/* Of a release the second scope is ignored, of an acquire the first; the semaphore orders the two
- * halves. An acquire's first scope is ALL_COMMANDS, so that it is ordered after the wait whatever
- * stage that names. */
+/* The side of a kernel in the same queue, which stands in CUDA's place. */
+#define KERNEL_STAGE  VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT
+#define KERNEL_READS  VK_ACCESS_2_MEMORY_READ_BIT
+#define KERNEL_WRITES VK_ACCESS_2_MEMORY_WRITE_BIT
+
+/* Between queue families Vulkan ignores a release's second scope and an acquire's first; the
+ * semaphore orders the two halves. An acquire's first scope is ALL_COMMANDS, so that it is ordered
+ * after the wait whatever stage that names. */
 static culv_result plan(const request *r, culv_vk_direction direction, scopes *out)
 {
     culv_result result = check(r, direction);
     if (result != CULV_OK) return result;
     const use_row *use = &uses[r->use];
+    const bool kernel = r->queue_family == CULV_VK_QUEUE_FAMILY_KERNEL;
+    const uint32_t family = kernel ? VK_QUEUE_FAMILY_IGNORED : r->queue_family;
+    const uint32_t cudas = kernel ? VK_QUEUE_FAMILY_IGNORED : VK_QUEUE_FAMILY_EXTERNAL;
     VkPipelineStageFlags2 stage = r->stage != 0 ? r->stage : use->stage;
     if (direction == CULV_VK_RELEASE)
         *out = (scopes){.src_stage = stage,
                         .src_access = r->access != 0 ? r->access : use->writes,
-                        .src_family = r->queue_family,
-                        .dst_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                        .dst_family = VK_QUEUE_FAMILY_EXTERNAL};
+                        .src_family = family,
+                        .dst_stage = KERNEL_STAGE,
+                        .dst_access = kernel ? KERNEL_READS | KERNEL_WRITES : 0,
+                        .dst_family = cudas};
     else
-        *out = (scopes){.src_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                        .src_family = VK_QUEUE_FAMILY_EXTERNAL,
+        *out = (scopes){.src_stage = KERNEL_STAGE,
+                        .src_access = kernel ? KERNEL_WRITES : 0,
+                        .src_family = cudas,
                         .dst_stage = stage,
                         .dst_access = r->access != 0 ? r->access : use->reads | use->writes,
-                        .dst_family = r->queue_family};
+                        .dst_family = family};
     return CULV_OK;
 }
 
@@ -206,29 +216,23 @@ culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
     return CULV_OK;
 }
 
-static culv_result to_old_buffer(culv_result result, const VkBufferMemoryBarrier2 *of,
-                                 culv_vk_buffer_barrier *out)
-{
-    if (result == CULV_OK)
-        result = check_old(false, of->srcStageMask | of->dstStageMask,
-                           of->srcAccessMask | of->dstAccessMask);
-    if (result != CULV_OK) return result;
-    *out = (culv_vk_buffer_barrier){.src_stage = (VkPipelineStageFlags)of->srcStageMask,
-                                    .dst_stage = (VkPipelineStageFlags)of->dstStageMask,
-                                    .barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
-                                                OLD_SCOPES_OF(*of),
-                                                .buffer = of->buffer,
-                                                .offset = of->offset,
-                                                .size = of->size}};
-    return CULV_OK;
-}
-
 culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
                                        culv_vk_direction direction, culv_vk_buffer_barrier *out)
 {
     VkBufferMemoryBarrier2 b;
     culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    return to_old_buffer(result, &b, out);
+    if (result == CULV_OK)
+        result =
+            check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
+    if (result != CULV_OK) return result;
+    *out = (culv_vk_buffer_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
+                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
+                                    .barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+                                                OLD_SCOPES_OF(b),
+                                                .buffer = b.buffer,
+                                                .offset = b.offset,
+                                                .size = b.size}};
+    return CULV_OK;
 }
 
 /* Images --------------------------------------------------------------------------------------- */
@@ -366,54 +370,31 @@ static bool is_new_layout(VkImageLayout layout)
            layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
 }
 
-static culv_result to_old_image(culv_result result, const VkImageMemoryBarrier2 *of,
-                                culv_vk_image_barrier *out)
-{
-    if (result == CULV_OK)
-        result = check_old(true, of->srcStageMask | of->dstStageMask,
-                           of->srcAccessMask | of->dstAccessMask);
-    if (result != CULV_OK) return result;
-    if (is_new_layout(of->oldLayout) || is_new_layout(of->newLayout))
-        return REFUSE_VALUE(
-            "culv_vk_image_transfer.layout is one that came with synchronization2; "
-            "use the barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
-    *out = (culv_vk_image_barrier){.src_stage = (VkPipelineStageFlags)of->srcStageMask,
-                                   .dst_stage = (VkPipelineStageFlags)of->dstStageMask,
-                                   .barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                               OLD_SCOPES_OF(*of),
-                                               .oldLayout = of->oldLayout,
-                                               .newLayout = of->newLayout,
-                                               .image = of->image,
-                                               .subresourceRange = of->subresourceRange}};
-    return CULV_OK;
-}
-
 culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
                                       culv_vk_direction direction, culv_vk_image_barrier *out)
 {
     VkImageMemoryBarrier2 b;
     culv_result result = culv_vk_image_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    return to_old_image(result, &b, out);
+    if (result == CULV_OK)
+        result =
+            check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
+    if (result != CULV_OK) return result;
+    if (is_new_layout(b.oldLayout) || is_new_layout(b.newLayout))
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.layout is one that came with synchronization2; "
+            "use the barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
+    *out = (culv_vk_image_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
+                                   .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
+                                   .barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                               OLD_SCOPES_OF(b),
+                                               .oldLayout = b.oldLayout,
+                                               .newLayout = b.newLayout,
+                                               .image = b.image,
+                                               .subresourceRange = b.subresourceRange}};
+    return CULV_OK;
 }
 
 /* Kernels in Vulkan's own queue ---------------------------------------------------------------- */
-
-#define KERNEL_STAGE  VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT
-#define KERNEL_READS  VK_ACCESS_2_MEMORY_READ_BIT
-#define KERNEL_WRITES VK_ACCESS_2_MEMORY_WRITE_BIT
-
-/* In CUDA's place stands a kernel of the same queue. */
-#define BETWEEN_KERNEL_AND_USE(b, direction)                                                       \
-    do {                                                                                           \
-        (b)->srcQueueFamilyIndex = (b)->dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;             \
-        if ((direction) == CULV_VK_RELEASE) {                                                      \
-            (b)->dstStageMask = KERNEL_STAGE;                                                      \
-            (b)->dstAccessMask = KERNEL_READS | KERNEL_WRITES;                                     \
-        } else {                                                                                   \
-            (b)->srcStageMask = KERNEL_STAGE;                                                      \
-            (b)->srcAccessMask = KERNEL_WRITES;                                                    \
-        }                                                                                          \
-    } while (0)
 
 culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out)
 {
@@ -437,52 +418,4 @@ culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out)
                                                 .srcAccessMask = (VkAccessFlags)b.srcAccessMask,
                                                 .dstAccessMask = (VkAccessFlags)b.dstAccessMask}};
     return CULV_OK;
-}
-
-culv_result culv_vk_buffer_get_kernel_barrier2(const culv_vk_buffer_transfer *transfer,
-                                               culv_vk_direction direction,
-                                               VkBufferMemoryBarrier2 *out)
-{
-    culv_vk_buffer_transfer t;
-    culv_result result = read_transfer(false, transfer, &t, sizeof t, out);
-    if (result != CULV_OK) return result;
-    t.struct_size = sizeof t;
-    t.queue_family = VK_QUEUE_FAMILY_IGNORED;
-    result = culv_vk_buffer_get_barrier2(&t, direction, out);
-    if (result == CULV_OK) BETWEEN_KERNEL_AND_USE(out, direction);
-    return result;
-}
-
-culv_result culv_vk_image_get_kernel_barrier2(const culv_vk_image_transfer *transfer,
-                                              culv_vk_direction direction,
-                                              VkImageMemoryBarrier2 *out)
-{
-    culv_vk_image_transfer t;
-    culv_result result = read_transfer(true, transfer, &t, sizeof t, out);
-    if (result != CULV_OK) return result;
-    t.struct_size = sizeof t;
-    t.queue_family = VK_QUEUE_FAMILY_IGNORED;
-    result = culv_vk_image_get_barrier2(&t, direction, out);
-    if (result == CULV_OK) BETWEEN_KERNEL_AND_USE(out, direction);
-    return result;
-}
-
-culv_result culv_vk_buffer_get_kernel_barrier(const culv_vk_buffer_transfer *transfer,
-                                              culv_vk_direction direction,
-                                              culv_vk_buffer_barrier *out)
-{
-    VkBufferMemoryBarrier2 b;
-    culv_result result =
-        culv_vk_buffer_get_kernel_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    return to_old_buffer(result, &b, out);
-}
-
-culv_result culv_vk_image_get_kernel_barrier(const culv_vk_image_transfer *transfer,
-                                             culv_vk_direction direction,
-                                             culv_vk_image_barrier *out)
-{
-    VkImageMemoryBarrier2 b;
-    culv_result result =
-        culv_vk_image_get_kernel_barrier2(transfer, direction, out != NULL ? &b : NULL);
-    return to_old_image(result, &b, out);
 }

@@ -14,14 +14,14 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
     return NULL;
 }
 
-/* No handle is between the two: each takes the host's pages. */
+/* Host memory needs no handle: both APIs import the same pages. */
 static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                    culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "host is set; it is for buffers, and needs no handle_type");
+                          "host_memory is set; it is for buffers, and needs no handle_type");
     if (vk->host_alignment == 0)
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -49,7 +49,7 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
             "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, "
             "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it "
             "LINEAR");
-    /* Of what is imported already CUDA has answered. */
+    /* CUDA has already accepted the type of memory that the caller imported. */
     if (ask->origin != CULVI_VK_THE_CALLERS &&
         !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
@@ -214,7 +214,8 @@ static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInf
     return CULV_OK;
 }
 
-/* Of a buffer: what culv_vk_buffer_create() would make, or a block of the caller's. */
+/* Tells a buffer's kind of memory: what culv_vk_buffer_create() would make, or what a block of the
+ * caller's is. */
 static void tell_kind(request *r)
 {
     const bool shares = r->desc.block_size != 0 && !r->sharing.dedicated_required;

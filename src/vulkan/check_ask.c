@@ -277,7 +277,7 @@ bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *inf
     return true;
 }
 
-/* Of one plane, or of all (VK_IMAGE_ASPECT_NONE). */
+/* Asks what one plane needs, or all of them (VK_IMAGE_ASPECT_NONE). */
 static bool ask_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                       VkExternalMemoryHandleTypeFlagBits type, VkImageAspectFlagBits plane,
                       culvi_vk_needs *out)

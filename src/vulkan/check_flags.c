@@ -13,7 +13,7 @@ typedef struct flag {
     const char *why; /* and what to do */
 } flag;
 
-/* Of newer headers. */
+/* Newer Vulkan headers define these. */
 enum {
     BUFFER_VIDEO_PROFILE_INDEPENDENT = 0x40,
     IMAGE_FRAGMENT_DENSITY_MAP_OFFSET = 0x8000,

@@ -44,7 +44,8 @@ static culv_result check_tiling(const culv_vk_device *vk, const culvi_vk_ask *as
  * VK_IMAGE_CREATE_VIDEO_PROFILE_INDEPENDENT_BIT_KHR; older headers lack some. */
 enum { VIDEO_USAGES = 0xfc00, VIDEO_PROFILE_INDEPENDENT = 0x100000 };
 
-/* Without the profiles Vulkan is neither asked nor told what is to be decoded or encoded. */
+/* Vulkan needs the profiles: otherwise it is neither asked nor told what is to be decoded or
+ * encoded. */
 static culv_result check_video(const culv_vk_device *vk, const char *label,
                                const VkImageCreateInfo *info)
 {
@@ -194,8 +195,9 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
     return CULV_OK;
 }
 
-/* Of a LINEAR image any format will do that this Vulkan has so: CUDA sees bytes. Depth and stencil
- * together have rows of their own each, and no bytes a texel. */
+/* A LINEAR image may have any format that this Vulkan supports as LINEAR, because CUDA sees bytes.
+ * A format with depth and stencil keeps each of them in rows of its own, so its texels have no
+ * bytes that lie together. */
 static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
                                 const VkImageCreateInfo *info, culvi_vk_verdict *out)
 {
@@ -249,7 +251,7 @@ static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
         row->name, (int)info->imageType, info->flags, info->arrayLayers, info->mipLevels, rule);
 }
 
-/* Where the planes of an OPTIMAL image lie Vulkan tells where they are bound by themselves: CUDA
+/* Vulkan tells where the planes of an OPTIMAL image lie only when each is bound by itself: CUDA
  * maps each as an array of its own. CUDA's arrays of several planes look elsewhere for the second
  * one than NVIDIA's driver has it (measured: each plane is aligned to 65,536 bytes). */
 static culv_result check_disjoint(const culv_vk_device *vk, const char *label,

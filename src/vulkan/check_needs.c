@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The gate: memory. Requirements, memory types, and what the caller says of a bound resource:
- * CUDA's driver checks none of it (measured, docs/nvidia-measured.md). */
+ * CUDA's driver checks none of it (measured, docs/measured/nvidia-measured.md). */
 #include "vulkan/vk.h"
 #include "vulkan/vk_trace.h"
 

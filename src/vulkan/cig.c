@@ -9,7 +9,7 @@ static void end_queue(culvi_graphics *graphics, uint64_t object)
 {
     culv_vk_device *vk = (culv_vk_device *)graphics; /* its first member */
     CULVI_VK_DO(vk, vkDestroyExternalComputeQueueNV,
-                (vk->vk_device, (VkExternalComputeQueueNV)(uintptr_t)object, NULL));
+                (vk->vk_device, (VkExternalComputeQueueNV)(uintptr_t)object, vk->callbacks));
 }
 
 culv_result culv_vk_cig_create(culv_vk_device *vk, VkQueue queue, const char *label, culv_cig **out)
@@ -46,8 +46,8 @@ culv_result culv_vk_cig_create(culv_vk_device *vk, VkQueue queue, const char *la
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_COMPUTE_QUEUE_CREATE_INFO_NV, .preferredQueue = queue};
     VkExternalComputeQueueDataParamsNV params = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_COMPUTE_QUEUE_DATA_PARAMS_NV};
-    const VkResult r =
-        CULVI_VK(vk, vkCreateExternalComputeQueueNV, (vk->vk_device, &info, NULL, &external));
+    const VkResult r = CULVI_VK(vk, vkCreateExternalComputeQueueNV,
+                                (vk->vk_device, &info, vk->callbacks, &external));
     culv_result result;
     if (r != VK_SUCCESS) {
         result = culvi_fail_vk(voice, label, r, "vkCreateExternalComputeQueueNV", CULV_REASON_CIG,

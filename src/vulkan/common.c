@@ -105,8 +105,8 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    /* Of what was not created for export, drivers answer a success without a handle, or that it has
-     * none. */
+    /* When something was not created for export, drivers answer a success without a handle, or that
+     * it has none. */
     bool unasked = code == VK_SUCCESS || (reason == CULV_REASON_NOT_EXPORTABLE &&
                                           code == VK_ERROR_INVALID_EXTERNAL_HANDLE);
     culv_result result = unasked ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;

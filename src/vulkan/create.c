@@ -39,19 +39,19 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
     const char *wrong = NULL;
     if (d->host_memory == 0 && (d->host_pointer != NULL || d->host_size != 0))
         wrong =
-            "host is not set, but host_pointer or host_size is; set it for a buffer in host memory";
+            "host_memory is not set, but host_pointer or host_size is; set it for a buffer in host memory";
     else if (d->host_pointer == NULL && d->host_size != 0)
         wrong = "host_size says how much is at host_pointer, but that is NULL; leave host_size 0";
     else if (d->host_memory != 0 && d->fallback != 0)
-        wrong = "host and fallback are both set; a buffer in host memory is used in place, not "
-                "copied; set one of them";
+        wrong = "host_memory and fallback are both set; a buffer in host memory is used in place, "
+                "not copied; set one of them";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
 culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
-                                  culv_vk_buffer **out)
+                                  culv_shared_buffer **out)
 {
     culv_vk_buffer_create_desc d;
     if (vk == NULL || desc == NULL || out == NULL)
@@ -63,7 +63,7 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     result = check_host(voice, &d);
     if (result == CULV_OK) result = check_kind(voice, &d);
     if (result != CULV_OK) return result;
-    culv_vk_buffer *buffer = culvi_alloc(sizeof *buffer);
+    culv_shared_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
@@ -80,48 +80,23 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
     return CULV_OK;
 }
 
-static void destroy_buffer(culv_vk_buffer **buffer, bool has_last_use, CUstream last_use)
+VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer)
 {
-    if (buffer == NULL || *buffer == NULL) return;
-    if (culvi_pair_end(&(*buffer)->pair, has_last_use, last_use, "culv_vk_buffer_destroy"))
-        *buffer = NULL;
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    return half != NULL ? culvi_vk_native_buffer(half) : VK_NULL_HANDLE;
 }
 
-void culv_vk_buffer_destroy(culv_vk_buffer **buffer)
+VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer, VkDeviceSize *size)
 {
-    destroy_buffer(buffer, false, NULL);
-}
-
-void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream last_use)
-{
-    destroy_buffer(buffer, true, last_use);
-}
-
-VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer)
-{
-    return buffer != NULL ? culvi_vk_native_buffer(&buffer->pair.native) : VK_NULL_HANDLE;
-}
-
-VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size)
-{
-    if (size != NULL) *size = buffer != NULL ? buffer->pair.native.size : 0;
-    return buffer != NULL ? culvi_vk_native_memory(&buffer->pair.native) : VK_NULL_HANDLE;
-}
-
-culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer)
-{
-    return buffer != NULL ? buffer->pair.buffer : NULL;
-}
-
-CUdeviceptr culv_vk_buffer_pointer(const culv_vk_buffer *buffer)
-{
-    return culv_buffer_pointer(culv_vk_buffer_cuda(buffer));
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    if (size != NULL) *size = half != NULL ? half->size : 0;
+    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
 }
 
 /* Images --------------------------------------------------------------------------------------- */
 
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
-                                 culv_vk_image **out)
+                                 culv_shared_image **out)
 {
     culv_vk_image_create_desc d;
     if (vk == NULL || desc == NULL || out == NULL)
@@ -137,39 +112,19 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
                        .is_image = true};
     culvi_pair *pair = NULL;
     result = culvi_pair_create(&vk->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_vk_image, pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
     return result;
 }
 
-static void destroy_image(culv_vk_image **image, bool has_last_use, CUstream last_use)
+VkImage culv_vk_image_handle(const culv_shared_image *image)
 {
-    if (image == NULL || *image == NULL) return;
-    if (culvi_pair_end(&(*image)->pair, has_last_use, last_use, "culv_vk_image_destroy"))
-        *image = NULL;
+    const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
+    return half != NULL ? culvi_vk_native_image(half) : VK_NULL_HANDLE;
 }
 
-void culv_vk_image_destroy(culv_vk_image **image)
+VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size)
 {
-    destroy_image(image, false, NULL);
-}
-
-void culv_vk_image_destroy_after(culv_vk_image **image, CUstream last_use)
-{
-    destroy_image(image, true, last_use);
-}
-
-VkImage culv_vk_image_handle(const culv_vk_image *image)
-{
-    return image != NULL ? culvi_vk_native_image(&image->pair.native) : VK_NULL_HANDLE;
-}
-
-VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size)
-{
-    if (size != NULL) *size = image != NULL ? image->pair.native.size : 0;
-    return image != NULL ? culvi_vk_native_memory(&image->pair.native) : VK_NULL_HANDLE;
-}
-
-culv_image *culv_vk_image_cuda(const culv_vk_image *image)
-{
-    return image != NULL ? image->pair.image : NULL;
+    const culvi_native *half = culvi_image_half(image, &culvi_vk_api);
+    if (size != NULL) *size = half != NULL ? half->size : 0;
+    return half != NULL ? culvi_vk_native_memory(half) : VK_NULL_HANDLE;
 }

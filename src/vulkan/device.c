@@ -360,7 +360,8 @@ culv_result culvi_vk_check_instance(const char *call, PFN_vkGetInstanceProcAddr 
 
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                           VkInstance instance, const culv_device_desc *desc,
-                                          uint32_t *count, culv_vk_candidate *out)
+                                          culv_vk_candidate *out, uint32_t capacity,
+                                          uint32_t *count)
 {
     culv_device_desc d;
     culvi_voice voice;
@@ -368,12 +369,14 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     uint32_t n = 0;
     culv_result result = culvi_vk_check_instance("culv_vk_rank_physical_devices",
                                                  get_instance_proc_addr, instance, count, "count");
+    if (result == CULV_OK && out == NULL && capacity != 0)
+        result = culvi_fail_null(NULL, __func__, "out");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
     if (result != CULV_OK) return result;
     culvi_voice_init(&voice, &d.log, d.label);
     result = culvi_vk_candidates(&voice, get_instance_proc_addr, instance, d.driver, &n, &list);
     if (result != CULV_OK) return result;
-    for (uint32_t i = 0; out != NULL && i < n && i < *count; i++) {
+    for (uint32_t i = 0; i < n && i < capacity; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
         size_t stride = out->struct_size;
         result = culvi_struct_check(&voice, out, "culv_vk_candidate");

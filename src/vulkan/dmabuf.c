@@ -66,6 +66,7 @@ static void drop(culv_vk_dmabuf_bridge *b)
     if (b->timeline != NULL) culvi_semaphore_pair_destroy(&b->timeline->pair, false, NULL);
     if (b->target != NULL) culvi_pair_destroy(&b->target->pair, false, NULL);
     if (b->buffer != NULL) culvi_pair_destroy(&b->buffer->pair, false, NULL);
+    culvi_vk_dmabuf_direct_drop(b);
     culvi_vk_dmabuf_image_drop(b);
     culvi_graphics_unref(&b->vk->base);
     culvi_free(b);
@@ -78,11 +79,12 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
     CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, &plan);
+    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, true, &plan);
     if (result == CULV_OK) result = culvi_graphics_check_shares(&vk->base, plan.d.label, false);
     culv_vk_dmabuf_bridge *b = result == CULV_OK ? culvi_alloc(sizeof *b) : NULL;
     if (b == NULL) {
         culvi_free(plan.modifiers);
+        culv_memory_destroy(&plan.direct);
         return result != CULV_OK ? result : culvi_fail_host_memory(voice, plan.d.label);
     }
     memset(b, 0, sizeof *b);
@@ -95,8 +97,12 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
     describe(b, &plan);
     culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
     timeline.label = b->label;
-    result = culvi_vk_dmabuf_image_make(b, &plan);
-    if (result == CULV_OK) result = make_target(b, &plan);
+    if (plan.direct != NULL) {
+        result = culvi_vk_dmabuf_map_direct(b, &plan);
+    } else {
+        result = culvi_vk_dmabuf_image_make(b, &plan);
+        if (result == CULV_OK) result = make_target(b, &plan);
+    }
     if (result == CULV_OK) result = culv_vk_semaphore_create(vk, &timeline, &b->timeline);
     culvi_free(plan.modifiers);
     if (result != CULV_OK) {
@@ -108,9 +114,10 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
     if (b->target != NULL) culvi_pair_set_owner(&b->target->pair, destroy_call);
     if (b->buffer != NULL) culvi_pair_set_owner(&b->buffer->pair, destroy_call);
     culvi_log(voice, CULV_LOG_INFO,
-              "dma-buf '%s' is bridged (%s, %" PRIu32 " x %" PRIu32 ", modifier %#" PRIx64
-              "): each frame costs a copy on the GPU",
-              b->label, plan.row->name, b->info.width, b->info.height, b->info.modifier);
+              "dma-buf '%s' is bridged (%s, %" PRIu32 " x %" PRIu32 ", modifier %#" PRIx64 "): %s",
+              b->label, plan.row->name, b->info.width, b->info.height, b->info.modifier,
+              b->rows != NULL ? "CUDA has it itself, nothing is copied"
+                              : "each frame costs a copy on the GPU");
     *out = b;
     return CULV_OK;
 }
@@ -167,17 +174,17 @@ culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_bridge *bridge
     return culv_handle_dup(&bridge->handle, out);
 }
 
-const culv_vk_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge)
 {
     return bridge != NULL ? bridge->target : NULL;
 }
 
-const culv_vk_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge)
 {
     return bridge != NULL ? bridge->buffer : NULL;
 }
 
-const culv_vk_semaphore *culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_semaphore *culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge)
 {
     return bridge != NULL ? bridge->timeline : NULL;
 }

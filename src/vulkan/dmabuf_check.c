@@ -232,6 +232,7 @@ static culv_result check_desc(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
                           desc_name, culvi_handle_type_name(d->handle.type));
     if (result == CULV_OK) result = find_format(vk, p);
     if (result == CULV_OK && p->imported) result = check_planes(vk, p);
+    if (result == CULV_OK) result = culvi_vk_dmabuf_check_direct(vk, p);
     return result;
 }
 
@@ -306,7 +307,7 @@ static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dmabuf_p
     return check_extent(vk, p, d->modifier, most);
 }
 
-/* Of the caller's modifiers those with which a dma-buf can be made. */
+/* Finds which of the caller's modifiers can make a dma-buf. */
 static culv_result choose(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p,
                           const VkDrmFormatModifierPropertiesEXT *list, uint32_t count)
 {
@@ -344,7 +345,7 @@ static culv_result choose(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p,
 }
 
 culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
-                                      culvi_vk_dmabuf_plan *out)
+                                      bool import, culvi_vk_dmabuf_plan *out)
 {
     uint32_t count = 0;
     VkDrmFormatModifierPropertiesEXT *list = NULL;
@@ -352,7 +353,9 @@ culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_d
     culv_result result =
         culvi_desc_read(&vk->base.device->voice, &out->d, sizeof out->d, desc, desc_name);
     if (result == CULV_OK) result = check_desc(vk, out);
-    if (result == CULV_OK) result = check_extensions(vk, out->d.label);
+    if (result == CULV_OK && import) result = culvi_vk_dmabuf_try_direct(vk, out);
+    if (result != CULV_OK || out->direct != NULL) return result;
+    result = check_extensions(vk, out->d.label);
     if (result == CULV_OK) result = list_modifiers(vk, out->d.label, out->format, &count, &list);
     if (result == CULV_OK)
         result = out->imported ? check_given(vk, out, list, count) : choose(vk, out, list, count);
@@ -365,7 +368,7 @@ culv_result culv_vk_check_dmabuf(culv_vk_device *vk, const culv_vk_dmabuf_desc *
     culvi_vk_dmabuf_plan plan;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE(&vk->base.device->voice, desc);
-    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, &plan);
+    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, false, &plan);
     culvi_free(plan.modifiers);
     return result;
 }
@@ -390,8 +393,8 @@ static culv_result keep_bridged(const culv_vk_device *vk, VkFormat format,
 }
 
 culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
-                                         culv_vk_dmabuf_direction direction, uint32_t *count,
-                                         uint64_t *modifiers, uint32_t *planes)
+                                         culv_vk_dmabuf_direction direction, uint64_t *modifiers,
+                                         uint32_t *planes, uint32_t capacity, uint32_t *count)
 {
     CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
@@ -407,11 +410,7 @@ culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
     if (result == CULV_OK) result = list_modifiers(vk, NULL, (VkFormat)info.format, &found, &list);
     if (result == CULV_OK)
         result = keep_bridged(vk, (VkFormat)info.format, direction, list, &found);
-    if (result == CULV_OK && (modifiers != NULL || planes != NULL) && *count < found)
-        result = culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: the arrays have room for %" PRIu32 ", and there are %" PRIu32,
-                            __func__, *count, found);
-    for (uint32_t i = 0; result == CULV_OK && i < found; i++) {
+    for (uint32_t i = 0; result == CULV_OK && i < found && i < capacity; i++) {
         if (modifiers != NULL) modifiers[i] = list[i].drmFormatModifier;
         if (planes != NULL) planes[i] = list[i].drmFormatModifierPlaneCount;
     }

@@ -48,7 +48,7 @@ static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT,
                                     .usage = culvi_vk_dmabuf_usage(b->direction)};
-    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, NULL, &b->image));
+    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &b->image));
     if (r == VK_SUCCESS) return CULV_OK;
     b->image = VK_NULL_HANDLE;
     if (r == VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT) return bad_layout(b, p);
@@ -127,7 +127,7 @@ static culv_result allocate(culv_vk_dmabuf_bridge *b)
         culvi_vk_memory_type(vk, b->label, needs.memory.memoryTypeBits, 0, &info.memoryTypeIndex);
     if (result != CULV_OK) return result;
     info.allocationSize = needs.memory.size;
-    VkResult r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, NULL, &b->memory));
+    VkResult r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, &b->memory));
     if (r == VK_SUCCESS) return CULV_OK;
     b->memory = VK_NULL_HANDLE;
     return culvi_fail_vk(voice, b->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
@@ -187,9 +187,9 @@ void culvi_vk_dmabuf_image_drop(culv_vk_dmabuf_bridge *b)
 {
     culv_vk_device *vk = b->vk;
     if (b->image != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, b->image, NULL));
+        CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, b->image, vk->callbacks));
     if (b->memory != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, b->memory, NULL));
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, b->memory, vk->callbacks));
     culv_handle_close(&b->handle);
     b->image = VK_NULL_HANDLE;
     b->memory = VK_NULL_HANDLE;

@@ -94,6 +94,7 @@ culv_result culv_vk_dmabuf_bridge_record(culv_vk_dmabuf_bridge *bridge, VkComman
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, commands);
     const bool in = bridge->direction == CULV_VK_DMABUF_IN;
+    if (bridge->rows != NULL) return CULV_OK;
     const culv_vk_use use = in ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC;
     culv_result result = shared(bridge, commands, CULV_VK_ACQUIRE, use, in);
     if (result != CULV_OK) return result;
@@ -108,6 +109,6 @@ culv_result culv_vk_dmabuf_bridge_record_first(culv_vk_dmabuf_bridge *bridge,
 {
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, commands);
-    if (bridge->direction == CULV_VK_DMABUF_IN) return CULV_OK;
+    if (bridge->direction == CULV_VK_DMABUF_IN || bridge->rows != NULL) return CULV_OK;
     return shared(bridge, commands, CULV_VK_RELEASE, CULV_VK_USE_TRANSFER_SRC, true);
 }

@@ -256,7 +256,7 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
     return CULV_OK;
 }
 
-/* Of the types in `bits` the first device-local one, or else the first; -1 for none. */
+/* Returns the first device-local type in `bits`, or else the first one; -1: there is none. */
 static int choose_type(const culv_vk_device *vk, uint32_t bits)
 {
     const VkPhysicalDeviceMemoryProperties *memory = &vk->memory_types;

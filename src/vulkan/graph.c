@@ -13,6 +13,7 @@
 #include "vulkan/vk_space.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What a node becomes. */
@@ -57,11 +58,11 @@ culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space)
     return memory;
 }
 
-culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_vk_buffer *buffer)
+culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer)
 {
     culv_vk_graph_memory memory = {0, 0, 0, VK_NULL_HANDLE, 0, 0};
-    if (buffer == NULL) return memory;
-    memory.pointer = culv_vk_buffer_pointer(buffer);
+    if (culvi_buffer_half(buffer, &culvi_vk_api) == NULL) return memory;
+    memory.pointer = culv_shared_buffer_pointer(buffer);
     memory.size = culv_buffer_size(buffer->pair.buffer);
     memory.address = culv_vk_buffer_address(buffer);
     memory.buffer = culv_vk_buffer_handle(buffer);
@@ -217,6 +218,33 @@ static culv_result put_params(const recording *r, const culvi_graph_node *node,
     return CULV_OK;
 }
 
+/* The element of the list that ends there. NULL: none does. In CUDA that byte may be a neighbour's
+ * first one, and in Vulkan something else lies there. */
+static const culv_vk_graph_memory *find_end(const recording *r, uint64_t address)
+{
+    for (size_t i = 0; i < r->desc.num_memory; i++)
+        if (address == r->desc.memory[i].pointer + r->desc.memory[i].size)
+            return &r->desc.memory[i];
+    return NULL;
+}
+
+static culv_result fail_address(const recording *r, const culvi_graph_node *node,
+                                const culv_kernel *kernel, uint32_t index, uint64_t address)
+{
+    const culv_vk_graph_memory *ends = find_end(r, address);
+    char end[160] = "";
+    if (ends != NULL)
+        snprintf(end, sizeof end,
+                 "; element %zu ends there: add the memory behind it, or give an end that is only "
+                 "compared by culv_vk_graph_desc.params",
+                 (size_t)(ends - r->desc.memory));
+    return culvi_fail(&r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of "
+                      "the kernel '%s', is the address 0x%" PRIx64
+                      ", which is in no element of culv_vk_graph_desc.memory%s",
+                      index, node->index, kernel->name, address, end);
+}
+
 /* Turns addresses of CUDA's into Vulkan's. `room` is for those that change. */
 static culv_result translate(const recording *r, const culvi_graph_node *node,
                              const culv_kernel *kernel, void **params, const bool *given,
@@ -224,26 +252,20 @@ static culv_result translate(const recording *r, const culvi_graph_node *node,
 {
     for (uint32_t i = 0; i < kernel->num_params; i++) {
         uint64_t value;
-        bool known = false;
         if (given[i] || kernel->sizes[i] != sizeof value) continue;
         memcpy(&value, params[i], sizeof value);
         const culv_vk_graph_memory *m = find_memory(r, value, 1);
-        if (m == NULL) m = find_memory(r, value, 0); /* its end */
         if (m != NULL) {
             room[i] = m->address + (value - m->pointer);
             params[i] = &room[i];
             continue;
         }
         if (value < 4096) continue; /* no memory is there */
-        culv_result result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
+        bool known = find_end(r, value) != NULL;
+        culv_result result = CULV_OK;
+        if (!known) result = culvi_graph_is_pointer(r->device, r->desc.label, value, &known);
         if (result != CULV_OK) return result;
-        if (known)
-            return culvi_fail(
-                &r->device->voice, r->desc.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                "argument %" PRIu32 " (0 is the first) of node %zu of the graph, a launch of the "
-                "kernel '%s', is the address 0x%" PRIx64
-                ", which is in no element of culv_vk_graph_desc.memory",
-                i, node->index, kernel->name, value);
+        if (known) return fail_address(r, node, kernel, i, value);
     }
     return CULV_OK;
 }
@@ -433,7 +455,7 @@ static culv_result check_params_used(const recording *r)
     return CULV_OK;
 }
 
-/* In the device's context. */
+/* Runs in the device's context. */
 static culv_result plan(recording *r, CUgraph graph)
 {
     culv_result result = culvi_graph_read(r->device, graph, r->desc.label, &r->work);

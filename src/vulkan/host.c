@@ -58,7 +58,7 @@ static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_
     culv_result result = culvi_vk_host_memory_type(vk, label, type_bits & properties.memoryTypeBits,
                                                    plan->memory_properties, &info.memoryTypeIndex);
     if (result != CULV_OK) return result;
-    r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, NULL, out));
+    r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, out));
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
     return culvi_fail_vk(
@@ -166,7 +166,7 @@ free_pages:
     return result;
 }
 
-void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer)
+void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer)
 {
-    return buffer != NULL ? buffer->pair.import->host : NULL;
+    return buffer != NULL && buffer->pair.import != NULL ? buffer->pair.import->host : NULL;
 }

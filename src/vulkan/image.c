@@ -95,7 +95,7 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
     result = culvi_vk_check_image(vk, &ask, d->create_info, verdict);
     if (result != CULV_OK) return result;
     culvi_vk_image_needs(vk, d->image, culvi_vk_disjoint_planes(d->create_info), &needs);
-    /* Where CUDA is why, culv_image_map() says so. */
+    /* If it is CUDA's rule, culv_image_map() says so. */
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
     result = check_bound(vk, d, verdict->format, &needs, memory);
@@ -128,7 +128,7 @@ static uint64_t span(const culv_subresource_layout *p)
            (down - 1) * p->row_pitch + across * p->bytes_per_block;
 }
 
-/* Where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
+/* Tells where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
 static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *d, uint32_t level,
                             uint32_t plane, culv_subresource_layout *out, VkDeviceSize *offset)
 {

@@ -78,18 +78,13 @@ static culv_result fail_module(const culv_vk_kernels *made, const void *image, s
 
 static culv_result make_module(culv_vk_kernels *made)
 {
-    const unsigned char *image;
-    unsigned char *owned;
-    size_t size;
-    culv_result result = culvi_kernels_image(made->kernels, &image, &owned, &size);
-    if (result != CULV_OK) return result;
-    const VkCuModuleCreateInfoNVX info = {
-        .sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX, .dataSize = size, .pData = image};
-    VkResult r =
-        CULVI_VK(made->vk, vkCreateCuModuleNVX, (made->vk->vk_device, &info, NULL, &made->module));
-    if (r != VK_SUCCESS) result = fail_module(made, image, size, r);
-    culvi_free(owned);
-    return result;
+    const culv_kernels *from = made->kernels;
+    const VkCuModuleCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_MODULE_CREATE_INFO_NVX,
+                                          .dataSize = from->image_size,
+                                          .pData = from->image};
+    VkResult r = CULVI_VK(made->vk, vkCreateCuModuleNVX,
+                          (made->vk->vk_device, &info, made->vk->callbacks, &made->module));
+    return r == VK_SUCCESS ? CULV_OK : fail_module(made, from->image, from->image_size, r);
 }
 
 static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels *kernels)
@@ -147,10 +142,10 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
     *kernels = NULL;
     for (culvi_vk_function *f = atomic_load(&mine->functions), *next; f != NULL; f = next) {
         next = f->next;
-        CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, NULL));
+        CULVI_VK_DO(vk, vkDestroyCuFunctionNVX, (vk->vk_device, f->handle, vk->callbacks));
         culvi_free(f);
     }
-    CULVI_VK_DO(vk, vkDestroyCuModuleNVX, (vk->vk_device, mine->module, NULL));
+    CULVI_VK_DO(vk, vkDestroyCuModuleNVX, (vk->vk_device, mine->module, vk->callbacks));
     culvi_log_object(&vk->base.device->voice, "destroyed", "kernels of Vulkan", mine->label, 0);
     culvi_mutex_destroy(&mine->lock);
     culvi_kernels_unref(mine->kernels);
@@ -160,7 +155,7 @@ void culv_vk_kernels_destroy(culv_vk_kernels **kernels)
 
 /* Functions ----------------------------------------------------------------------------------- */
 
-/* Of a block. */
+/* Returns the most threads that a block of the kernel may have. */
 static uint32_t most_threads(const culvi_vk_launch_limits *most, const culv_kernel *kernel)
 {
     return kernel->max_threads != 0 && kernel->max_threads < most->threads ? kernel->max_threads
@@ -177,7 +172,8 @@ static culv_result make_function(culv_vk_kernels *kernels, const culv_kernel *ke
                                             .pName = kernel->name};
     culvi_vk_function *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(voice, kernels->label);
-    VkResult r = CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, NULL, &made->handle));
+    VkResult r =
+        CULVI_VK(vk, vkCreateCuFunctionNVX, (vk->vk_device, &info, vk->callbacks, &made->handle));
     if (r != VK_SUCCESS) {
         culvi_free(made);
         if (r != VK_ERROR_INITIALIZATION_FAILED)
@@ -212,6 +208,9 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
                           "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; "
                           "create one of it by culv_vk_kernels_create()",
                           kernel->name);
+    if (kernel->clusters.needed) /* the driver would take it, and run it without */
+        return culvi_kernel_refuse_clusters(&kernels->vk->base.device->voice, kernels->label, "",
+                                            kernel->name, &kernel->clusters);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&kernels->lock);
     *out = culvi_vk_kernel_find(kernels, kernel);

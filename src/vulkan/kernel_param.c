@@ -23,12 +23,12 @@ culv_result culvi_vk_refuse_addresses(const culv_vk_device *vk)
                       vk->base.name);
 }
 
-VkDeviceAddress culv_vk_buffer_address(const culv_vk_buffer *buffer)
+VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer)
 {
-    if (buffer == NULL || !(buffer->pair.native.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
-        return 0;
+    const culvi_native *half = culvi_buffer_half(buffer, &culvi_vk_api);
+    if (half == NULL || !(half->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)) return 0;
     return culvi_vk_buffer_address(culvi_vk_of(buffer->pair.graphics),
-                                   culvi_vk_native_buffer(&buffer->pair.native));
+                                   culvi_vk_native_buffer(half));
 }
 
 culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,

@@ -80,5 +80,5 @@ VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *dup
                                       .fd = duplicate->value.fd};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;
-    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, NULL, out));
+    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, vk->callbacks, out));
 }

@@ -11,7 +11,7 @@
 struct culv_vk_rdma_buffer {
     culv_vk_device *vk;
     culv_vector *vector;
-    culv_vk_vector *view;
+    culv_vector_view *view;
     uint64_t size;
     bool optional_dma_buf;
     culv_vk_rdma_part *parts;
@@ -43,12 +43,12 @@ static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *
     return CULV_OK;
 }
 
-/* The list of parts anew: chunks of the vector never go, so those that were listed come first. */
+/* Lists the parts again: chunks of the vector never go, so those that were listed come first. */
 static culv_result list(culv_vk_rdma_buffer *b)
 {
     size_t count = 0;
-    culv_vk_vector_buffer *buffers = NULL;
-    culv_result result = culv_vk_vector_get_buffers(b->view, NULL, 0, &count);
+    culv_vk_vector_view_buffer *buffers = NULL;
+    culv_result result = culv_vk_vector_view_get_buffers(b->view, NULL, 0, &count);
     if (result != CULV_OK || count == b->count) return result;
     culv_vk_rdma_part *parts = culvi_alloc(count * sizeof *parts);
     buffers = culvi_alloc(count * sizeof *buffers);
@@ -56,7 +56,7 @@ static culv_result list(culv_vk_rdma_buffer *b)
         result = culvi_fail_host_memory(voice_of(b), b->label);
         goto free_both;
     }
-    result = culv_vk_vector_get_buffers(b->view, buffers, count, &count);
+    result = culv_vk_vector_view_get_buffers(b->view, buffers, count, &count);
     for (size_t i = 0; i < b->count && result == CULV_OK; i++)
         parts[i] = b->parts[i];
     for (size_t i = b->count; i < count && result == CULV_OK; i++) {
@@ -84,7 +84,7 @@ static void destroy(culv_vk_rdma_buffer *b)
 {
     close_parts(b->parts, 0, b->count);
     culvi_free(b->parts);
-    culv_vk_vector_destroy(&b->view);
+    culv_vector_view_destroy(&b->view);
     culv_vector_destroy(&b->vector);
     culvi_free(b);
 }
@@ -126,10 +126,10 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     vd.label = d->label;
     culv_result result = culv_vector_create(device, &vd, &b->vector);
     if (result != CULV_OK) return result;
-    culv_vk_vector_desc view = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc view = culv_vk_vector_view_desc_init();
     view.usage = d->usage;
     view.label = d->label;
-    result = culv_vk_vector_create(b->vk, b->vector, &view, &b->view);
+    result = culv_vk_vector_view_create(b->vk, b->vector, &view, &b->view);
     if (result == CULV_OK) result = list(b);
     if (result == CULV_OK && d->set_context_sync)
         result = culv_rdma_set_sync_memops(device, culv_vector_pointer(b->vector), 1, NULL);
@@ -175,7 +175,7 @@ culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size)
     if (size <= buffer->size) return CULV_OK;
     /* What a grow commits stays committed when a later step fails: the next one finds it. */
     culv_result result = culv_vector_grow(buffer->vector, size);
-    if (result == CULV_OK) result = culv_vk_vector_update(buffer->view);
+    if (result == CULV_OK) result = culv_vector_view_update(buffer->view);
     if (result == CULV_OK) result = list(buffer);
     if (result == CULV_OK) buffer->size = size;
     return result;

@@ -15,7 +15,7 @@ static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan,
         .handleTypes = plan->handle_types};
     VkBufferCreateInfo info = *plan->buffer;
     if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &made->buffer));
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &made->buffer));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
                              CULV_REASON_DRIVER_REFUSED,
@@ -34,7 +34,7 @@ static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
     const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
-    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, NULL, &made->image));
+    VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &made->image));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateImage",
                              CULV_REASON_DRIVER_REFUSED,
@@ -49,7 +49,8 @@ static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
 }
 
 /* Memory with one resource in it loses nothing by being dedicated, and a buffer of GiBs has six
- * times the random access then (measured, docs/memory-kinds.md). Images are as Vulkan wishes. */
+ * times the random access then (measured, docs/measured/memory-kinds.md). Images are as Vulkan
+ * wishes. */
 static bool is_dedicated(const culvi_vk_plan *plan, const culvi_vk_needs *needs)
 {
     /* VUID-VkMemoryDedicatedAllocateInfo-image-01797: no DISJOINT image is. */
@@ -88,7 +89,8 @@ static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
         flags.pNext = info.pNext;
         info.pNext = &flags;
     }
-    VkResult r = CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, NULL, &made->memory));
+    VkResult r =
+        CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &info, vk->callbacks, &made->memory));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
             &vk->base.device->voice, plan->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
@@ -164,9 +166,9 @@ destroy_resource:
 
 void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource)
 {
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, resource->buffer, NULL));
-    CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, resource->image, NULL));
-    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, resource->memory, NULL));
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, resource->buffer, vk->callbacks));
+    CULVI_VK_DO(vk, vkDestroyImage, (vk->vk_device, resource->image, vk->callbacks));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, resource->memory, vk->callbacks));
 }
 
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)

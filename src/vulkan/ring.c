@@ -8,25 +8,27 @@
 
 #include <inttypes.h>
 
-static const culv_vk_image *image_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+static const culv_shared_image *image_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return (const culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
+    return (const culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
-static const culv_vk_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+static const culv_shared_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot,
+                                           uint32_t resource)
 {
-    return (const culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
+    return (const culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource,
+                                                                  false);
 }
 
 /* Barriers ------------------------------------------------------------------------------------- */
 
 static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
-                                  const culv_vk_image *image, VkImageMemoryBarrier2 *acquire,
+                                  const culv_shared_image *image, VkImageMemoryBarrier2 *acquire,
                                   VkImageMemoryBarrier2 *release)
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.image = culv_vk_image_handle(image);
-    t.format = (VkFormat)culv_image_format(culv_vk_image_cuda(image));
+    t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
     t.queue_family = ring->queue_family;
     t.use = r->use;
     t.stage = r->stage;
@@ -37,8 +39,8 @@ static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_r
 }
 
 static culv_result buffer_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
-                                   const culv_vk_buffer *buffer, VkBufferMemoryBarrier2 *acquire,
-                                   VkBufferMemoryBarrier2 *release)
+                                   const culv_shared_buffer *buffer,
+                                   VkBufferMemoryBarrier2 *acquire, VkBufferMemoryBarrier2 *release)
 {
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(buffer);
@@ -82,7 +84,7 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
         s->release = dependency(image != NULL ? image + images : NULL, num_images,
                                 buffer != NULL ? buffer + buffers : NULL, num_buffers);
         for (uint32_t i = 0; i < base->num_resources; i++) {
-            const culv_vk_image *slot_image = image_of(ring, slot, i);
+            const culv_shared_image *slot_image = image_of(ring, slot, i);
             culv_result result;
             if (slot_image != NULL) {
                 result = image_barriers(ring, &d->resources[i], slot_image, image, image + images);
@@ -102,17 +104,18 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
 
 static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource *from, uint32_t i)
 {
+    const bool own = from->own_images != NULL || from->own_buffers != NULL;
     int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
-                (from->buffers != NULL);
+                (from->buffers != NULL) + (from->own_images != NULL) + (from->own_buffers != NULL);
     if (kinds != 1)
         return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
                           "culv_vk_ring_desc.resources[%" PRIu32 "] must have exactly one of "
-                          "image, buffer, images, buffers",
+                          "image, buffer, images, buffers, own_images, own_buffers",
                           i);
-    return culvi_graphics_ring_make_resource(&ring->base, from,
-                                             from->image != NULL || from->images != NULL,
-                                             from->image != NULL || from->buffer != NULL);
+    return culvi_graphics_ring_make_resource(
+        &ring->base, from, from->image != NULL || from->images != NULL || from->own_images != NULL,
+        from->image != NULL || from->buffer != NULL || own);
 }
 
 static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands)
@@ -121,11 +124,11 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
         for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth;
              slot++) {
-            const culv_vk_image *image = image_of(ring, slot, i);
+            const culv_shared_image *image = image_of(ring, slot, i);
             culv_vk_image_transfer t = culv_vk_image_transfer_init();
             culv_vk_image_barrier b;
             t.image = culv_vk_image_handle(image);
-            t.format = (VkFormat)culv_image_format(culv_vk_image_cuda(image));
+            t.format = (VkFormat)culv_image_format(culv_shared_image_cuda(image));
             t.queue_family = ring->queue_family;
             t.discard = VK_TRUE;
             culv_result result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b);
@@ -155,10 +158,10 @@ static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
     culv_result result = CULV_OK;
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                                .queueFamilyIndex = ring->queue_family};
-    VkResult r = CULVI_VK(vk, vkCreateCommandPool, (device, &pool_info, NULL, &pool));
+    VkResult r = CULVI_VK(vk, vkCreateCommandPool, (device, &pool_info, vk->callbacks, &pool));
     if (r != VK_SUCCESS) return fail_hand_over(ring, r, "vkCreateCommandPool");
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    r = CULVI_VK(vk, vkCreateFence, (device, &fence_info, NULL, &fence));
+    r = CULVI_VK(vk, vkCreateFence, (device, &fence_info, vk->callbacks, &fence));
     if (r != VK_SUCCESS) {
         result = fail_hand_over(ring, r, "vkCreateFence");
         goto destroy_pool;
@@ -199,22 +202,73 @@ static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
     if (r != VK_SUCCESS) result = fail_hand_over(ring, r, call);
 
 destroy_fence:
-    CULVI_VK_DO(vk, vkDestroyFence, (device, fence, NULL));
+    CULVI_VK_DO(vk, vkDestroyFence, (device, fence, vk->callbacks));
 destroy_pool:
-    CULVI_VK_DO(vk, vkDestroyCommandPool, (device, pool, NULL));
+    CULVI_VK_DO(vk, vkDestroyCommandPool, (device, pool, vk->callbacks));
     return result;
 }
 
 /* For src/graphics ----------------------------------------------------------------------------- */
+
+/* An object around both halves of the caller's, which it does not own. */
+static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, uint32_t slot,
+                          culvi_pair **out)
+{
+    const culv_device *device = ring->graphics->device;
+    const uint32_t last = ring->num_resources - 1;
+    const bool is_image = halves->native.is_image;
+    if (halves->native.object == 0 || (halves->buffer == NULL && halves->image == NULL))
+        return culvi_fail(&device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32 "].%s is NULL",
+                          last, is_image ? "images" : "buffers", slot,
+                          halves->native.object != 0 ? "cuda"
+                          : is_image                 ? "image"
+                                                     : "buffer");
+    if ((is_image ? halves->image->memory->device : halves->buffer->memory->device) != device)
+        return culvi_fail(&device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_DEVICE_MISMATCH,
+                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32 "].cuda is of "
+                          "another culv_device than the ring",
+                          last, is_image ? "images" : "buffers", slot);
+    for (uint32_t i = 0; i <= last; i++)
+        for (uint32_t k = 0; k < (i < last ? ring->depth : slot); k++) {
+            const culvi_pair *other = ring->resources[i].objects[k];
+            if (k != slot && other->native.is_image == is_image &&
+                other->native.object == halves->native.object)
+                return culvi_graphics_ring_fail_twice(ring, last, slot, i, k);
+        }
+    culvi_pair *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, ring->label);
+    *made = *halves;
+    made->graphics = ring->graphics;
+    made->borrowed = true;
+    culvi_pair_made(made);
+    *out = made;
+    return CULV_OK;
+}
 
 static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot,
                                culvi_pair **out)
 {
     const culv_vk_ring_resource *from = description;
     culv_vk_device *vk = culvi_vk_of(ring->graphics);
-    culv_vk_image *image = from->images != NULL ? from->images[slot] : NULL;
-    culv_vk_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
+    culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
+    culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
+    if (from->own_images != NULL || from->own_buffers != NULL) {
+        culvi_pair halves = {.native = {.is_image = from->own_images != NULL}};
+        if (from->own_images != NULL) {
+            halves.native.object = (uint64_t)from->own_images[slot].image;
+            halves.native.usage = from->own_images[slot].usage;
+            halves.image = from->own_images[slot].cuda;
+        } else {
+            halves.native.object = (uint64_t)from->own_buffers[slot].buffer;
+            halves.native.usage = from->own_buffers[slot].usage;
+            halves.buffer = from->own_buffers[slot].cuda;
+        }
+        return borrow(ring, &halves, slot, out);
+    }
     if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
     if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
     if (result == CULV_OK)
@@ -229,7 +283,6 @@ static const culvi_graphics_ring_api ring_api = {
     .acquire_call = "culv_vk_ring_acquire",
     .submit_call = "culv_vk_ring_submit",
     .flush_call = "culv_vk_ring_flush",
-    .cuda_flush_call = "culv_ring_flush_on",
     .make_object = make_object,
     .submit = culvi_vk_ring_submit,
 };
@@ -260,9 +313,9 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
 }
 
 /* What there is of it. */
-static void unmake(culv_vk_ring *ring)
+static void unmake(culv_vk_ring *ring, bool has_last_use, CUstream last_use)
 {
-    culvi_graphics_ring_unmake(&ring->base);
+    culvi_graphics_ring_unmake_after(&ring->base, has_last_use, last_use);
     culvi_free(ring->image_barriers);
     culvi_free(ring->buffer_barriers);
     culvi_free(ring);
@@ -312,7 +365,7 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
     if (result == CULV_OK && ring->base.num_images > 0) result = hand_over(ring, queue);
     if (result != CULV_OK) {
-        unmake(ring);
+        unmake(ring, false, NULL);
         return result;
     }
     culvi_graphics_ref(&vk->base);
@@ -320,13 +373,23 @@ culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk
     return CULV_OK;
 }
 
-void culv_vk_ring_destroy(culv_vk_ring **ring)
+static void destroy(culv_vk_ring **ring, bool has_last_use, CUstream last_use)
 {
     if (ring == NULL || *ring == NULL) return;
     culv_vk_device *vk = (*ring)->vk;
-    unmake(*ring);
+    unmake(*ring, has_last_use, last_use);
     *ring = NULL;
     culvi_graphics_unref(&vk->base);
+}
+
+void culv_vk_ring_destroy(culv_vk_ring **ring)
+{
+    destroy(ring, false, NULL);
+}
+
+void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use)
+{
+    destroy(ring, true, last_use);
 }
 
 /* What it is made of --------------------------------------------------------------------------- */
@@ -336,21 +399,21 @@ culv_ring *culv_vk_ring_core(const culv_vk_ring *ring)
     return ring != NULL ? ring->base.core : NULL;
 }
 
-culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
     if (ring == NULL) return NULL;
-    return (culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
+    return (culv_shared_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
-culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
     if (ring == NULL) return NULL;
-    return (culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
+    return (culv_shared_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return culv_vk_buffer_pointer(culv_vk_ring_buffer(ring, slot, resource));
+    return culv_shared_buffer_pointer(culv_vk_ring_buffer(ring, slot, resource));
 }
 
 VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)

@@ -3,6 +3,7 @@
  * are best made to. */
 #include "base/alloc.h"
 #include "core/image_check.h"
+#include "graphics/lost.h"
 #include "vulkan/vk_ring.h"
 #include "vulkan/vk_trace.h"
 
@@ -56,6 +57,24 @@ culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame)
         culvi_graphics_ring_release(&ring->base, &frame->frame, "culv_vk_ring_release");
     if (result == CULV_OK) tell_signal(frame);
     return result;
+}
+
+culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
+                                       VkResult result)
+{
+    static const char call[] = "culv_vk_ring_submit_failed";
+    if (ring == NULL || frame == NULL)
+        return null_argument(ring, call, ring == NULL ? "ring" : "frame");
+    const culvi_voice *voice = &ring->vk->base.device->voice;
+    if (result >= VK_SUCCESS)
+        return culvi_fail(voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: result is %s (%d), which is no failure", call,
+                          culvi_vk_result_name(result), (int)result);
+    if (result != VK_ERROR_DEVICE_LOST)
+        return culvi_graphics_ring_submit_failed(&ring->base, &frame->frame, call);
+    culvi_graphics_lose(&ring->vk->base);
+    return culvi_fail_vk(voice, ring->base.label, result, "vkQueueSubmit2",
+                         CULV_REASON_DRIVER_REFUSED, "a ring's frame was not submitted");
 }
 
 /* Submissions ---------------------------------------------------------------------------------- */
@@ -229,13 +248,13 @@ static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags n
 }
 
 static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer commands,
-                                 const culv_vk_buffer *from, VkBuffer to, VkDeviceSize offset,
+                                 const culv_shared_buffer *from, VkBuffer to, VkDeviceSize offset,
                                  VkDeviceSize size)
 {
     const culvi_vk_table *table = &ring->vk->table;
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     culv_vk_buffer_barrier acquire, release;
-    uint64_t bytes = culv_buffer_size(culv_vk_buffer_cuda(from));
+    uint64_t bytes = culv_buffer_size(culv_shared_buffer_cuda(from));
     culv_result result =
         check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
@@ -259,7 +278,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
 }
 
 static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer commands,
-                                const culv_vk_image *from, VkBuffer to, VkDeviceSize offset,
+                                const culv_shared_image *from, VkBuffer to, VkDeviceSize offset,
                                 VkDeviceSize size)
 {
     const culvi_vk_table *table = &ring->vk->table;
@@ -324,6 +343,6 @@ culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer c
                           slot, resource, base->depth, base->num_resources);
     const culvi_pair *from = base->resources[resource].objects[slot];
     return base->resources[resource].is_image
-               ? record_image(ring, commands, (const culv_vk_image *)from, to, offset, size)
-               : record_buffer(ring, commands, (const culv_vk_buffer *)from, to, offset, size);
+               ? record_image(ring, commands, (const culv_shared_image *)from, to, offset, size)
+               : record_buffer(ring, commands, (const culv_shared_buffer *)from, to, offset, size);
 }

@@ -59,7 +59,7 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
             (culv_handle_type)CULVI_HANDLE_OPAQUE)};
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
                                   .pNext = exportable ? &export_info : export_info.pNext};
-    VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, NULL, &made));
+    VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, vk->callbacks, &made));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateSemaphore",
                              CULV_REASON_DRIVER_REFUSED, "%s semaphore could not be made",
@@ -71,11 +71,11 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
 void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 {
     const culv_vk_device *vk = culvi_vk_of(graphics);
-    CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, (VkSemaphore)semaphore, NULL));
+    CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, (VkSemaphore)semaphore, vk->callbacks));
 }
 
 culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
-                                     culv_vk_semaphore **out)
+                                     culv_shared_semaphore **out)
 {
     culv_vk_semaphore_create_desc d;
     CULVI_REQUIRE(NULL, vk);
@@ -84,7 +84,7 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
     culv_result result =
         culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;
-    culv_vk_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",
@@ -102,30 +102,7 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
     return CULV_OK;
 }
 
-static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream last_use)
+VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore)
 {
-    if (semaphore == NULL || *semaphore == NULL) return;
-    if (culvi_semaphore_pair_end(&(*semaphore)->pair, has_last_use, last_use,
-                                 "culv_vk_semaphore_destroy"))
-        *semaphore = NULL;
-}
-
-void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore)
-{
-    destroy(semaphore, false, NULL);
-}
-
-void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use)
-{
-    destroy(semaphore, true, last_use);
-}
-
-VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore)
-{
-    return semaphore != NULL ? (VkSemaphore)semaphore->pair.native : VK_NULL_HANDLE;
-}
-
-culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore)
-{
-    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+    return (VkSemaphore)culvi_semaphore_half(semaphore, &culvi_vk_api);
 }

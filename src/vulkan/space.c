@@ -56,7 +56,7 @@ static culv_result lacks(const culv_vk_device *vk, const char *label, const char
 {
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                       "'%s' %s, so CUDA and Vulkan cannot have one address; a culv_vector with a "
-                      "view of culv_vk_vector_create() has two",
+                      "view of culv_vk_vector_view_create() has two",
                       vk->base.name, what);
 }
 
@@ -186,12 +186,13 @@ culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *de
 
 /* The search for an address -------------------------------------------------------------------- */
 
-/* Where an H200 gave both the same address, in steps so that several spaces find room (measured,
- * docs/space.md). 0: CUDA's own choice, which comes last. */
+enum { PLACES = 3, STEPS = 8 };
+
+/* Returns an address near those where an H200 gave both the same one, in steps so that several
+ * spaces find room (measured, docs/space.md). 0: CUDA's own choice, which comes last. */
 static CUdeviceptr candidate(const culv_vk_space_desc *d, uint64_t size, uint32_t i, bool *last)
 {
-    static const CUdeviceptr first[] = {0x400000000, 0x1000000000, 0x10000000000};
-    enum { PLACES = 3, STEPS = 8 };
+    static const CUdeviceptr first[PLACES] = {0x400000000, 0x1000000000, 0x10000000000};
     const uint64_t step = (size + UINT32_MAX) >> 32 << 32; /* multiples of 4 GiB */
     *last = d->address != 0 || i + 1 == d->num_candidates ||
             (d->candidates == NULL && i == PLACES * STEPS);
@@ -213,7 +214,7 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
         .opaqueCaptureAddress = address};
     const VkBufferCreateInfo info = culvi_vk_space_buffer_info(size, s->usage, true, &place);
     VkBuffer buffer = VK_NULL_HANDLE;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     *refused = r == VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
@@ -227,7 +228,7 @@ static culv_result create_buffer(culv_vk_space *s, uint64_t size, CUdeviceptr ad
         s->buffer = buffer;
         return CULV_OK;
     }
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, NULL));
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
     *refused = true;
     return culvi_fail(&vk->base.device->voice, s->label, CULV_ERROR_OUT_OF_MEMORY,
                       CULV_REASON_ADDRESS,
@@ -263,12 +264,24 @@ static culv_result find_address(culv_vk_space *s, const culv_vk_space_desc *d, u
     culv_result result = CULV_OK;
     bool last = false, next = true;
     culvi_attempt_begin();
+    const bool own_list = d->address == 0 && d->candidates == NULL;
     for (uint32_t i = 0; next && !last; i++) {
+        /* Vulkan takes none: only the address that CUDA chooses is left to try. */
+        if (own_list && i == PLACES && s->refused_by_vulkan == PLACES) i = PLACES * STEPS;
         const CUdeviceptr address = candidate(d, size, i, &last);
         next = false;
         result = try_address(s, size, address, &next);
     }
-    if (result != CULV_OK && next) {
+    if (result != CULV_OK && next && own_list && s->refused_by_vulkan == s->attempts)
+        result = culvi_fail(voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                            "Vulkan gives no sparse buffer at an address that it is told, not one "
+                            "of %" PRIu32 ": the VkDevice was created without the features "
+                            "sparseBinding, sparseResidencyBuffer, bufferDeviceAddress and "
+                            "bufferDeviceAddressCaptureReplay (set "
+                            "culv_vk_device_features::one_address), or its driver has them in name "
+                            "only",
+                            s->attempts);
+    else if (result != CULV_OK && next) {
         char why[512];
         culvi_text text = {why, sizeof why, 0};
         culvi_text_add(&text, "%s", culvi_thread_state()->error.message);
@@ -294,7 +307,8 @@ static culv_result create_timeline(culv_vk_space *s)
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
                                         .pNext = &type};
-    VkResult r = CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, NULL, &s->timeline));
+    VkResult r =
+        CULVI_VK(vk, vkCreateSemaphore, (vk->vk_device, &info, vk->callbacks, &s->timeline));
     if (r == VK_SUCCESS) return CULV_OK;
     s->timeline = VK_NULL_HANDLE;
     return culvi_fail_vk(&vk->base.device->voice, s->label, r, "vkCreateSemaphore",
@@ -328,11 +342,11 @@ static void free_space(culv_vk_space *s)
     if (s->value > 0) (void)culvi_vk_timeline_wait(vk, s->timeline, s->value, UINT64_MAX);
     culvi_vk_space_free_unbound(s, true);
     if (s->buffer != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, s->buffer, NULL));
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, s->buffer, vk->callbacks));
     for (size_t i = 0; i < s->num_chunks; i++)
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, s->chunks[i].memory, NULL));
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, s->chunks[i].memory, vk->callbacks));
     if (s->timeline != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, s->timeline, NULL));
+        CULVI_VK_DO(vk, vkDestroySemaphore, (vk->vk_device, s->timeline, vk->callbacks));
     if (s->base.range != NULL) {
         culvi_vmm_unmap_or_defer(s->base.range, 0, culv_vmm_range_size(s->base.range));
         culvi_vmm_range_release_or_defer(&s->base.range);
@@ -375,6 +389,7 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
                VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     s->granularity = info.granularity;
     s->memory_usage = d.memory_usage;
+    s->vectors_do_not_wait = d.vectors_do_not_wait != 0;
     culvi_label_set(s->label, d.label);
     result = resolve_access(s, &d);
     if (result == CULV_OK)
@@ -432,6 +447,15 @@ uint64_t culv_vk_space_size(const culv_vk_space *space)
 VkBuffer culv_vk_space_handle(const culv_vk_space *space)
 {
     return space != NULL ? space->buffer : VK_NULL_HANDLE;
+}
+
+uint64_t culv_vk_space_ready_value(culv_vk_space *space)
+{
+    if (space == NULL) return 0;
+    culvi_mutex_lock(&space->lock);
+    const uint64_t value = space->value;
+    culvi_mutex_unlock(&space->lock);
+    return value;
 }
 
 VkSemaphore culv_vk_space_timeline(const culv_vk_space *space)

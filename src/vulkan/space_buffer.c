@@ -160,7 +160,7 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
                                           .memoryOffset = from - c->offset};
     }
     culv_result result = CULV_OK;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     if (r != VK_SUCCESS) {
         result = culvi_fail_vk(&vk->base.device->voice, d->label, r, "vkCreateBuffer",
                                CULV_REASON_DRIVER_REFUSED,
@@ -168,7 +168,8 @@ static culv_result make_own(culv_vk_space *s, const culv_vk_space_buffer_desc *d
     } else {
         result = culvi_vk_space_bind(s, buffer, binds, n, &value);
         if (result == CULV_OK) result = culvi_vk_space_wait(s, value);
-        if (result != CULV_OK) CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, NULL));
+        if (result != CULV_OK)
+            CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
     }
     culvi_free(binds);
     if (result == CULV_OK) *out = buffer;
@@ -225,7 +226,7 @@ void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer)
     const culv_vk_device *vk = space->vk;
     *buffer = NULL;
     if (mine->own != VK_NULL_HANDLE)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, NULL));
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, mine->own, vk->callbacks));
     culvi_log_object(&vk->base.device->voice, "destroyed", "part of a space", space->label,
                      mine->size);
     culvi_vk_space_unclaim(&space->base, mine->offset);

@@ -88,7 +88,7 @@ void culvi_vk_space_free_unbound(culv_vk_space *space, bool wait)
         if (space->unbound[i].value > reached)
             space->unbound[kept++] = space->unbound[i];
         else
-            CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, space->unbound[i].memory, NULL));
+            CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, space->unbound[i].memory, vk->callbacks));
     }
     space->num_unbound = kept;
 }
@@ -160,7 +160,7 @@ static void mark_going(culv_vk_space *s, uint64_t offset, uint64_t size)
         s->chunks[i].going = true;
 }
 
-/* For calls that report no error: a later one tries again. */
+/* Calls that report no error use it: a later one tries again. */
 static void collect_quietly(culv_vk_space *s)
 {
     const culv_error error = culvi_thread_state()->error;
@@ -251,7 +251,7 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
         }
     }
     if (result != CULV_OK) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
         return result;
     }
     const size_t place = culvi_vk_space_find(s, offset);
@@ -265,8 +265,9 @@ static culv_result show(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *
 culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_allocation *a)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
+    uint64_t ready; /* culv_vk_space_ready_value() tells it */
     culvi_mutex_lock(&s->lock);
-    culv_result result = show(s, offset, a, NULL);
+    culv_result result = show(s, offset, a, s->vectors_do_not_wait ? &ready : NULL);
     culvi_mutex_unlock(&s->lock);
     return result;
 }

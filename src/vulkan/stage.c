@@ -57,7 +57,8 @@ static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_sta
 static void free_vulkans(const culvi_mapping *self)
 {
     PFN_vkFreeMemory release = (PFN_vkFreeMemory)self->free_memory;
-    release((VkDevice)self->device, (VkDeviceMemory)self->memory, NULL); /* unmaps it */
+    const culv_vk_device *vk = self->holder;
+    release((VkDevice)self->device, (VkDeviceMemory)self->memory, vk->callbacks); /* unmaps it */
 }
 
 /* Vulkan's own host-visible memory, where it takes no others. It goes with the staging. */

@@ -14,12 +14,13 @@ static const VkAccessFlags after_access =
     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
 static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
-static culv_result check_call(const culv_vk_device *vk, const char *call, const char *what,
+static culv_result check_call(const culvi_pair *pair, const char *call, const char *what,
                               VkCommandBuffer commands)
 {
-    if (vk != NULL && commands != NULL) return CULV_OK;
-    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
-                           vk == NULL ? what : "commands");
+    if (pair != NULL && commands != NULL)
+        return culvi_check_made_by(pair->graphics, &culvi_vk_api, culvi_pair_label(pair), call);
+    return culvi_fail_null(pair != NULL ? &pair->graphics->device->voice : NULL, call,
+                           pair == NULL ? what : "commands");
 }
 
 /* `image` has the layouts of the one before the copy and of the one after it; NULL: a buffer. */
@@ -35,11 +36,10 @@ static void barrier(const culv_vk_device *vk, VkCommandBuffer commands, bool ent
                                    0, NULL, image != NULL, image);
 }
 
-static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer commands, bool push,
+static culv_result record_buffer(const culv_shared_buffer *b, VkCommandBuffer commands, bool push,
                                  const char *call)
 {
-    culv_result result =
-        check_call(b != NULL ? culvi_vk_of(b->pair.graphics) : NULL, call, "buffer", commands);
+    culv_result result = check_call(b != NULL ? &b->pair : NULL, call, "buffer", commands);
     if (result != CULV_OK || culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST)
         return result;
     const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
@@ -52,12 +52,13 @@ static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer comman
     return CULV_OK;
 }
 
-culv_result culv_vk_buffer_record_upload(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *buffer, VkCommandBuffer commands)
 {
     return record_buffer(buffer, commands, true, "culv_vk_buffer_record_upload");
 }
 
-culv_result culv_vk_buffer_record_download(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
+                                           VkCommandBuffer commands)
 {
     return record_buffer(buffer, commands, false, "culv_vk_buffer_record_download");
 }
@@ -71,7 +72,7 @@ static VkBufferImageCopy region_of(const culvi_part *part)
                                .imageExtent = {part->width, part->height, part->depth}};
 }
 
-static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push,
+static void copy_parts(const culv_shared_image *i, VkCommandBuffer commands, bool push,
                        VkImageLayout layout)
 {
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
@@ -89,11 +90,10 @@ static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool pu
     }
 }
 
-static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands,
+static culv_result record_image(const culv_shared_image *i, VkCommandBuffer commands,
                                 VkImageLayout layout, bool push, const char *call)
 {
-    culv_result result =
-        check_call(i != NULL ? culvi_vk_of(i->pair.graphics) : NULL, call, "image", commands);
+    culv_result result = check_call(i != NULL ? &i->pair : NULL, call, "image", commands);
     if (result != CULV_OK) return result;
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
@@ -127,13 +127,13 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
     return CULV_OK;
 }
 
-culv_result culv_vk_image_record_upload(const culv_vk_image *image, VkCommandBuffer commands,
+culv_result culv_vk_image_record_upload(const culv_shared_image *image, VkCommandBuffer commands,
                                         VkImageLayout layout)
 {
     return record_image(image, commands, layout, true, "culv_vk_image_record_upload");
 }
 
-culv_result culv_vk_image_record_download(const culv_vk_image *image, VkCommandBuffer commands,
+culv_result culv_vk_image_record_download(const culv_shared_image *image, VkCommandBuffer commands,
                                           VkImageLayout layout)
 {
     return record_image(image, commands, layout, false, "culv_vk_image_record_download");

@@ -3,29 +3,30 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "culvert/vulkan_kernel.h"
+#include "graphics/pair.h"
 #include "graphics/vector_view.h"
 #include "vulkan/vk_trace.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
 
-struct culv_vk_vector {
-    culvi_vector_view base; /* its graphics is vk, its vector a reference */
-    culv_vk_device *vk;     /* a reference */
+typedef struct vk_view {
+    culv_vector_view base;
+    culv_vk_device *vk; /* its graphics */
     VkBufferUsageFlags usage;
     VkQueue queue; /* NULL: a buffer a chunk */
     VkBuffer sparse;
     VkDeviceSize sparse_size;
     VkDeviceSize alignment; /* of what is bound to the sparse buffer */
     uint32_t type_bits;
-};
+} vk_view;
 
 static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
 {
     return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
 }
 
-static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
+static VkMemoryAllocateFlags allocate_flags(const vk_view *view)
 {
     /* VUID-vkBindBufferMemory-bufferDeviceAddress-03339 */
     return view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
@@ -35,14 +36,14 @@ static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
 
 /* Parts ---------------------------------------------------------------------------------------- */
 
-static void drop(culvi_vector_view *base, const culvi_view_part *part)
+static void drop(culv_vector_view *base, const culvi_view_part *part)
 {
-    const culv_vk_device *vk = ((const culv_vk_vector *)base)->vk;
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, (VkBuffer)part->object, NULL));
-    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, (VkDeviceMemory)part->memory, NULL));
+    const culv_vk_device *vk = ((const vk_view *)base)->vk;
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, (VkBuffer)part->object, vk->callbacks));
+    CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, (VkDeviceMemory)part->memory, vk->callbacks));
 }
 
-static VkBufferCreateInfo buffer_info(const culv_vk_vector *view, VkDeviceSize size,
+static VkBufferCreateInfo buffer_info(const vk_view *view, VkDeviceSize size,
                                       const VkExternalMemoryBufferCreateInfo *external)
 {
     return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -61,14 +62,14 @@ static VkExternalMemoryHandleTypeFlagBits handle_bit(void)
     return culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE);
 }
 
-static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, VkBuffer *out)
+static culv_result create_buffer(const vk_view *view, VkDeviceSize size, VkBuffer *out)
 {
     const culv_vk_device *vk = view->vk;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
     const VkBufferCreateInfo info = buffer_info(view, size, &external);
     VkBuffer buffer = VK_NULL_HANDLE;
-    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, NULL, &buffer));
+    VkResult r = CULVI_VK(vk, vkCreateBuffer, (vk->vk_device, &info, vk->callbacks, &buffer));
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, "vkCreateBuffer",
                              CULV_REASON_DRIVER_REFUSED,
@@ -78,8 +79,8 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
     return CULV_OK;
 }
 
-static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk,
-                               VkBuffer *out, VkDeviceMemory *memory, culv_memory_kind *kind)
+static culv_result make_buffer(const vk_view *view, const culv_vector_chunk *chunk, VkBuffer *out,
+                               VkDeviceMemory *memory, culv_memory_kind *kind)
 {
     culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
@@ -90,19 +91,20 @@ static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chu
     if (result == CULV_OK)
         *out = buffer;
     else
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, NULL));
+        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks));
     return result;
 }
 
 /* The memory that is to be bound to the sparse buffer. */
-static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chunk *chunk,
+static culv_result make_memory(const vk_view *view, const culv_vector_chunk *chunk,
                                VkDeviceMemory *out)
 {
     const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
         return culvi_fail(
             voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_vector_desc.sparse_size is %" PRIu64 ", but the vector has committed %" PRIu64
+            "culv_vk_vector_view_desc.sparse_size is %" PRIu64
+            ", but the vector has committed %" PRIu64
             " bytes, including those ahead; make the view again with a larger sparse_size, which "
             "costs no memory",
             view->sparse_size, chunk->offset + chunk->size);
@@ -119,14 +121,14 @@ static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chu
     return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
 }
 
-static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
+static culv_result make(culv_vector_view *base, const culv_vector_chunk *chunk,
                         culvi_view_part *part)
 {
-    const culv_vk_vector *view = (const culv_vk_vector *)base;
+    const vk_view *view = (const vk_view *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     /* What is bound to a sparse buffer is as slow for Vulkan as memory that is not dedicated
-     * (measured: docs/memory-kinds.md). */
+     * (measured: docs/measured/memory-kinds.md). */
     culv_memory_kind kind = chunk->allocation->usage & CULV_VMM_USAGE_COMPRESSIBLE
                                 ? CULV_MEMORY_KIND_COMPRESSIBLE
                             : view->queue != NULL ? CULV_MEMORY_KIND_PLAIN
@@ -154,7 +156,7 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkFence fence = VK_NULL_HANDLE;
     const char *call = "vkCreateFence";
-    VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, NULL, &fence));
+    VkResult r = CULVI_VK(vk, vkCreateFence, (vk->vk_device, &fence_info, vk->callbacks, &fence));
     if (r == VK_SUCCESS) {
         call = "vkQueueBindSparse";
         r = CULVI_VK(vk, vkQueueBindSparse, (queue, 1, &info, fence));
@@ -166,7 +168,7 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
             if (r != VK_SUCCESS)
                 r = CULVI_VK(vk, vkWaitForFences, (vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX));
         }
-        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, NULL));
+        CULVI_VK_DO(vk, vkDestroyFence, (vk->vk_device, fence, vk->callbacks));
     }
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_DRIVER_REFUSED,
@@ -175,9 +177,9 @@ culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, Vk
 
 /* Binds what is new in `parts`, and nothing behind the last of them, where others were: in one
  * batch, so that a range must not be in it twice. Chunks lie side by side from offset 0 on. */
-static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, size_t count)
+static culv_result bind(culv_vector_view *base, const culvi_view_part *parts, size_t count)
 {
-    const culv_vk_vector *view = (const culv_vk_vector *)base;
+    const vk_view *view = (const vk_view *)base;
     const VkDeviceSize before = culvi_vector_view_end(base->parts, base->num_parts);
     const VkDeviceSize now = culvi_vector_view_end(parts, count);
     VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
@@ -197,20 +199,21 @@ static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, s
     return result;
 }
 
-#define CALLS .update_call = "culv_vk_vector_update", .destroy_call = "culv_vk_vector_destroy"
-static const culvi_vector_view_api with_buffers = {CALLS, .make = make, .drop = drop};
-static const culvi_vector_view_api with_sparse_buffer = {CALLS, .make = make, .drop = drop,
-                                                         .show = bind};
-
-culv_result culv_vk_vector_update(culv_vk_vector *view)
+/* The sparse buffer goes before the memory that is bound to it. */
+static void end(culv_vector_view *base)
 {
-    if (view == NULL) return null_argument(NULL, "culv_vk_vector_update", "view");
-    return culvi_vector_view_update(&view->base);
+    const vk_view *view = (const vk_view *)base;
+    const culv_vk_device *vk = view->vk;
+    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, vk->callbacks));
 }
+
+static const culvi_vector_view_api with_buffers = {.make = make, .drop = drop};
+static const culvi_vector_view_api with_sparse_buffer = {
+    .make = make, .drop = drop, .show = bind, .end = end};
 
 /* Creation ------------------------------------------------------------------------------------- */
 
-static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_desc *d)
+static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_view_desc *d)
 {
     const char *wrong = NULL;
     if (d->usage == 0)
@@ -224,7 +227,7 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_des
             "will have";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_vk_vector_desc.%s", wrong);
+                      "culv_vk_vector_view_desc.%s", wrong);
 }
 
 /* Chunks to come are like this, whether there are any now or not. */
@@ -280,7 +283,7 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                       most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
-static culv_result create_sparse(culv_vk_vector *view)
+static culv_result create_sparse(vk_view *view)
 {
     culvi_vk_needs needs;
     culv_result result = create_buffer(view, view->sparse_size, &view->sparse);
@@ -291,7 +294,7 @@ static culv_result create_sparse(culv_vk_vector *view)
     return CULV_OK;
 }
 
-static culv_result check_usage(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
+static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_view *view)
 {
     const VkBufferCreateInfo info = buffer_info(
         view, view->queue != NULL ? view->sparse_size : view->base.vector->granularity, NULL);
@@ -301,32 +304,24 @@ static culv_result check_usage(culv_vk_device *vk, const char *label, const culv
                                : culvi_vk_check_buffer(vk, &ask, &info, &verdict);
 }
 
-static void release(culv_vk_vector *view)
+culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
+                                       const culv_vk_vector_view_desc *desc, culv_vector_view **out)
 {
-    const culv_vk_device *vk = view->vk;
-    CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, view->sparse, NULL));
-    culvi_vector_view_clear(&view->base);
-    culvi_free(view);
-}
-
-culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
-                                  const culv_vk_vector_desc *desc, culv_vk_vector **out)
-{
-    culv_vk_vector_desc d;
+    culv_vk_vector_view_desc d;
     const char *missing = vk == NULL       ? "vk"
                           : vector == NULL ? "vector"
                           : desc == NULL   ? "desc"
                           : out == NULL    ? "out"
                                            : NULL;
-    if (missing != NULL) return null_argument(vk, "culv_vk_vector_create", missing);
+    if (missing != NULL) return null_argument(vk, "culv_vk_vector_view_create", missing);
     const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_desc");
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
     result = check_desc(vk, &d);
     if (result == CULV_OK) result = check_vector(vk, d.label, vector);
     if (result != CULV_OK) return result;
-    culv_vk_vector *view = culvi_alloc(sizeof *view);
+    vk_view *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_vector_view_init(&view->base,
                            d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
@@ -337,86 +332,60 @@ culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
     view->sparse_size = d.sparse_size;
     result = check_usage(vk, d.label, view);
     if (result == CULV_OK && view->queue != NULL) result = create_sparse(view);
-    if (result == CULV_OK) result = culvi_vector_view_update(&view->base);
-    if (result != CULV_OK) {
-        release(view);
-        return result;
-    }
-    culvi_graphics_ref(&vk->base);
-    culvi_graphics_count_created(&vk->base, true);
-    culvi_log_object(voice, "made", "view of a vector", view->base.label, 0);
-    *out = view;
-    return CULV_OK;
+    return culvi_vector_view_made(&view->base, result, out);
 }
 
-void culv_vk_vector_destroy(culv_vk_vector **view)
+culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDeviceAddress *out)
 {
-    if (view == NULL || *view == NULL) return;
-    culv_vk_vector *mine = *view;
-    culv_vk_device *vk = mine->vk;
-    *view = NULL;
-    culvi_log_object(&vk->base.device->voice, "destroyed", "view of a vector", mine->base.label, 0);
-    release(mine);
-    culvi_graphics_count_created(&vk->base, false);
-    culvi_graphics_unref(&vk->base);
-}
-
-culv_result culv_vk_vector_get_address(const culv_vk_vector *view, VkDeviceAddress *out)
-{
-    if (view == NULL || out == NULL)
-        return null_argument(view != NULL ? view->vk : NULL, __func__,
-                             view == NULL ? "view" : "out");
-    const culvi_vector_view *base = &view->base;
-    const culvi_voice *voice = &view->vk->base.device->voice;
-    if (!(view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the view's buffers have no address; add "
-                          "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_desc.usage");
-    if (view->queue == NULL && base->num_parts != 1)
+    CULVI_REQUIRE(NULL, view);
+    const culvi_voice *voice = &view->graphics->device->voice;
+    CULVI_REQUIRE(voice, out);
+    culv_result result = culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__);
+    if (result != CULV_OK) return result;
+    const vk_view *mine = (const vk_view *)view;
+    if (!(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
+        return culvi_fail(
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "the view's buffers have no address; add "
+            "VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_view_desc.usage");
+    if (mine->queue == NULL && view->num_parts != 1)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_ADDRESS,
                           "the view shows the vector as %zu buffers, each with an address of its "
-                          "own; a sparse view has one (culv_vk_vector_desc.sparse_queue)",
-                          base->num_parts);
-    const VkBuffer buffer = view->queue != NULL ? view->sparse : (VkBuffer)base->parts[0].object;
-    const VkDeviceAddress address = culvi_vk_buffer_address(view->vk, buffer);
-    if (address == 0) return culvi_vk_refuse_addresses(view->vk);
+                          "own; a sparse view has one (culv_vk_vector_view_desc.sparse_queue)",
+                          view->num_parts);
+    const VkBuffer buffer = mine->queue != NULL ? mine->sparse : (VkBuffer)view->parts[0].object;
+    const VkDeviceAddress address = culvi_vk_buffer_address(mine->vk, buffer);
+    if (address == 0) return culvi_vk_refuse_addresses(mine->vk);
     *out = address;
     return CULV_OK;
 }
 
-culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view, culv_vk_vector_buffer *parts,
-                                       size_t capacity, size_t *count)
+culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
+                                            culv_vk_vector_view_buffer *parts, size_t capacity,
+                                            size_t *count)
 {
-    const char *missing = view == NULL                     ? "view"
-                          : count == NULL                  ? "count"
-                          : parts == NULL && capacity != 0 ? "parts"
-                                                           : NULL;
-    if (missing != NULL)
-        return null_argument(view != NULL ? view->vk : NULL, "culv_vk_vector_get_buffers", missing);
-    const culvi_vector_view *base = &view->base;
-    if (view->queue != NULL && capacity > 0)
-        parts[0] = (culv_vk_vector_buffer){
-            .buffer = view->sparse, .size = culvi_vector_view_end(base->parts, base->num_parts)};
-    for (size_t i = 0; view->queue == NULL && i < base->num_parts && i < capacity; i++)
-        parts[i] = (culv_vk_vector_buffer){.buffer = (VkBuffer)base->parts[i].object,
-                                           .offset = base->parts[i].offset,
-                                           .size = base->parts[i].size,
-                                           .chunk = base->parts[i].chunk};
-    *count = view->queue != NULL ? 1 : base->num_parts;
+    culv_result result =
+        culvi_vector_view_check_list(view, &culvi_vk_api, parts, capacity, count, __func__);
+    if (result != CULV_OK) return result;
+    const vk_view *mine = (const vk_view *)view;
+    if (mine->queue != NULL && capacity > 0)
+        parts[0] = (culv_vk_vector_view_buffer){
+            .buffer = mine->sparse, .size = culvi_vector_view_end(view->parts, view->num_parts)};
+    for (size_t i = 0; mine->queue == NULL && i < view->num_parts && i < capacity; i++)
+        parts[i] = (culv_vk_vector_view_buffer){.buffer = (VkBuffer)view->parts[i].object,
+                                                .offset = view->parts[i].offset,
+                                                .size = view->parts[i].size,
+                                                .chunk = view->parts[i].chunk};
+    *count = mine->queue != NULL ? 1 : view->num_parts;
     return CULV_OK;
 }
 
-culv_memory_kind culv_vk_vector_memory_kind(const culv_vk_vector *view)
+culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view)
 {
     culv_memory_kind kind = CULV_MEMORY_KIND_UNKNOWN;
-    if (view == NULL) return kind;
+    if (view == NULL || view->graphics->api != &culvi_vk_api) return kind;
     /* All chunks have the same usage, so they differ in nothing but whether one is plain. */
-    for (size_t i = 0; i < view->base.num_parts; i++)
-        if (kind != CULV_MEMORY_KIND_PLAIN) kind = view->base.parts[i].kind;
+    for (size_t i = 0; i < view->num_parts; i++)
+        if (kind != CULV_MEMORY_KIND_PLAIN) kind = view->parts[i].kind;
     return kind;
-}
-
-uint64_t culv_vk_vector_generation(const culv_vk_vector *view)
-{
-    return view != NULL ? atomic_load(&view->base.generation) : 0;
 }

@@ -9,7 +9,8 @@
 #include "vulkan/vk_external_queue.h"
 
 #ifdef _WIN32
-/* As in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a void *. */
+/* These are as in vulkan_win32.h, which would need windows.h with all its macros. A HANDLE is a
+ * void *. */
 typedef struct VkMemoryGetWin32HandleInfoKHR VkMemoryGetWin32HandleInfoKHR;
 typedef struct VkSemaphoreGetWin32HandleInfoKHR VkSemaphoreGetWin32HandleInfoKHR;
 typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(
@@ -53,8 +54,10 @@ struct culv_vk_device {
     VkDeviceSize host_alignment;
     culvi_vk_known known; /* the gate's */
     culvi_mutex adopted_lock;
-    struct culvi_vk_adopted_part *adopted; /* what it has of others' chunks: adopt.c */
-    culv_vk_device_desc how;               /* it was attached with, without the label */
+    culvi_tree adopted;                     /* what it has of others' chunks: adopt.c */
+    culv_vk_device_desc how;                /* it was attached with, without the label */
+    VkAllocationCallbacks allocation;       /* the caller's, a copy */
+    const VkAllocationCallbacks *callbacks; /* that, or NULL */
 };
 
 extern const char culvi_vk_soft_layer[];

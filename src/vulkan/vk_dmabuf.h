@@ -2,6 +2,7 @@
 /* The bridge to dma-bufs, inside. Its parts:
  *   drm_format.c            DRM's formats in Vulkan's terms
  *   dmabuf_check.c          the gate: what a device can bridge
+ *   dmabuf_direct.c         the dma-buf in CUDA itself, where its driver takes one
  *   dmabuf_image.c          the dma-buf as a VkImage: imported, or made and exported
  *   dmabuf.c                the bridge: create, destroy, turns
  *   dmabuf_record.c         the copies and their barriers
@@ -23,6 +24,7 @@ typedef struct culvi_vk_dmabuf_plan {
     const culvi_format *row; /* of the format */
     VkFormat format;
     bool imported;          /* the other side made it */
+    culv_memory *direct;    /* CUDA has taken it; the caller destroys it after an error */
     uint32_t num_modifiers; /* without a handle: those of the caller's that will do */
     uint64_t *modifiers;    /* allocated */
 } culvi_vk_dmabuf_plan;
@@ -34,10 +36,12 @@ struct culv_vk_dmabuf_bridge {
     culv_vk_dmabuf_info info;
     VkImage image;
     VkDeviceMemory memory;
-    culv_handle handle;    /* the bridge's own fd of the dma-buf */
-    culv_vk_image *target; /* one of the two */
-    culv_vk_buffer *buffer;
-    culv_vk_semaphore *timeline;
+    culv_handle handle;        /* the bridge's own fd of the dma-buf */
+    culv_shared_image *target; /* one of the two */
+    culv_shared_buffer *buffer;
+    culv_memory *direct; /* or CUDA has the dma-buf itself, and the rest is not there */
+    culv_buffer *rows;
+    culv_shared_semaphore *timeline;
     _Atomic uint64_t turns;
     char label[64];
 };
@@ -48,9 +52,10 @@ typedef struct culvi_fourcc_text {
 } culvi_fourcc_text;
 culvi_fourcc_text culvi_fourcc_name(uint32_t fourcc);
 
-/* dmabuf_check.c. The caller frees plan->modifiers, also after an error. */
+/* dmabuf_check.c. The caller frees plan->modifiers, also after an error. With `import` a direct
+ * dma-buf is tried. */
 culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
-                                      culvi_vk_dmabuf_plan *out);
+                                      bool import, culvi_vk_dmabuf_plan *out);
 VkImageUsageFlags culvi_vk_dmabuf_usage(culv_vk_dmabuf_direction direction);
 
 /* How many memory planes a modifier has. */
@@ -59,6 +64,15 @@ culv_result culvi_vk_dmabuf_planes(const culv_vk_device *vk, const char *label, 
 
 /* posix_dmabuf_fence.c: the bytes of a dma-buf; UINT64_MAX: nobody knows. */
 uint64_t culvi_dma_buf_size(const culv_handle *handle, const culvi_handle_facts *facts);
+
+/* dmabuf_direct.c: what `direct` must have. */
+culv_result culvi_vk_dmabuf_check_direct(const culv_vk_device *vk,
+                                         const culvi_vk_dmabuf_plan *plan);
+/* Imports the dma-buf into CUDA. CULV_OK with plan->direct NULL: the driver takes none such. */
+culv_result culvi_vk_dmabuf_try_direct(culv_vk_device *vk, culvi_vk_dmabuf_plan *plan);
+/* Takes plan->direct and maps its rows. */
+culv_result culvi_vk_dmabuf_map_direct(culv_vk_dmabuf_bridge *bridge, culvi_vk_dmabuf_plan *plan);
+void culvi_vk_dmabuf_direct_drop(culv_vk_dmabuf_bridge *bridge);
 
 /* dmabuf_image.c: sets image, memory, handle and the rest of info, all or nothing. */
 culv_result culvi_vk_dmabuf_image_make(culv_vk_dmabuf_bridge *bridge,

@@ -6,7 +6,7 @@
 #include "core/kernel_call.h"
 #include "vulkan/vk.h"
 
-/* Of a launch, as CUDA tells them. */
+/* These are the limits of a launch, as CUDA tells them. */
 typedef struct culvi_vk_launch_limits {
     uint32_t grid[3], block[3], threads, shared, reserved;
 } culvi_vk_launch_limits;

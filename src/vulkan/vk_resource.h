@@ -16,18 +16,6 @@ typedef struct culvi_vk_resource {
     VkDeviceSize plane_offsets[CULVI_PLANES]; /* of a DISJOINT image: where each plane is bound */
 } culvi_vk_resource;
 
-struct culv_vk_buffer {
-    culvi_pair pair;
-};
-
-struct culv_vk_image {
-    culvi_pair pair;
-};
-
-struct culv_vk_semaphore {
-    culvi_semaphore_pair pair;
-};
-
 static inline culv_vk_device *culvi_vk_of(const culvi_graphics *graphics)
 {
     return (culv_vk_device *)graphics; /* its first member */
@@ -82,7 +70,7 @@ typedef struct culvi_vk_plan {
     const char *label;
     const VkBufferCreateInfo *buffer; /* one of the two */
     const VkImageCreateInfo *image;
-    /* For which it is exportable; 0: not exportable */
+    /* The types for which it is exportable; 0: not exportable */
     VkExternalMemoryHandleTypeFlags handle_types;
     bool dedicated;    /* whatever Vulkan says of the resource */
     bool compressible; /* a buffer: not dedicated unless it must be */
@@ -98,8 +86,8 @@ void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *reso
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 
 /* host.c: pages of the host's. */
-/* Like culvi_vk_memory_type(), but 0 selects memory that the CPU reaches without flushing, cached
- * if possible. */
+/* Chooses as culvi_vk_memory_type() does, but 0 selects memory that the CPU reaches without
+ * flushing, cached if possible. */
 culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
                                       uint32_t type_bits, VkMemoryPropertyFlags wanted,
                                       uint32_t *out);

@@ -46,6 +46,7 @@ struct culv_vk_space {
     VkSemaphore timeline;
     uint64_t granularity;
     uint32_t memory_usage; /* culv_vmm_usage */
+    bool vectors_do_not_wait;
     CUmemAccessDesc *access;
     size_t access_count;
     uint32_t attempts, refused_by_cuda, refused_by_vulkan;

@@ -49,7 +49,7 @@ VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult res
                        (const culvi_value[]){CULVI_VK_VALUES arguments}, CULVI_COUNT arguments)    \
          : (void)0)
 
-/* Of a culv_vk_device, and of a culvi_vk_instance. */
+/* CULVI_VK... takes a culv_vk_device, CULVI_VKI... a culvi_vk_instance. */
 #define CULVI_VK(vk, function, arguments)                                                          \
     CULVI_VK_OF(&(vk)->base.device->voice, &(vk)->table, function, arguments)
 #define CULVI_VK_DO(vk, function, arguments)                                                       \

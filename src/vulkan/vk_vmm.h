@@ -10,8 +10,8 @@
 /* Checks, before anything is made, that Vulkan shows what CUDA has in such memory. */
 culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
                                const culv_vmm_allocation *allocation);
-/* For an allocation that was checked: plans, exports and imports it. The descriptor's handle,
- * size and exporter come from the allocation. */
+/* Plans, exports and imports an allocation that was checked. The descriptor's handle, size and
+ * exporter come from the allocation. */
 culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                 const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out);
 /* culv_vk_buffer_bind_vmm() without its first checks. *kind is of the buffer's memory. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong
  * here: memory of another GPU is imported and shows wrong data, and so do images that share an
- * allocation (docs/nvidia-measured.md). */
+ * allocation (docs/measured/nvidia-measured.md). */
 #include "base/desc.h"
 #include "core/import.h"
 #include "core/memory.h"
@@ -79,7 +79,7 @@ culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *a,
 
 /* NVIDIA's Vulkan writes into images compressed, which CUDA sees in memory that is compressible on
  * its side too, and in such as is dedicated the driver does without: else what Vulkan's copies
- * write reads wrong (measured, docs/nvidia-measured.md). */
+ * write reads wrong (measured, docs/measured/nvidia-measured.md). */
 static culv_result check_image_memory(const culv_vk_device *vk, const char *label,
                                       const culv_vmm_allocation *a, bool dedicated)
 {
@@ -235,7 +235,7 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     if (result != CULV_OK) return result;
     VkResult r = CULVI_VK(vk, vkBindBufferMemory, (vk->vk_device, buffer, memory, offset));
     if (r != VK_SUCCESS) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
         return culvi_fail_vk(
             &vk->base.device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
             "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
@@ -313,7 +313,7 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     if (result != CULV_OK) return result;
     VkResult r = CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, image, memory, offset));
     if (r != VK_SUCCESS) {
-        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, NULL));
+        CULVI_VK_DO(vk, vkFreeMemory, (vk->vk_device, memory, vk->callbacks));
         return culvi_fail_vk(
             &vk->base.device->voice, label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
             "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);

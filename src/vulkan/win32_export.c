@@ -2,7 +2,8 @@
 /* Handles of Vulkan's objects: NT and KMT handles. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
-/* After windows.h, before the attachment: the one part that knows Vulkan's Windows types. */
+/* These come after windows.h and before the attachment: only this part knows Vulkan's Windows
+ * types. */
 #include <vulkan/vulkan_core.h>
 #include <vulkan/vulkan_win32.h>
 
@@ -89,5 +90,5 @@ VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *dup
         .name = duplicate->name};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;
-    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, NULL, out));
+    return CULVI_VK(vk, vkAllocateMemory, (vk->vk_device, &all, vk->callbacks, out));
 }

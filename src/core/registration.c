@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Registered resources: the driver's calls, and what is given out between a map and an unmap. */
-#include "core/registered.h"
+/* culv_registration: the driver's calls, and what is given out between a map and an unmap. */
+#include "core/registration.h"
 
 #include "base/alloc.h"
 #include "base/attempt.h"
@@ -11,12 +11,14 @@
 
 enum { FEW = 64 }; /* resources of one call without an allocation */
 
-static const culvi_voice *voice_of(const culvi_registered *r)
+static const char destroy_call[] = "culv_registration_destroy";
+
+static const culvi_voice *voice_of(const culv_registration *r)
 {
     return &r->device->voice;
 }
 
-static const char *label_of(const culvi_registered *r)
+static const char *label_of(const culv_registration *r)
 {
     return r->memory.label;
 }
@@ -31,9 +33,9 @@ static bool has_views(const culv_image *image)
     return false;
 }
 
-/* After the unmap was submitted: when may surfaces and textures go? The driver does not wait for
+/* Notes after the submitted unmap when surfaces and textures may go. The driver does not wait for
  * kernels when it destroys them (measured). */
-static void note_last_use(culvi_registered *r, CUstream stream)
+static void note_last_use(culv_registration *r, CUstream stream)
 {
     culv_device *device = r->device;
     r->used = has_views(r->image);
@@ -46,8 +48,8 @@ static void note_last_use(culvi_registered *r, CUstream stream)
         (void)CULVI_CU(device, cuStreamSynchronize, (stream));
 }
 
-/* Before the next map, and at the end. A refused release is tried once more. */
-static void drop_views(culvi_registered *r)
+/* Drops the views, before the next map and at the end. A refused release is tried once more. */
+static void drop_views(culv_registration *r)
 {
     if (!r->used) return;
     if (r->last_use != NULL) (void)CULVI_RELEASE(r->device, cuEventSynchronize, (r->last_use));
@@ -56,7 +58,7 @@ static void drop_views(culvi_registered *r)
     r->used = false;
 }
 
-static void hide(culvi_registered *r)
+static void hide(culv_registration *r)
 {
     if (r->image == NULL) {
         r->buffer.pointer = 0;
@@ -69,7 +71,7 @@ static void hide(culvi_registered *r)
 }
 
 /* The mapped pointer or arrays. */
-static culv_result show(culvi_registered *r)
+static culv_result show(culv_registration *r)
 {
     culv_device *device = r->device;
     CUresult code;
@@ -83,8 +85,8 @@ static culv_result show(culvi_registered *r)
         if (size != r->size)
             return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_SIZE,
                               "the buffer had %" PRIu64 " bytes when it was registered and has %zu "
-                              "now; unregister it, and register it anew after each change of its "
-                              "size",
+                              "now; culv_registration_destroy() it, and register it again after "
+                              "each change of its size",
                               r->size, size);
         r->buffer.pointer = pointer;
         return CULV_OK;
@@ -109,7 +111,7 @@ static culv_result show(culvi_registered *r)
 
 /* One resource --------------------------------------------------------------------------------- */
 
-static culv_result make_image(culvi_registered *r, const culvi_register_plan *plan)
+static culv_result make_image(culv_registration *r, const culvi_register_plan *plan)
 {
     const uint32_t slots = plan->image->mip_levels;
     culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
@@ -118,7 +120,7 @@ static culv_result make_image(culvi_registered *r, const culvi_register_plan *pl
     image->row = plan->row;
     image->desc = *plan->image;
     image->surfaces = !plan->image->no_surfaces;
-    image->owner_destroy_call = plan->destroy_call;
+    image->owner_destroy_call = destroy_call;
     image->slots = slots;
     culvi_label_set(image->label, plan->label);
     for (uint32_t i = 0; i < slots; i++) {
@@ -130,27 +132,29 @@ static culv_result make_image(culvi_registered *r, const culvi_register_plan *pl
     return CULV_OK;
 }
 
-static void describe_memory(culvi_registered *r, const culvi_register_plan *plan)
+static void describe(culv_registration *r, const culvi_register_plan *plan)
 {
+    r->registrar = plan->registrar;
+    r->attachment = plan->attachment;
+    r->asks_caller = !plan->unchecked;
     r->size = plan->size;
-    r->flags = plan->flags;
     r->memory.device = r->device;
-    r->memory.words = plan->words;
+    r->memory.words = plan->registrar->words;
     r->memory.size = plan->size;
     r->memory.refs = r->memory.holders = 1;
     culvi_label_set(r->memory.label, plan->label);
     r->buffer.memory = &r->memory;
     r->buffer.size = plan->size;
-    r->buffer.owner_destroy_call = plan->destroy_call;
+    r->buffer.owner_destroy_call = destroy_call;
     culvi_label_set(r->buffer.label, plan->label);
 }
 
-culv_result culvi_registered_make(culv_device *device, const culvi_register_plan *plan,
-                                  culvi_registered *r)
+culv_result culvi_registration_make(culv_device *device, const culvi_register_plan *plan,
+                                    culv_registration *r)
 {
     culvi_scope scope;
     r->device = device;
-    describe_memory(r, plan);
+    describe(r, plan);
     culv_result result = plan->image != NULL ? make_image(r, plan) : CULV_OK;
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
@@ -158,7 +162,7 @@ culv_result culvi_registered_make(culv_device *device, const culvi_register_plan
     if (result == CULV_OK) {
         CUresult code = plan->make(device, plan->what, plan->flags, &r->resource);
         culvi_leave(device, &scope);
-        const char *more = plan->explain != NULL ? plan->explain(code) : NULL;
+        const char *more = plan->registrar->explain(code);
         if (code == CUDA_SUCCESS)
             device->counts.registrations++;
         else
@@ -178,8 +182,8 @@ culv_result culvi_registered_make(culv_device *device, const culvi_register_plan
     return CULV_OK;
 }
 
-/* In the device's context, with the lock. */
-static culv_result unregister(culvi_registered *r)
+/* Runs in the device's context; the caller holds the lock. */
+static culv_result unregister(culv_registration *r)
 {
     CUresult code = CULVI_RELEASE(r->device, cuGraphicsUnregisterResource, (r->resource));
     if (culvi_release_done(r->device, "cuGraphicsUnregisterResource", code, false)) {
@@ -190,8 +194,8 @@ static culv_result unregister(culvi_registered *r)
                            CULV_REASON_DRIVER_REFUSED, "it could not be unregistered");
 }
 
-/* Under a sticky error nothing can be unmapped: then it goes as it is. */
-static culv_result unmap_to_release(culvi_registered *r)
+/* The driver unmaps nothing under a sticky error. The resource is then released as it is. */
+static culv_result unmap_to_release(culv_registration *r)
 {
     CUresult code =
         CULVI_RELEASE(r->device, cuGraphicsUnmapResources, (1, &r->resource, r->stream));
@@ -208,7 +212,7 @@ static culv_result unmap_to_release(culvi_registered *r)
                            CULV_REASON_DRIVER_REFUSED, "it is mapped and could not be unmapped");
 }
 
-static culv_result release(culvi_registered *r, bool forget)
+static culv_result release(culv_registration *r, bool forget)
 {
     culv_device *device = r->device;
     if (r->mapped) {
@@ -231,7 +235,7 @@ static culv_result release(culvi_registered *r, bool forget)
     return result;
 }
 
-culv_result culvi_registered_release(culvi_registered *r, bool forget)
+culv_result culvi_registration_release(culv_registration *r, bool forget)
 {
     culv_device *device = r->device;
     culvi_scope scope;
@@ -252,79 +256,104 @@ culv_result culvi_registered_release(culvi_registered *r, bool forget)
     return CULV_OK;
 }
 
+culv_result culv_registration_destroy(culv_registration **registration)
+{
+    if (registration == NULL || *registration == NULL) return CULV_OK;
+    culv_registration *mine = *registration;
+    if (culvi_refuse_part(mine->device, label_of(mine), mine->owner_destroy_call, __func__))
+        return CULV_ERROR_INVALID;
+    culv_result result = mine->registrar->destroy(mine, __func__);
+    if (result == CULV_OK) *registration = NULL;
+    return result;
+}
+
+void culvi_registration_own(culv_registration *r, const char *owner)
+{
+    r->owner_destroy_call = r->buffer.owner_destroy_call = owner;
+    if (r->image != NULL) r->image->owner_destroy_call = owner;
+}
+
 /* Many ----------------------------------------------------------------------------------------- */
 
 typedef struct batch {
     culv_device *device;
+    culv_registration *const *list;
     uint32_t count;
     CUstream stream;
     const char *call;
-    culvi_registered **entries;
+    bool asks_caller; /* one of them does */
     CUgraphicsResource *resources;
 } batch;
 
-/* The arrays of a batch, where it is small. Nobody clears them. */
-typedef struct few_of_them {
-    culvi_registered *entries[FEW];
-    CUgraphicsResource resources[FEW];
-} few_of_them;
-
-static culv_result check_one(const batch *b, const culvi_registered *r, uint32_t i, bool map)
+static culv_result fail_apart(const batch *b, uint32_t i)
 {
-    const culvi_registered *first = b->entries[0];
+    const culv_registration *first = b->list[0], *r = b->list[i];
     if (r == NULL) return culvi_fail_null(voice_of(first), b->call, "an entry of the list");
-    if (r->device != b->device)
-        return culvi_fail(
-            voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s(): entry %" PRIu32 " belongs to another device than entry 0", b->call, i);
-    if (r->mapped != map) return CULV_OK;
+    if (r->registrar != first->registrar)
+        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): entry %" PRIu32
+                          " is %s's and entry 0 is %s's; make a call for each "
+                          "API",
+                          b->call, i, r->registrar->words->name, first->registrar->words->name);
+    if (r->attachment != first->attachment)
+        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s(): entry %" PRIu32
+                          " was registered by another attachment than entry 0",
+                          b->call, i);
+    return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                      "%s(): entry %" PRIu32 " belongs to another device than entry 0", b->call, i);
+}
+
+/* One call of the driver takes registrations of one API, one attachment and one device. */
+static culv_result check_together(batch *b)
+{
+    if (b->list == NULL || b->list[0] == NULL)
+        return culvi_fail_null(NULL, b->call,
+                               b->list == NULL ? "registrations" : "registrations[0]");
+    const culv_registration *first = b->list[0];
+    b->device = first->device;
+    b->asks_caller = first->asks_caller;
+    for (uint32_t i = 1; i < b->count; i++) {
+        const culv_registration *r = b->list[i];
+        if (r == NULL || r->registrar != first->registrar || r->attachment != first->attachment ||
+            r->device != b->device)
+            return fail_apart(b, i);
+        b->asks_caller = b->asks_caller || r->asks_caller;
+    }
+    return CULV_OK;
+}
+
+static culv_result fail_turn(const batch *b, uint32_t i, bool map)
+{
+    const culv_registration *r = b->list[i];
     for (uint32_t before = 0; before < i; before++)
-        if (b->entries[before] == r)
-            return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        if (b->list[before] == r)
+            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
                               "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
-    return map ? culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
+    return map ? culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                             "%s(): entry %" PRIu32 " is mapped already; unmap it first", b->call, i)
-               : culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID,
-                            CULV_REASON_NOT_MAPPED, "%s(): entry %" PRIu32 " is not mapped",
-                            b->call, i);
+               : culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                            "%s(): entry %" PRIu32 " is not mapped", b->call, i);
 }
 
 static void say_mapped(const batch *b, uint32_t count, bool mapped)
 {
     for (uint32_t i = 0; i < count; i++)
-        b->entries[i]->mapped = mapped;
+        b->list[i]->mapped = mapped;
 }
 
-static void end(const batch *b, few_of_them *few)
+/* Calls them mapped or not as they are to be: so one that comes twice is found. On failure they are
+ * as they were. */
+static culv_result begin(const batch *b, bool map)
 {
-    if (b->entries != few->entries) culvi_free(b->entries);
-}
-
-/* Takes the entries, and calls them mapped or not as they are to be: so one that comes twice is
- * found. On failure they are as they were, and there is nothing to end. */
-static culv_result begin(batch *b, few_of_them *few, const culvi_registered_list *l, bool map)
-{
-    culvi_registered *first = l->of(l->list, 0);
-    b->device = first->device;
-    b->entries = few->entries;
-    b->resources = few->resources;
-    if (b->count > FEW) {
-        const size_t each = sizeof *b->entries + sizeof *b->resources;
-        b->entries = culvi_alloc((size_t)b->count * each);
-        if (b->entries == NULL) return culvi_fail_host_memory(voice_of(first), label_of(first));
-        b->resources = (CUgraphicsResource *)(void *)(b->entries + b->count);
-    }
-    b->entries[0] = first;
     for (uint32_t i = 0; i < b->count; i++) {
-        culvi_registered *r = l->of(l->list, i);
-        culv_result result = check_one(b, r, i, map);
-        if (result != CULV_OK) {
+        culv_registration *r = b->list[i];
+        if (r->mapped == map) {
+            culv_result result = fail_turn(b, i, map);
             say_mapped(b, i, !map);
-            end(b, few);
             return result;
         }
         r->mapped = map;
-        b->entries[i] = r;
         b->resources[i] = r->resource;
     }
     return CULV_OK;
@@ -333,7 +362,7 @@ static culv_result begin(batch *b, few_of_them *few, const culvi_registered_list
 /* A capture would hold neither what the graphics API does, nor the wait for it. */
 static culv_result check_stream(const batch *b)
 {
-    const culvi_registered *first = b->entries[0];
+    const culv_registration *first = b->list[0];
     culvi_capture capture = CULVI_NOT_CAPTURED;
     CUresult code = culvi_stream_capture(b->device, b->stream, &capture);
     if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
@@ -345,31 +374,40 @@ static culv_result check_stream(const batch *b)
     return CULV_OK;
 }
 
+/* A stream that was known may have been destroyed since: then that is why. */
+static culv_result recheck_stream(const batch *b, CUresult code)
+{
+    return culvi_cuda_sticky(code)
+               ? CULV_OK
+               : culvi_recheck_stream(b->device, label_of(b->list[0]), b->stream);
+}
+
 static culv_result map_all(const batch *b, bool *done)
 {
     culv_device *device = b->device;
     for (uint32_t i = 0; i < b->count; i++)
-        if (b->entries[i]->image != NULL) drop_views(b->entries[i]);
+        if (b->list[i]->image != NULL) drop_views(b->list[i]);
     CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
+    culv_result result = code == CUDA_SUCCESS ? CULV_OK : recheck_stream(b, code);
+    if (result != CULV_OK) return result;
     if (code != CUDA_SUCCESS)
         return culvi_fail_cuda(
-            device, label_of(b->entries[0]), code, "cuGraphicsMapResources",
+            device, label_of(b->list[0]), code, "cuGraphicsMapResources",
             CULV_REASON_DRIVER_REFUSED,
             "%" PRIu32
             " resources could not be mapped; was one of them deleted or resized since it "
             "was registered, does the program have it mapped itself, or is it mapped through "
             "another registration?",
             b->count);
-    culv_result result = CULV_OK;
     uint32_t shown = 0;
     for (; result == CULV_OK && shown < b->count; shown++) {
-        b->entries[shown]->stream = b->stream;
-        result = show(b->entries[shown]);
+        b->list[shown]->stream = b->stream;
+        result = show(b->list[shown]);
     }
     *done = result == CULV_OK;
     if (*done) return CULV_OK;
     for (uint32_t i = 0; i < shown; i++)
-        hide(b->entries[i]);
+        hide(b->list[i]);
     /* Refused, it is tried once more: a resource that stays mapped could never be used again. */
     if (CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream)) !=
         CUDA_SUCCESS)
@@ -380,75 +418,118 @@ static culv_result map_all(const batch *b, bool *done)
 static culv_result unmap_all(const batch *b, bool *done)
 {
     culv_device *device = b->device;
-    const char *label = label_of(b->entries[0]);
+    const char *label = label_of(b->list[0]);
     CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
     *done = code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED;
+    culv_result result = *done ? CULV_OK : recheck_stream(b, code);
+    if (result != CULV_OK) return result;
     if (!*done)
         return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                                CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu32 " resources could not be unmapped", b->count);
     for (uint32_t i = 0; i < b->count; i++) {
-        culvi_registered *r = b->entries[i];
+        culv_registration *r = b->list[i];
         if (r->image != NULL) note_last_use(r, b->stream);
         hide(r);
         r->stream = b->stream;
     }
     if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
-                           CULV_REASON_DRIVER_REFUSED,
-                           "the resources are unmapped, but what CUDA wrote is lost: one of them "
-                           "was deleted or resized while it was mapped");
+    return culvi_fail_cuda(
+        device, label, code, "cuGraphicsUnmapResources", CULV_REASON_DRIVER_REFUSED,
+        "the resources are unmapped, but what CUDA wrote is lost: one of them "
+        "was deleted or resized while it was mapped, or CUDA wrote into one whose access is "
+        "READ_ONLY");
 }
 
-static culv_result turn(const culvi_registered_list *list, CUstream stream, const char *call,
-                        bool map)
+static culv_result take_turn(const batch *b, bool map)
 {
-    few_of_them few;
-    batch b;
     bool pushed = false, done = false;
-    b.count = list->count;
-    b.stream = stream;
-    b.call = call;
-    culv_result result = begin(&b, &few, list, map);
+    culv_result result = begin(b, map);
     if (result != CULV_OK) return result;
-    result = culvi_enter_stream(b.device, label_of(b.entries[0]), stream, &pushed);
+    result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
     if (result == CULV_OK) {
-        if (list->asks_capture) result = check_stream(&b);
-        if (result == CULV_OK) result = map ? map_all(&b, &done) : unmap_all(&b, &done);
-        culvi_leave_frame(b.device, pushed);
+        if (b->asks_caller) result = check_stream(b);
+        if (result == CULV_OK) result = map ? map_all(b, &done) : unmap_all(b, &done);
+        culvi_leave_frame(b->device, pushed);
     }
-    if (!done) say_mapped(&b, b.count, !map);
-    end(&b, &few);
+    if (!done) say_mapped(b, b->count, !map);
     return result;
 }
 
-culv_result culvi_registered_map(const culvi_registered_list *list, CUstream stream,
-                                 const char *call)
+/* All or nothing, in one call of the driver. */
+static culv_result turn(culv_registration *const *list, uint32_t count, CUstream stream, bool map,
+                        const char *call)
 {
-    return turn(list, stream, call, true);
+    CUgraphicsResource few[FEW]; /* nobody clears them */
+    batch b = {.list = list, .count = count, .stream = stream, .call = call, .resources = few};
+    if (count == 0) return CULV_OK;
+    culv_result result = check_together(&b);
+    if (result != CULV_OK) return result;
+    const culvi_registrar *registrar = list[0]->registrar;
+    if (registrar->check != NULL) result = registrar->check(list, count, b.asks_caller, map, call);
+    if (result != CULV_OK) return result;
+    if (count <= FEW) return take_turn(&b, map);
+    b.resources = culvi_alloc((size_t)count * sizeof *b.resources);
+    if (b.resources == NULL) return culvi_fail_host_memory(voice_of(list[0]), label_of(list[0]));
+    result = take_turn(&b, map);
+    culvi_free(b.resources);
+    return result;
 }
 
-culv_result culvi_registered_unmap(const culvi_registered_list *list, CUstream stream,
-                                   const char *call)
+culv_result culv_registration_map(culv_registration *const *registrations, uint32_t count,
+                                  CUstream stream)
 {
-    return turn(list, stream, call, false);
+    return turn(registrations, count, stream, true, __func__);
 }
 
-culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer, uint32_t level,
-                                       CUarray *out, const char *call)
+culv_result culv_registration_unmap(culv_registration *const *registrations, uint32_t count,
+                                    CUstream stream)
 {
+    return turn(registrations, count, stream, false, __func__);
+}
+
+/* Getters -------------------------------------------------------------------------------------- */
+
+culv_bool culv_registration_is_mapped(const culv_registration *registration)
+{
+    return registration != NULL && registration->mapped;
+}
+
+culv_buffer *culv_registration_buffer(const culv_registration *registration)
+{
+    if (registration == NULL || registration->image != NULL) return NULL;
+    return (culv_buffer *)(uintptr_t)&registration->buffer;
+}
+
+culv_image *culv_registration_image(const culv_registration *registration)
+{
+    return registration != NULL ? registration->image : NULL;
+}
+
+CUdeviceptr culv_registration_pointer(const culv_registration *registration)
+{
+    return registration != NULL ? registration->buffer.pointer : 0;
+}
+
+culv_result culv_registration_get_array(const culv_registration *registration, uint32_t layer,
+                                        uint32_t level, CUarray *out)
+{
+    const culv_registration *r = registration;
+    CULVI_REQUIRE(NULL, registration);
+    CULVI_REQUIRE(voice_of(r), out);
     culv_device *device = r->device;
     const culv_image *image = r->image;
     culvi_scope scope;
     CUarray array = NULL;
     if (image == NULL)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s(): it is a buffer, which has a pointer and no arrays", call);
+                          "%s(): it is a buffer, which has a pointer and no arrays", __func__);
     culv_result result =
-        culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, call);
+        culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__);
     if (result == CULV_OK)
-        result = culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, call);
+        result =
+            culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__);
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result == CULV_OK) result = culvi_enter(device, &scope, label_of(r));
     if (result != CULV_OK) return result;
@@ -463,16 +544,33 @@ culv_result culvi_registered_get_array(const culvi_registered *r, uint32_t layer
     return CULV_OK;
 }
 
-culv_result culvi_registered_set_flags(culvi_registered *r, unsigned map_flags)
+/* Access --------------------------------------------------------------------------------------- */
+
+culv_result culvi_check_access(const culvi_voice *voice, const char *label, const char *what,
+                               culv_access access)
 {
+    if ((uint32_t)access <= CULV_ACCESS_WRITE_DISCARD) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s is %d, which is no culv_access", what, (int)access);
+}
+
+culv_result culv_registration_set_access(culv_registration *registration, culv_access access)
+{
+    culv_registration *r = registration;
     culvi_scope scope;
+    CULVI_REQUIRE(NULL, registration);
+    culv_result result = culvi_check_access(voice_of(r), label_of(r),
+                                            "culv_registration_set_access(): access", access);
+    if (result != CULV_OK) return result;
     if (r->mapped)
         return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                           "the %s is mapped; its access can be changed between an unmap and a map",
                           r->image != NULL ? "image" : "buffer");
-    culv_result result = culvi_enter(r->device, &scope, label_of(r));
+    result = culvi_enter(r->device, &scope, label_of(r));
     if (result != CULV_OK) return result;
-    CUresult code = CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, map_flags));
+    /* CUgraphicsMapResourceFlags has the same numbers. */
+    CUresult code =
+        CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, (unsigned)access));
     culvi_leave(r->device, &scope);
     if (code == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(r->device, label_of(r), code, "cuGraphicsResourceSetMapFlags",

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* A native device that is lost: its rings stop, and streams of CUDA that wait for it go on. */
+#include "graphics/lost.h"
+
+#include "base/text.h"
+#include "core/unblock.h"
+
+#include <inttypes.h>
+
+/* A destroy waits so long for native work that its caller says is over. */
+static const uint64_t GRACE_NS = 1000000000;
+
+static void unblock(const culvi_graphics *graphics, bool again)
+{
+    culvi_semaphores_unblock(graphics->device, graphics->id, again);
+    if (graphics->there != NULL) unblock(graphics->there, again);
+}
+
+void culvi_graphics_lose(culvi_graphics *graphics)
+{
+    culv_device *device = graphics->device;
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    if (!atomic_exchange(&graphics->lost, true))
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "the %s device '%s' is lost: its rings stop, and CUDA waits for it no more",
+                  graphics->api->words->name, graphics->name);
+    culvi_mutex_lock(&device->rings_lock);
+    for (culvi_graphics_ring *ring = graphics->rings; ring != NULL; ring = ring->next) {
+        culvi_mutex_lock(&ring->core->lock);
+        culvi_ring_end(ring->core, "its %s device is lost", graphics->api->words->name);
+        culvi_mutex_unlock(&ring->core->lock);
+    }
+    culvi_mutex_unlock(&device->rings_lock);
+    unblock(graphics, true);
+    (void)culv_last_error_set(&error);
+}
+
+void culvi_graphics_let_go(culvi_graphics *graphics)
+{
+    if (atomic_load(&graphics->lost)) unblock(graphics, false);
+}
+
+void culvi_graphics_add_ring(culvi_graphics_ring *ring)
+{
+    culvi_graphics *graphics = ring->graphics;
+    culvi_mutex_lock(&graphics->device->rings_lock);
+    ring->next = graphics->rings;
+    graphics->rings = ring;
+    culvi_mutex_unlock(&graphics->device->rings_lock);
+}
+
+void culvi_graphics_remove_ring(culvi_graphics_ring *ring)
+{
+    culvi_graphics *graphics = ring->graphics;
+    culvi_mutex_lock(&graphics->device->rings_lock);
+    culvi_graphics_ring **link = &graphics->rings;
+    while (*link != NULL && *link != ring)
+        link = &(*link)->next;
+    if (*link != NULL) *link = ring->next;
+    culvi_mutex_unlock(&graphics->device->rings_lock);
+}
+
+/* What CUDA waits for and the counter has not reached; 0: nothing, or nobody can tell. */
+static uint64_t missing(const culvi_semaphore_pair *pair, int *code)
+{
+    const uint64_t owed = culvi_semaphore_owed(pair->cuda);
+    uint64_t counter = 0;
+    *code = 0;
+    if (owed == 0 || pair->cuda->waits.counter == NULL) return 0;
+    *code = pair->graphics->api->timeline_value(pair->graphics, pair->native, &counter);
+    return *code == 0 && counter >= owed ? 0 : owed;
+}
+
+void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair)
+{
+    int code = 0;
+    if (!atomic_load(&pair->graphics->lost) && missing(pair, &code) != 0 && code == 0)
+        code = pair->graphics->api->timeline_wait(pair->graphics, pair->native,
+                                                  culvi_semaphore_owed(pair->cuda), 0);
+    if (code < 0)
+        culvi_graphics_lose(pair->graphics);
+    else
+        culvi_graphics_let_go(pair->graphics);
+}
+
+void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
+{
+    const culvi_graphics *graphics = pair->graphics;
+    culv_device *device = graphics->device;
+    int code;
+    culvi_semaphore_pair_notice_loss(pair);
+    const uint64_t value = missing(pair, &code);
+    if (value == 0) return;
+    code = graphics->api->timeline_wait(graphics, pair->native, value, GRACE_NS);
+    if (code == 0) return;
+    char name[128];
+    culvi_text text = {name, sizeof name, 0};
+    culvi_text_add_named(&text, "semaphore", pair->cuda->label);
+    culvi_log(&device->voice, CULV_LOG_WARNING,
+              "CUDA waits for %s to reach %" PRIu64 ", which nobody has signaled or will: it is "
+              "signaled here, and the frames that were in flight are not valid",
+              name, value);
+    if (code > 0 && graphics->api->timeline_signal(graphics, pair->native, value) == 0 &&
+        missing(pair, &code) == 0)
+        return;
+    culvi_thread_state()->attempts++; /* the end of an object has no error to report */
+    (void)culvi_semaphore_unblock(pair->cuda, value);
+    culvi_thread_state()->attempts--;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
+ * has the other half. */
+#include "core/semaphore.h"
+#include "graphics/pair.h"
+
+culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
+                                const char *label, const char *call)
+{
+    if (maker->api == api) return CULV_OK;
+    return culvi_fail(&maker->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s() takes what was made for %s, and this was made for %s", call,
+                      api->words->name, maker->api->words->name);
+}
+
+/* Whether the caller may end the object here: it is no part of another one, and the API can delete
+ * its half on this thread. */
+static culv_result may_end(culvi_graphics *graphics, const char *label, const char *owner,
+                           const char *call)
+{
+    if (culvi_refuse_part(graphics->device, label, owner, call)) return CULV_ERROR_INVALID;
+    return culvi_graphics_may_unmake(graphics, label, call);
+}
+
+static culv_result end_pair(culvi_pair *pair, bool has_last_use, CUstream last_use,
+                            const char *call)
+{
+    culv_result result =
+        may_end(pair->graphics, culvi_pair_label(pair), pair->owner_destroy_call, call);
+    if (result == CULV_OK) culvi_pair_destroy(pair, has_last_use, last_use);
+    return result;
+}
+
+/* Buffers -------------------------------------------------------------------------------------- */
+
+static culv_result end_buffer(culv_shared_buffer **buffer, bool has_last_use, CUstream last_use,
+                              const char *call)
+{
+    if (buffer == NULL || *buffer == NULL) return CULV_OK;
+    culv_result result = end_pair(&(*buffer)->pair, has_last_use, last_use, call);
+    if (result == CULV_OK) *buffer = NULL;
+    return result;
+}
+
+culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer)
+{
+    return end_buffer(buffer, false, NULL, __func__);
+}
+
+culv_result culv_shared_buffer_destroy_after(culv_shared_buffer **buffer, CUstream last_use)
+{
+    return end_buffer(buffer, true, last_use, __func__);
+}
+
+culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer)
+{
+    return buffer != NULL ? buffer->pair.buffer : NULL;
+}
+
+CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer)
+{
+    return culv_buffer_pointer(culv_shared_buffer_cuda(buffer));
+}
+
+/* Images --------------------------------------------------------------------------------------- */
+
+static culv_result end_image(culv_shared_image **image, bool has_last_use, CUstream last_use,
+                             const char *call)
+{
+    if (image == NULL || *image == NULL) return CULV_OK;
+    culv_result result = end_pair(&(*image)->pair, has_last_use, last_use, call);
+    if (result == CULV_OK) *image = NULL;
+    return result;
+}
+
+culv_result culv_shared_image_destroy(culv_shared_image **image)
+{
+    return end_image(image, false, NULL, __func__);
+}
+
+culv_result culv_shared_image_destroy_after(culv_shared_image **image, CUstream last_use)
+{
+    return end_image(image, true, last_use, __func__);
+}
+
+culv_image *culv_shared_image_cuda(const culv_shared_image *image)
+{
+    return image != NULL ? image->pair.image : NULL;
+}
+
+/* Semaphores ----------------------------------------------------------------------------------- */
+
+static culv_result end_semaphore(culv_shared_semaphore **semaphore, bool has_last_use,
+                                 CUstream last_use, const char *call)
+{
+    if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
+    culvi_semaphore_pair *pair = &(*semaphore)->pair;
+    culv_result result = may_end(pair->graphics, pair->cuda->label, pair->owner_destroy_call, call);
+    if (result != CULV_OK) return result;
+    *semaphore = NULL;
+    culvi_semaphore_pair_destroy(pair, has_last_use, last_use);
+    return CULV_OK;
+}
+
+culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore)
+{
+    return end_semaphore(semaphore, false, NULL, __func__);
+}
+
+culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
+                                                CUstream last_use)
+{
+    return end_semaphore(semaphore, true, last_use, __func__);
+}
+
+culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->pair.cuda : NULL;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_ipc_ring: what it knows of its consumers. ring.c makes it and lets them join, ring_frames.c
+ * hands the slots out. */
+#ifndef CULVI_IPC_RING_SIDE_H_
+#define CULVI_IPC_RING_SIDE_H_
+
+#include "ipc/ipc_line.h"
+#include "ipc/ipc_server.h"
+#include "ring/ring.h"
+
+enum { CULVI_IPC_COUNTERS, CULVI_IPC_CONSUMERS, CULVI_IPC_PRODUCERS }; /* who has the timelines */
+
+typedef struct culvi_ipc_side {
+    bool used;
+    bool counts; /* it was seen to live: slots are kept for it */
+    uint32_t link;
+    uint64_t sequence; /* of its JOIN */
+    uint32_t timelines;
+    culv_ring_policy policy;
+    uint64_t joined; /* number of the first frame that it gets */
+    culvi_ipc_pages *pages;
+    culvi_ipc_line ready;
+    /* How far the producer's graphics API has signaled `ready`; NULL: it does not tell. */
+    culv_result (*reached)(void *context, uint64_t *value);
+    void *context;
+    /* These are the values that were seen last, and since when they are so. */
+    uint64_t next, hold, done, taken, moved;
+    /* Tells since when a slot is missing because of it; 0: none is. */
+    culv_ipc_lag late;
+    uint64_t late_since, logged;
+} culvi_ipc_side;
+
+struct culv_ipc_ring {
+    culv_ipc_server *server;
+    culv_ipc_ring *next;
+    culvi_ring_owner owner; /* the core's: this ring */
+    culv_ring *core;
+    char name[CULV_IPC_NAME_SIZE];
+    uint32_t id; /* in the numbers of its consumers */
+    uint32_t slots, parts, max_consumers;
+    culv_ipc_ring_desc desc; /* its callbacks and its bound */
+    culvi_ipc_native native; /* of the page, for those who join */
+    culvi_ipc_pages *pages;
+    culvi_ipc_line written; /* in the page, where streams write it */
+    uint64_t head;
+    bool held;
+    bool late;       /* a consumer may be: its time is noted */
+    bool stopped;    /* its server was destroyed; `server` is then what its own reference keeps */
+    uint64_t logged; /* when it was told that this process itself is late */
+    uint32_t slot;
+    uint32_t left; /* consumers, since what they left was collected */
+    culvi_ipc_side sides[CULV_IPC_MAX_CONSUMERS];
+};
+
+static inline culvi_ipc_ring_page *culvi_ipc_ring_page_of(const culv_ipc_ring *ring)
+{
+    return ring->pages->map;
+}
+
+static inline culvi_ipc_consumer_page *culvi_ipc_page_of(const culvi_ipc_side *side)
+{
+    return side->pages->map;
+}
+
+static inline const culvi_voice *culvi_ipc_ring_voice(const culv_ipc_ring *ring)
+{
+    return &ring->server->device->voice;
+}
+
+/* The calls of the ring's core. */
+extern const culvi_ring_stream_api culvi_ipc_ring_stream_api;
+/* Call it before what needs the server. */
+culv_result culvi_ipc_ring_check_runs(const culv_ipc_ring *ring, const char *call);
+/* Consumers that have begun to live count from now on, those that have left are gone, and those
+ * whose pages make no sense are dropped. */
+void culvi_ipc_ring_look(culv_ipc_ring *ring);
+void culvi_ipc_ring_remove(culv_ipc_ring *ring, culvi_ipc_side *side);
+/* It looks at the pages. */
+void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *side);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* File descriptors that another process sent: what they are, and their closing.
+ *
+ * close() may wait as long as the sender likes: a TCP socket lingers (SO_LINGER), a file of FUSE
+ * asks its process, a Unix socket has others of these in its queue. So a thread of Culvert's own
+ * closes what is not known to be harmless. fstat() may wait as well, and is not asked. */
+#include "ipc/posix_close.h"
+
+#include "base/platform.h"
+#include "ipc/ipc_channel.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#ifndef O_PATH
+#    define O_PATH 010000000
+#endif
+
+/* What they are -------------------------------------------------------------------------------- */
+
+/* Reads what is known of the file without asking whoever keeps it. */
+static bool look(int fd, struct statx *out)
+{
+    return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_SIZE | STATX_BLOCKS,
+                 out) == 0;
+}
+
+/* A memfd, or another file of memory: nobody but the kernel is asked about it. */
+static bool is_memory(int fd)
+{
+    return fcntl(fd, F_GET_SEALS) >= 0;
+}
+
+/* What /proc says of a dma-buf, and of nothing else. */
+static bool is_dma_buf(int fd)
+{
+    char path[48], text[512];
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", fd);
+    const int info = open(path, O_RDONLY | O_CLOEXEC);
+    if (info < 0) return false;
+    const ssize_t got = read(info, text, sizeof text - 1);
+    close(info);
+    text[got > 0 ? got : 0] = 0;
+    return strstr(text, "\nexp_name:") != NULL;
+}
+
+/* NULL: it may be memory or a semaphore. */
+static const char *strange(int fd)
+{
+    struct statx s;
+    struct termios terminal;
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || (flags & O_PATH) != 0) return "a place in a file system (O_PATH)";
+    if (!look(fd, &s)) return "no file that can be looked at";
+    switch (s.stx_mode & S_IFMT) {
+    case S_IFIFO: return "a pipe";
+    case S_IFSOCK: return "a socket";
+    case S_IFDIR: return "a directory";
+    case S_IFBLK: return "a block device";
+    case S_IFCHR: return tcgetattr(fd, &terminal) == 0 ? "a terminal" : NULL;
+    case S_IFREG: return is_memory(fd) || is_dma_buf(fd) ? NULL : "a file of a file system";
+    default: return NULL;
+    }
+}
+
+bool culvi_ipc_handles_good(const int *fds, size_t count, culvi_text *why)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *what = strange(fds[i]);
+        if (what == NULL) continue;
+        culvi_text_add(why, "a file descriptor that came with it is %s", what);
+        return false;
+    }
+    return true;
+}
+
+/* Whether its close() waits for nobody. A large memfd takes the kernel its time. */
+static bool harmless(int fd)
+{
+    enum { LARGE = 64 << 20, SECTOR = 512 };
+    struct statx s;
+    if (!look(fd, &s)) return false;
+    switch (s.stx_mode & S_IFMT) {
+    case S_IFIFO: return true;
+    case S_IFCHR: return strange(fd) == NULL;
+    case S_IFREG: return is_memory(fd) && s.stx_blocks <= LARGE / SECTOR;
+    default: return false;
+    }
+}
+
+/* Their closing -------------------------------------------------------------------------------- */
+
+enum { CLOSERS = 16, PLACES = 2048 };
+
+/* These need no lock: a child of fork() has them as they were, and none of the threads. */
+static atomic_int places[PLACES]; /* a descriptor and 1; 0: free */
+static atomic_int waiting; /* of the places that are taken, and those that are being closed */
+static atomic_int closers; /* threads */
+static atomic_int owner;   /* the process whose threads they are */
+
+static bool close_one(void)
+{
+    for (size_t i = 0; i < PLACES; i++) {
+        if (atomic_load(&places[i]) == 0) continue;
+        const int fd = atomic_exchange(&places[i], 0) - 1;
+        if (fd < 0) continue;
+        close(fd);
+        atomic_fetch_sub(&waiting, 1);
+        return true;
+    }
+    return false;
+}
+
+static bool enter(void)
+{
+    int now = atomic_load(&closers);
+    while (now < CLOSERS)
+        if (atomic_compare_exchange_weak(&closers, &now, now + 1)) return true;
+    return false;
+}
+
+static bool any(void)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (atomic_load(&places[i]) != 0) return true;
+    return false;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    do {
+        while (close_one()) {
+        }
+        atomic_fetch_sub(&closers, 1);
+    } while (any() && enter()); /* what came between the last look and the word */
+    return NULL;
+}
+
+/* The code of a thread stays. */
+static void keep_library(void)
+{
+    Dl_info self;
+    if (dladdr((const void *)&closers, &self) != 0 && self.dli_fname != NULL)
+        culvi_module_keep(self.dli_fname);
+}
+
+/* Where no thread can be had, the descriptors stay till there is one. */
+static void start(void)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (!enter()) return;
+    keep_library();
+    sigfillset(&all);
+    bool started = pthread_attr_init(&attributes) == 0;
+    if (started) {
+        (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+        (void)pthread_attr_setstacksize(&attributes, 128 << 10);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        started = pthread_create(&thread, &attributes, work, NULL) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
+    if (!started) atomic_fetch_sub(&closers, 1);
+}
+
+void culvi_ipc_close_later(int fd)
+{
+    static const struct linger none = {0, 0};
+    const int self = (int)getpid();
+    int other = atomic_load(&owner);
+    if (other != self && atomic_compare_exchange_strong(&owner, &other, self))
+        atomic_store(&closers, 0);
+    /* Most of what lingers does not from now on; what is not a socket says no. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    for (size_t i = 0; i < PLACES; i++) {
+        int empty = 0;
+        if (!atomic_compare_exchange_strong(&places[i], &empty, fd + 1)) continue;
+        atomic_fetch_add(&waiting, 1);
+        start();
+        return;
+    }
+    /* More than any server admits (culvi_ipc_close_busy()): it stays open. */
+}
+
+bool culvi_ipc_close_busy(void)
+{
+    enum { MANY = 64 };
+    return atomic_load(&waiting) >= MANY && atomic_load(&owner) == (int)getpid();
+}
+
+void culvi_ipc_close_fds(const int *fds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fds[i] < 0) continue;
+        if (harmless(fds[i]))
+            close(fds[i]);
+        else
+            culvi_ipc_close_later(fds[i]);
+    }
+}
+
+/* The descriptors of a message that was looked at. */
+static size_t peeked(struct msghdr *header, int *fds)
+{
+    size_t count = 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        const size_t size = c->cmsg_len - CMSG_LEN(0);
+        memcpy(fds + count, CMSG_DATA(c), size);
+        count += size / sizeof *fds;
+    }
+    return count;
+}
+
+/* Whether nothing is left in the queue of a socket to which nobody can write any more, but what is
+ * harmless. An empty packet looks like the end, but has its sender's name besides. */
+static bool emptied(int fd)
+{
+    enum { MOST = 4096, MOST_FDS = 253 /* SCM_MAX_FD of linux/net/scm.h */ };
+    const int one = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof one) != 0) return false;
+    for (int i = 0; i < MOST; i++) {
+        union {
+            struct cmsghdr header;
+            char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(MOST_FDS * sizeof(int))];
+        } with;
+        int fds[MOST_FDS];
+        char byte;
+        struct iovec data = {.iov_base = &byte, .iov_len = 1};
+        struct msghdr header = {.msg_iov = &data,
+                                .msg_iovlen = 1,
+                                .msg_control = with.bytes,
+                                .msg_controllen = sizeof with.bytes};
+        const ssize_t got = recvmsg(fd, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
+        if (got < 0 || (got == 0 && header.msg_controllen == 0)) return true;
+        const size_t count = peeked(&header, fds);
+        bool good = (header.msg_flags & MSG_CTRUNC) == 0;
+        for (size_t k = 0; k < count && good; k++)
+            good = harmless(fds[k]);
+        if (good) (void)recv(fd, &byte, 1, MSG_DONTWAIT);
+        culvi_ipc_close_fds(fds, count);
+        if (!good) return false;
+    }
+    return false;
+}
+
+void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine)
+{
+    const int fd = *channel;
+    *channel = CULVI_IPC_NO_CHANNEL;
+    if (fd < 0) return;
+    if (mine) (void)shutdown(fd, SHUT_RDWR);
+    if (mine && emptied(fd))
+        close(fd);
+    else
+        culvi_ipc_close_later(fd);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+/* culv_ipc_ring: its frames. A slot is free when no consumer has to do with it any more, on the
+ * host or on its GPU. Both are in the consumer's page: what it says there that is not true costs
+ * nobody but itself, and no stream of the producer's waits for another process. */
+#include "ipc/ipc_ring_side.h"
+
+#include "base/platform.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ns. A wake may be lost with the process that was to send it. */
+#define LONGEST_WAIT UINT64_C(2000000)
+#define LOG_AGAIN    UINT64_C(10000000000)
+
+typedef culv_ipc_lag lags[CULV_IPC_MAX_CONSUMERS];
+
+/* Slots ---------------------------------------------------------------------------------------- */
+
+/* The producer's GPU has written the frame, as far as anything tells. */
+static bool written(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint64_t frame)
+{
+    uint64_t value = 0;
+    if (ring->written.word != NULL) return atomic_load(ring->written.word) > frame;
+    if (s->ready.word != NULL) return atomic_load(s->ready.word) > frame;
+    return s->reached == NULL || s->reached(s->context, &value) != CULV_OK || value > frame;
+}
+
+/* Why the consumer keeps the slot with this frame. What it says first it has to be asked first: it
+ * writes `last`, and gives the slot back then. */
+static culv_ipc_lag keeps(const culv_ipc_ring *ring, const culvi_ipc_side *s, uint32_t slot,
+                          uint64_t frame)
+{
+    culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
+    if (frame < s->joined) return CULV_IPC_LAG_NONE;
+    if (s->policy == CULV_RING_FIFO) {
+        if (atomic_load(&page->next) <= frame) return CULV_IPC_LAG_HOST;
+    } else {
+        const uint64_t hold = atomic_load(&page->hold);
+        if (hold != 0) return hold == frame + 1 ? CULV_IPC_LAG_HOST : CULV_IPC_LAG_NONE;
+    }
+    const uint64_t last = atomic_load(&page->last[slot]);
+    if (last <= atomic_load(&page->done)) return CULV_IPC_LAG_NONE;
+    /* A consumer of the newest frame has one slot: that of its last use. */
+    for (uint32_t i = 0; s->policy == CULV_RING_MAILBOX && i < ring->slots; i++) {
+        const uint64_t other = atomic_load(&page->last[i]);
+        if (other > last || (other == last && i < slot)) return CULV_IPC_LAG_NONE;
+    }
+    return written(ring, s, frame) ? CULV_IPC_LAG_GPU : CULV_IPC_LAG_PRODUCER;
+}
+
+/* Whether consumers of this policy keep it; why is added to `why`. */
+static bool kept(const culv_ipc_ring *ring, culv_ring_policy policy, uint32_t slot, uint64_t frame,
+                 lags why)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        const culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used || !s->counts || s->policy != policy) continue;
+        const culv_ipc_lag lag = keeps(ring, s, slot, frame);
+        if (lag == CULV_IPC_LAG_NONE) continue;
+        if (why[i] == CULV_IPC_LAG_NONE) why[i] = lag;
+        any = true;
+    }
+    return any;
+}
+
+/* The slot whose frame is the oldest that nobody needs. The newest frame stays, for those who come
+ * for it, unless there is only one slot. */
+static bool choose(culv_ipc_ring *ring, lags why)
+{
+    culvi_ipc_ring_page *page = culvi_ipc_ring_page_of(ring);
+    uint64_t tried = 0;
+    memset(why, 0, sizeof(lags));
+    for (uint32_t round = 0; round < ring->slots; round++) {
+        uint32_t best = ring->slots;
+        uint64_t oldest = UINT64_MAX;
+        for (uint32_t i = 0; i < ring->slots; i++) {
+            const uint64_t frame = atomic_load(&page->frames[i]);
+            if (tried & UINT64_C(1) << i || frame >= oldest) continue;
+            if (frame == ring->head && ring->head > 0 && ring->slots > 1) continue;
+            best = i;
+            oldest = frame;
+        }
+        if (best == ring->slots) return false;
+        tried |= UINT64_C(1) << best;
+        bool free = oldest == 0;
+        if (!free && !kept(ring, CULV_RING_FIFO, best, oldest - 1, why)) {
+            /* It is hidden first and asked about then: a consumer of the newest frame says what it
+             * takes and looks again. */
+            atomic_store(&page->frames[best], 0);
+            free = !kept(ring, CULV_RING_MAILBOX, best, oldest - 1, why);
+            if (!free) atomic_store(&page->frames[best], oldest);
+        }
+        if (free) {
+            ring->slot = best;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Who is late ---------------------------------------------------------------------------------- */
+
+/* Notes who has moved. */
+static void watch(culv_ipc_ring *ring, uint64_t now)
+{
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used || !s->counts) continue;
+        culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
+        const uint64_t next = atomic_load(&page->next), hold = atomic_load(&page->hold),
+                       done = atomic_load(&page->done);
+        if (next == s->next && hold == s->hold && done == s->done) continue;
+        s->next = next;
+        s->hold = hold;
+        s->done = done;
+        if (hold != 0) s->taken = hold;
+        s->moved = now;
+    }
+}
+
+/* No slot is free: notes because of whom, and since when. */
+static void note(culv_ipc_ring *ring, const lags why, uint64_t now)
+{
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        culvi_ipc_side *s = &ring->sides[i];
+        s->late = why[i];
+        if (why[i] != CULV_IPC_LAG_HOST && why[i] != CULV_IPC_LAG_GPU)
+            s->late_since = 0;
+        else if (s->late_since == 0)
+            s->late_since = now;
+        ring->late = true;
+    }
+}
+
+static void forgive(culv_ipc_ring *ring)
+{
+    if (!ring->late) return;
+    ring->late = false;
+    for (uint32_t i = 0; i < ring->max_consumers; i++)
+        ring->sides[i].late_since = 0;
+}
+
+/* Whether it dropped any. */
+static bool drop_late(culv_ipc_ring *ring, uint64_t now)
+{
+    bool any = false;
+    for (uint32_t i = 0; ring->desc.late_limit != 0 && i < ring->max_consumers; i++) {
+        const culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used || s->late_since == 0 || now - s->late_since <= ring->desc.late_limit)
+            continue;
+        any = true;
+        culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
+                            s->late == CULV_IPC_LAG_HOST
+                                ? "was late for longer than culv_ipc_ring_desc.late_limit: it has "
+                                  "not given a frame back"
+                                : "was late for longer than culv_ipc_ring_desc.late_limit: its GPU "
+                                  "is not done with a frame");
+    }
+    return any;
+}
+
+static culv_result fail_late(culv_ipc_ring *ring, uint64_t now)
+{
+    culvi_voice quiet = *culvi_ipc_ring_voice(ring);
+    culvi_ipc_side *late = NULL;
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        culvi_ipc_side *s = &ring->sides[i];
+        if (s->late_since != 0 && (late == NULL || s->late_since < late->late_since)) late = s;
+    }
+    uint64_t *logged = late != NULL ? &late->logged : &ring->logged;
+    if (*logged != 0 && now - *logged < LOG_AGAIN)
+        quiet.log.fn = NULL;
+    else
+        *logged = now;
+    if (late == NULL)
+        return culvi_fail(&quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
+                          "frame %" PRIu64 " has no slot: this process's GPU has not written an "
+                          "earlier one yet; wait longer, or have more slots",
+                          ring->head);
+    return culvi_fail(&quiet, ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL,
+                      "frame %" PRIu64 " has no slot: %s consumer %d (process %d) %s; wait longer, "
+                      "have more slots, or culv_ipc_ring_drop() it",
+                      ring->head, late->late == CULV_IPC_LAG_HOST ? "the" : "the GPU of the",
+                      (int)(late - ring->sides), (int)ring->server->links[late->link].pid,
+                      late->late == CULV_IPC_LAG_HOST ? "has not given back an earlier one"
+                                                      : "is not done with an earlier one");
+}
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* When to look again: no message says how far a GPU is. */
+static uint64_t look_again(const culv_ipc_ring *ring, const lags why, uint64_t *began, uint64_t now,
+                           uint64_t until)
+{
+    uint64_t at = sum(now, LONGEST_WAIT);
+    if (until < at) at = until;
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        const uint64_t since = ring->sides[i].late_since;
+        if (why[i] >= CULV_IPC_LAG_GPU) at = culvi_ipc_soon(began, at);
+        if (since != 0 && ring->desc.late_limit != 0 && sum(since, ring->desc.late_limit) < at)
+            at = sum(since, ring->desc.late_limit);
+    }
+    return at;
+}
+
+culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring, culv_ipc_consumer_info *out,
+                                        size_t capacity, size_t *count)
+{
+    size_t found = 0;
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), count);
+    if (capacity > 0) CULVI_REQUIRE(culvi_ipc_ring_voice(ring), out);
+    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
+    if (result != CULV_OK) return result;
+    const uint64_t now = culvi_now();
+    culvi_ipc_ring_look(ring);
+    watch(ring, now);
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        const culvi_ipc_side *s = &ring->sides[i];
+        if (!s->used || !s->counts || found++ >= capacity) continue;
+        culv_ipc_consumer_info info = {.number = i,
+                                       .pid = ring->server->links[s->link].pid,
+                                       .policy = s->policy,
+                                       .quiet = now - s->moved,
+                                       .late = s->late_since != 0 ? now - s->late_since : 0};
+        uint64_t oldest = s->policy == CULV_RING_FIFO ? s->next
+                          : s->taken != 0             ? s->taken
+                                                      : s->joined;
+        if (oldest > ring->head) oldest = ring->head; /* its page says what is not true */
+        info.lag = s->policy == CULV_RING_FIFO && oldest < ring->head ? CULV_IPC_LAG_HOST
+                                                                      : CULV_IPC_LAG_NONE;
+        for (uint32_t slot = 0; slot < ring->slots; slot++) {
+            const uint64_t frame = atomic_load(&culvi_ipc_ring_page_of(ring)->frames[slot]);
+            const culv_ipc_lag lag =
+                frame != 0 ? keeps(ring, s, slot, frame - 1) : CULV_IPC_LAG_NONE;
+            if (lag == CULV_IPC_LAG_NONE) continue;
+            if (s->policy == CULV_RING_MAILBOX) info.lag = lag;
+            if (s->policy == CULV_RING_MAILBOX || frame - 1 >= oldest) continue;
+            oldest = frame - 1;
+            info.lag = lag;
+        }
+        info.behind = ring->head - oldest;
+        out[found - 1] = info;
+    }
+    *count = found;
+    return CULV_OK;
+}
+
+/* Frames --------------------------------------------------------------------------------------- */
+
+static culv_result acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
+{
+    lags why;
+    uint64_t now = culvi_now(), began = 0;
+    const uint64_t until = sum(now, timeout);
+    culv_result result = culvi_ipc_ring_check_runs(ring, "culv_ipc_ring_acquire");
+    if (result != CULV_OK) return result;
+    if (ring->held)
+        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                          CULV_REASON_RING_ORDER,
+                          "frame %" PRIu64 " is held already; release it first", ring->head);
+    result = culv_ipc_server_poll(ring->server, 0, NULL);
+    culvi_ipc_ring_look(ring);
+    watch(ring, now);
+    while (result == CULV_OK && !choose(ring, why)) {
+        /* Who gives a slot back after this sends a message. */
+        atomic_store(&culvi_ipc_ring_page_of(ring)->producer_waits, 1);
+        const bool found = choose(ring, why);
+        if (!found && culvi_ring_is_ended(ring->core)) {
+            result = culvi_ring_check_runs(ring->core, "culv_ring_acquire_on");
+        } else if (!found) {
+            now = culvi_now();
+            note(ring, why, now);
+            if (!drop_late(ring, now)) {
+                if (now >= until)
+                    result = fail_late(ring, now);
+                else
+                    result = culv_ipc_server_poll(
+                        ring->server, look_again(ring, why, &began, now, until) - now, NULL);
+            }
+        }
+        atomic_store(&culvi_ipc_ring_page_of(ring)->producer_waits, 0);
+        if (found) break;
+        culvi_ipc_ring_look(ring);
+    }
+    if (result != CULV_OK) return result;
+    forgive(ring);
+    memset(frame, 0, sizeof *frame);
+    frame->number = ring->head;
+    frame->slot = ring->slot;
+    ring->held = true;
+    return CULV_OK;
+}
+
+static void gather_signals(culv_ipc_ring *ring, culv_ipc_frame *frame)
+{
+    frame->num_signals = 0;
+    culvi_ipc_ring_look(ring);
+    for (uint32_t i = 0; i < ring->max_consumers; i++)
+        if (ring->sides[i].used && ring->sides[i].counts)
+            frame->signals[frame->num_signals++] =
+                (culv_ipc_point){.consumer = i, .value = ring->head + 1};
+}
+
+static void publish(culv_ipc_ring *ring)
+{
+    culvi_ipc_ring_page *page = culvi_ipc_ring_page_of(ring);
+    atomic_store(&page->frames[ring->slot], ring->head + 1);
+    ring->head++;
+    atomic_store(&page->head, ring->head);
+    ring->held = false;
+    for (uint32_t i = 0; i < ring->max_consumers; i++)
+        if (ring->sides[i].used && atomic_load(&culvi_ipc_page_of(&ring->sides[i])->waits) != 0)
+            culvi_ipc_ring_tell(ring, &ring->sides[i]);
+}
+
+static culv_result check_held(const culv_ipc_ring *ring)
+{
+    culv_result result = culvi_ipc_ring_check_runs(ring, "culv_ipc_ring_release");
+    if (result != CULV_OK || ring->held) return result;
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_ORDER, "no frame is held; culv_ipc_ring_acquire() gets one");
+}
+
+culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout, culv_ipc_frame *frame)
+{
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), frame);
+    return acquire(ring, timeout, frame);
+}
+
+culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame)
+{
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_ipc_ring_voice(ring), frame);
+    culv_result result = check_held(ring);
+    if (result != CULV_OK) return result;
+    gather_signals(ring, frame);
+    publish(ring);
+    return CULV_OK;
+}
+
+/* CUDA's frames: the calls of the core --------------------------------------------------------- */
+
+static culv_result check_core(const culv_ipc_ring *ring, const char *call)
+{
+    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    if (result == CULV_OK) result = culvi_ring_check_runs(ring->core, call);
+    if (result != CULV_OK || ring->desc.make == NULL) return result;
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s: the ring's timelines are your graphics API's (culv_ipc_ring_desc.make); "
+                      "call culv_ipc_ring_acquire() and culv_ipc_ring_release()",
+                      call);
+}
+
+static culvi_ring_hold hold_of(const culv_ipc_ring *ring)
+{
+    culvi_ring_hold hold = {.held = ring->held, .slot = ring->slot, .number = ring->head};
+    hold.signaled = ring->written.word != NULL && ring->written.signaled > ring->head;
+    for (uint32_t i = 0; i < ring->max_consumers; i++)
+        hold.signaled |= ring->sides[i].used && ring->sides[i].ready.signaled > ring->head;
+    return hold;
+}
+
+static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,
+                                   culv_ring_frame *out, const char *call)
+{
+    culv_ipc_ring *ring = context;
+    culv_ipc_frame frame;
+    (void)stream; /* whoever read the slot is done with it */
+    culv_result result = check_core(ring, call);
+    if (result == CULV_OK) result = acquire(ring, timeout, &frame);
+    if (result == CULV_OK)
+        *out = (culv_ring_frame){
+            .number = frame.number, .slot = frame.slot, .burst_begins = 1, .burst_ends = 1};
+    return result;
+}
+
+/* An earlier try may have got so far. */
+static culv_result signal_once(culv_ipc_ring *ring, culvi_ipc_line *line, CUstream stream,
+                               uint64_t value)
+{
+    if (line->signaled >= value) return CULV_OK;
+    culv_result result =
+        culvi_ipc_line_signal(ring->server->device, line, ring->name, stream, value);
+    if (result == CULV_OK) line->signaled = value;
+    return result;
+}
+
+static culv_result release_by_cuda(void *context, CUstream stream, culv_ring_frame *frame,
+                                   const char *call)
+{
+    culv_ipc_ring *ring = context;
+    culv_ipc_frame mine;
+    const culvi_ring_hold hold = hold_of(ring);
+    culv_result result = check_core(ring, call);
+    if (result == CULV_OK) result = culvi_ring_check_hold(ring->core, &hold, frame, call);
+    if (result != CULV_OK) return result;
+    gather_signals(ring, &mine);
+    for (uint32_t i = 0; result == CULV_OK && i < mine.num_signals; i++)
+        result = signal_once(ring, &ring->sides[mine.signals[i].consumer].ready, stream,
+                             mine.signals[i].value);
+    if (result == CULV_OK && ring->written.word != NULL)
+        result = signal_once(ring, &ring->written, stream, ring->head + 1);
+    if (result != CULV_OK) return result;
+    frame->signal_value = ring->head + 1;
+    publish(ring);
+    return CULV_OK;
+}
+
+/* Bursts are one frame long. */
+static culv_result flush_by_cuda(void *context, CUstream stream, const char *call)
+{
+    const culv_ipc_ring *ring = context;
+    const culvi_ring_hold hold = hold_of(ring);
+    (void)stream;
+    culv_result result = check_core(ring, call);
+    return result == CULV_OK ? culvi_ring_check_idle(ring->core, &hold, CULV_ERROR_INVALID, call)
+                             : result;
+}
+
+/* The slot's old frame is gone, so the slot is simply free. */
+static culv_result cancel_by_cuda(void *context, culv_ring_frame *frame, const char *call)
+{
+    culv_ipc_ring *ring = context;
+    const culvi_ring_hold hold = hold_of(ring);
+    culv_result result = check_core(ring, call);
+    if (result == CULV_OK) result = culvi_ring_check_cancel(ring->core, &hold, frame, call);
+    if (result == CULV_OK) ring->held = false;
+    return result;
+}
+
+/* Whether a GPU has to do with a frame that was released: this process's or a reader's. */
+static bool is_busy(const culv_ipc_ring *ring)
+{
+    if (ring->written.word != NULL && atomic_load(ring->written.word) < ring->head) return true;
+    for (uint32_t i = 0; i < ring->max_consumers; i++) {
+        const culvi_ipc_side *s = &ring->sides[i];
+        for (uint32_t slot = 0; s->used && s->counts && slot < ring->slots; slot++) {
+            const uint64_t frame = atomic_load(&culvi_ipc_ring_page_of(ring)->frames[slot]);
+            if (frame == 0) continue;
+            if (keeps(ring, s, slot, frame - 1) >= CULV_IPC_LAG_GPU) return true;
+            if (!written(ring, s, frame - 1) && frame > s->joined) return true;
+        }
+    }
+    return false;
+}
+
+static culv_result drain(void *context, uint64_t timeout, const char *call)
+{
+    culv_ipc_ring *ring = context;
+    uint64_t began = 0;
+    const uint64_t until = sum(culvi_now(), timeout);
+    const culvi_ring_hold hold = hold_of(ring);
+    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    if (result == CULV_OK) result = culvi_ring_check_idle(ring->core, &hold, CULV_ERROR_BUSY, call);
+    for (;;) {
+        if (result == CULV_OK) result = culv_ipc_server_poll(ring->server, 0, NULL);
+        if (result != CULV_OK) return result;
+        culvi_ipc_ring_look(ring);
+        if (!is_busy(ring)) return CULV_OK;
+        const uint64_t now = culvi_now();
+        if (now >= until)
+            return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_TIMEOUT,
+                              CULV_REASON_RING_LATE,
+                              "%s: a GPU is not done with a frame that was released; "
+                              "culv_ipc_ring_get_consumers() says whose",
+                              call);
+        result = culv_ipc_server_poll(ring->server, culvi_ipc_soon(&began, until) - now, NULL);
+    }
+}
+
+static void stats(const void *context, culv_ring_stats *out)
+{
+    const culv_ipc_ring *ring = context;
+    out->produced = out->ready_signaled = ring->head;
+    out->depth = ring->slots;
+    out->burst = 1;
+}
+
+const culvi_ring_stream_api culvi_ipc_ring_stream_api = {
+    .acquire = acquire_by_cuda,
+    .release = release_by_cuda,
+    .flush = flush_by_cuda,
+    .cancel = cancel_by_cuda,
+    .drain = drain,
+    .stats = stats,
+};
