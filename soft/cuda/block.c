@@ -4,7 +4,10 @@
  * All threads of a block run on one thread of the host, in turn. Each runs until it waits or ends;
  * those that wait keep their stacks, those that end pass theirs on. When every thread waits or has
  * ended, whoever has all that it waits for goes on, in the order of the threads, so that a block
- * does the same each time. When nobody has, nobody ever will: the launch fails. */
+ * does the same each time. When nobody has, nobody ever will: the launch fails.
+ *
+ * The blocks of a cluster take turns on that thread of the host likewise: each has a team of its
+ * own, and runs until all of its threads wait for the cluster. */
 #include "block.h"
 
 #include "fiber.h"
@@ -28,8 +31,9 @@ struct thread {
     int32_t at[3];
 };
 
-struct team { /* of one thread of the host */
-    struct soft_fiber own;
+struct team {                       /* of one thread of the host, for one block at a time */
+    struct team *next;              /* for the cluster's next block */
+    struct soft_fiber thread, *own; /* the thread's stack: of its first team, for all of them */
     struct soft_fiber *slabs[SOFT_MAX_BLOCK / SOFT_FIBERS_AT_ONCE + 1];
     unsigned num_slabs;
     struct soft_fiber *idle;
@@ -48,18 +52,21 @@ struct team { /* of one thread of the host */
 
 /* initial-exec: soft_block_abandon() must not reach an allocator. */
 static _Thread_local struct team *team __attribute__((tls_model("initial-exec")));
+static _Thread_local struct team *first_team; /* of the thread; `team` is the block's that runs */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 
 static void free_team(void *pointer)
 {
-    struct team *t = pointer;
-    for (unsigned i = 0; i < t->num_slabs; i++)
-        soft_fibers_free(t->slabs[i]);
-    soft_unmap(t->shared_map, t->shared_map_size);
-    free(t);
-    team = NULL;
+    for (struct team *t = pointer, *next; t != NULL; t = next) {
+        next = t->next;
+        for (unsigned i = 0; i < t->num_slabs; i++)
+            soft_fibers_free(t->slabs[i]);
+        soft_unmap(t->shared_map, t->shared_map_size);
+        free(t);
+    }
+    team = first_team = NULL;
 }
 
 static void make_key(void)
@@ -67,10 +74,8 @@ static void make_key(void)
     pthread_key_create(&key, free_team);
 }
 
-static struct team *get_team(void)
+static struct team *new_team(void)
 {
-    if (team != NULL) return team;
-    pthread_once(&once, make_key);
     struct team *t = calloc(1, sizeof(*t));
     if (t == NULL) return NULL;
     unsigned char *shared =
@@ -80,12 +85,27 @@ static struct team *get_team(void)
         return NULL;
     }
     t->shared_end = shared + SOFT_MAX_SHARED_OPTIN;
-    if (pthread_setspecific(key, t) != 0) {
-        free_team(t);
-        return NULL;
-    }
-    team = t;
+    t->own = first_team != NULL ? first_team->own : &t->thread;
     return t;
+}
+
+/* The thread's teams, at least `count` of them. */
+static struct team *get_teams(uint32_t count)
+{
+    if (first_team == NULL) {
+        pthread_once(&once, make_key);
+        struct team *t = new_team();
+        if (t == NULL) return NULL;
+        if (pthread_setspecific(key, t) != 0) {
+            free_team(t);
+            return NULL;
+        }
+        first_team = t;
+    }
+    struct team **link = &first_team;
+    for (uint32_t i = 0; i < count; i++, link = &(*link)->next)
+        if (*link == NULL && (*link = new_team()) == NULL) return NULL;
+    return first_team;
 }
 
 /* The stack of the running thread is not gone on with. */
@@ -93,7 +113,7 @@ _Noreturn static void leave(struct team *t, CUresult result)
 {
     t->failure = result;
     t->active = NULL;
-    soft_fiber_leave(&t->own);
+    soft_fiber_leave(t->own);
 }
 
 void soft_block_abandon(CUresult result)
@@ -106,7 +126,7 @@ void soft_block_abandon(CUresult result)
 static void work(void)
 {
     struct team *t = team;
-    soft_fiber_arrived(&t->own);
+    soft_fiber_arrived(t->own);
     for (;;) {
         struct soft_fiber *fiber = t->active;
         while (t->begun < t->count) {
@@ -125,7 +145,7 @@ static void work(void)
         fiber->next = t->idle;
         t->idle = fiber;
         t->active = NULL;
-        soft_fiber_switch(fiber, &t->own);
+        soft_fiber_switch(fiber, t->own);
     }
 }
 
@@ -136,10 +156,23 @@ static const culv_soft_place *place(void)
     return &team->place;
 }
 
+static void *shared_in(const struct team *t)
+{
+    return t->shared_end - ((size_t)t->grid->shared_bytes + 15) / 16 * 16;
+}
+
 static void *shared(void)
 {
-    struct team *t = team;
-    return t->shared_end - ((size_t)t->grid->shared_bytes + 15) / 16 * 16;
+    return shared_in(team);
+}
+
+static void *shared_of(uint32_t rank)
+{
+    const struct team *t = team;
+    if (t->place.cluster_dim[0] != 0)
+        for (t = first_team; rank > 0 && t->next != NULL; rank--)
+            t = t->next;
+    return shared_in(t);
 }
 
 static struct thread *let_others(struct team *t)
@@ -147,7 +180,7 @@ static struct thread *let_others(struct team *t)
     struct thread *self = &t->threads[t->running];
     struct soft_fiber *fiber = t->active;
     t->active = NULL;
-    soft_fiber_switch(fiber, &t->own);
+    soft_fiber_switch(fiber, t->own);
     return self;
 }
 
@@ -190,7 +223,7 @@ static uint32_t meet_warp(culv_soft_meeting kind, uint32_t mask, uint64_t value,
     return let_others(t)->result;
 }
 
-const culv_soft_services soft_block_services = {place, shared, meet_block, meet_warp};
+const culv_soft_services soft_block_services = {place, shared, shared_of, meet_block, meet_warp};
 
 /* --- on the host's stack: everybody waits, or has ended */
 
@@ -243,7 +276,7 @@ static bool release_block(struct team *t)
     for (unsigned i = 0; i < t->count; i++) {
         const struct thread *thread = &t->threads[i];
         if (thread->ended) continue;
-        if (thread->kind >= CULV_SOFT_WARP_SYNC) return false;
+        if (thread->kind >= CULV_SOFT_SYNC_CLUSTER) return false;
         if (waiting++ == 0) kind = thread->kind;
         if (thread->kind != kind) return false;
         sum += (uint32_t)thread->value;
@@ -261,10 +294,11 @@ static bool release_block(struct team *t)
 
 static void tell_hang(const struct team *t)
 {
-    static const char *const names[] = {
-        "__syncthreads()",    "__syncthreads_count()", "__syncthreads_and()",
-        "__syncthreads_or()", "__syncwarp()",          "a warp's shuffle",
-        "a warp's vote",      "a warp's match",        "__activemask()"};
+    static const char *const names[] = {"__syncthreads()",       "__syncthreads_count()",
+                                        "__syncthreads_and()",   "__syncthreads_or()",
+                                        "the cluster's barrier", "__syncwarp()",
+                                        "a warp's shuffle",      "a warp's vote",
+                                        "a warp's match",        "__activemask()"};
     unsigned counts[sizeof(names) / sizeof(names[0])] = {0};
     char text[512] = "its threads wait for one another for ever:";
     for (unsigned i = 0; i < t->count; i++)
@@ -282,23 +316,25 @@ static void tell_hang(const struct team *t)
 /* Ends the kernel. Stacks on which something waits are taken back. */
 _Noreturn static void fail(struct team *t, CUresult result)
 {
-    t->failure = CUDA_SUCCESS;
-    t->idle = NULL;
-    for (unsigned i = 0; i < t->num_slabs; i++)
-        for (struct soft_fiber *fiber = t->slabs[i], *next; fiber != NULL; fiber = next) {
-            /* The first of a slab is where its others are. */
-            next = fiber + 1 < t->slabs[i] + SOFT_FIBERS_AT_ONCE ? fiber + 1 : NULL;
-            soft_fiber_prepare(fiber, work);
-            fiber->next = t->idle;
-            t->idle = fiber;
-        }
+    for (t = first_team; t != NULL; t = t->next) {
+        t->failure = CUDA_SUCCESS;
+        t->idle = NULL;
+        for (unsigned i = 0; i < t->num_slabs; i++)
+            for (struct soft_fiber *fiber = t->slabs[i], *next; fiber != NULL; fiber = next) {
+                /* The first of a slab is where its others are. */
+                next = fiber + 1 < t->slabs[i] + SOFT_FIBERS_AT_ONCE ? fiber + 1 : NULL;
+                soft_fiber_prepare(fiber, work);
+                fiber->next = t->idle;
+                t->idle = fiber;
+            }
+    }
     soft_fault_end(result);
 }
 
 static void enter(struct team *t, struct soft_fiber *fiber)
 {
     t->active = fiber;
-    soft_fiber_switch(&t->own, fiber);
+    soft_fiber_switch(t->own, fiber);
     if (t->failure != CUDA_SUCCESS) fail(t, t->failure);
 }
 
@@ -317,32 +353,88 @@ static struct soft_fiber *take_fiber(struct team *t)
     return fiber;
 }
 
-static void run_one(struct team *t)
+static void begin_block(struct team *t)
 {
     t->begun = t->ended = 0;
     for (unsigned i = 0; i < t->count; i++)
         t->threads[i].ended = t->threads[i].ready = false;
+    if (t->grid->shared_bytes != 0) memset(shared_in(t), SHARED_START, t->grid->shared_bytes);
+}
+
+/* Whether all that have not ended wait for the cluster. */
+static bool waits_for_cluster(const struct team *t)
+{
+    for (unsigned i = 0; i < t->count; i++)
+        if (!t->threads[i].ended && t->threads[i].kind != CULV_SOFT_SYNC_CLUSTER) return false;
+    return true;
+}
+
+/* The cluster's barrier opens for this block. */
+static void release_all(struct team *t)
+{
+    for (unsigned i = 0; i < t->count; i++)
+        t->threads[i].ready = !t->threads[i].ended;
+}
+
+static void resume_ready(struct team *t)
+{
+    for (unsigned i = 0; i < t->count; i++) {
+        struct thread *thread = &t->threads[i];
+        if (!thread->ready) continue;
+        thread->ready = false;
+        t->running = i;
+        memcpy(t->place.thread, thread->at, sizeof(thread->at));
+        t->place.lane = i % WARP;
+        enter(t, thread->fiber);
+    }
+}
+
+/* Runs a block to its end, or until it waits for its cluster: false. */
+static bool run_block(struct team *t)
+{
+    team = t;
+    resume_ready(t); /* whom the cluster kept */
     for (;;) {
         while (t->begun < t->count)
             enter(t, take_fiber(t));
-        if (t->ended == t->count) return;
+        if (t->ended == t->count) return true;
         bool any = false;
         for (unsigned warp = 0; warp * WARP < t->count; warp++)
             any |= release_warp(t, warp);
         if (!any && !release_block(t)) {
+            if (waits_for_cluster(t)) return false;
             tell_hang(t);
             fail(t, CUDA_ERROR_LAUNCH_TIMEOUT);
         }
-        for (unsigned i = 0; i < t->count; i++) {
-            struct thread *thread = &t->threads[i];
-            if (!thread->ready) continue;
-            thread->ready = false;
-            t->running = i;
-            memcpy(t->place.thread, thread->at, sizeof(thread->at));
-            t->place.lane = i % WARP;
-            enter(t, thread->fiber);
-        }
+        resume_ready(t);
     }
+}
+
+/* Static shared memory is the host's thread's, and so the same for all blocks that take turns. */
+static void refuse_static_shared(struct team *t)
+{
+    tell(t, CUDA_ERROR_LAUNCH_FAILED,
+         "blocks of a cluster wait for one another, and have __shared__ variables, of which the "
+         "twin has one for all; use CULV_DYNAMIC_SHARED");
+    fail(t, CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void run_cluster(struct team *teams, uint32_t count)
+{
+    bool waits;
+    for (uint32_t i = 0; i < count; i++, teams = teams->next)
+        begin_block(teams);
+    do {
+        struct team *t = first_team;
+        waits = false;
+        for (uint32_t i = 0; i < count; i++, t = t->next)
+            if (t->begun < t->count || t->ended < t->count) waits |= !run_block(t);
+        if (waits && count > 1 && first_team->grid->static_shared != 0)
+            refuse_static_shared(first_team);
+        t = first_team;
+        for (uint32_t i = 0; waits && i < count; i++, t = t->next)
+            release_all(t);
+    } while (waits);
 }
 
 static void set_shape(struct team *t, culv_soft_dim3 block)
@@ -360,10 +452,14 @@ static void set_shape(struct team *t, culv_soft_dim3 block)
             }
 }
 
-void soft_block_run(const struct soft_grid *grid, uint64_t first, uint64_t count)
+uint32_t soft_cluster_size(const struct soft_grid *grid)
 {
-    struct team *t = get_team();
-    if (t == NULL) soft_fault_end(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    const uint32_t *c = grid->cluster;
+    return c[0] == 0 ? 1 : c[0] * c[1] * c[2];
+}
+
+static void set_grid(struct team *t, const struct soft_grid *grid)
+{
     const culv_soft_dim3 size = grid->grid, block = grid->block;
     t->grid = grid;
     set_shape(t, block);
@@ -371,12 +467,33 @@ void soft_block_run(const struct soft_grid *grid, uint64_t first, uint64_t count
                   grid_dim[3] = {(int32_t)size.x, (int32_t)size.y, (int32_t)size.z};
     memcpy(t->place.block_dim, block_dim, sizeof(block_dim));
     memcpy(t->place.grid_dim, grid_dim, sizeof(grid_dim));
-    for (uint64_t b = first; b < first + count; b++) {
-        t->place.block[0] = (int32_t)(b % size.x);
-        t->place.block[1] = (int32_t)(b / size.x % size.y);
-        t->place.block[2] = (int32_t)(b / size.x / size.y);
-        if (grid->shared_bytes != 0) memset(shared(), SHARED_START, grid->shared_bytes);
-        run_one(t);
+    memcpy(t->place.cluster_dim, grid->cluster, sizeof(t->place.cluster_dim));
+}
+
+/* Block `rank` of cluster `index`: both count x first. */
+static void set_block(struct team *t, uint64_t index, uint32_t rank)
+{
+    const culv_soft_dim3 size = t->grid->grid;
+    const uint32_t *c = t->grid->cluster, one[3] = {1, 1, 1};
+    if (c[0] == 0) c = one;
+    const uint64_t x = size.x / c[0], y = size.y / c[1];
+    t->place.block[0] = (int32_t)(index % x * c[0] + rank % c[0]);
+    t->place.block[1] = (int32_t)(index / x % y * c[1] + rank / c[0] % c[1]);
+    t->place.block[2] = (int32_t)(index / x / y * c[2] + rank / c[0] / c[1]);
+}
+
+void soft_block_run(const struct soft_grid *grid, uint64_t first, uint64_t count)
+{
+    const uint32_t size = soft_cluster_size(grid);
+    struct team *teams = get_teams(size);
+    if (teams == NULL) soft_fault_end(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    struct team *t = teams;
+    for (uint32_t rank = 0; rank < size; rank++, t = t->next)
+        set_grid(t, grid);
+    for (uint64_t index = first; index < first + count; index++) {
+        t = teams;
+        for (uint32_t rank = 0; rank < size; rank++, t = t->next)
+            set_block(t, index, rank);
+        run_cluster(teams, size);
     }
-    t->grid = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: what a stream capture forbids. As measured on NVIDIA's driver 580
- * (docs/nvidia-measured.md) where it was measured; else what cuda.h and the CUDA Programming Guide
- * say. */
+ * (docs/measured/nvidia-measured.md) where it was measured; else what cuda.h and the CUDA
+ * Programming Guide say. */
 #include "capture.h"
 
 #include <string.h>

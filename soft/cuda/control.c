@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h. */
+#include "../shared/delay.h"
 #include "../shared/fail_at.h"
 #include "mem_pool.h"
 
@@ -19,10 +20,32 @@ static char call_to_fail[64];        /* empty: any call counts */
 static int failure;
 static const char *failed_call;
 static _Thread_local bool calls_forbidden;
+static atomic_bool is_child;
+
+/* fork() gives a child one thread: no worker runs there, and what other threads held stays held. */
+static void begin_child(void)
+{
+    pthread_mutex_init(&soft.lock, NULL);
+    pthread_mutex_init(&control_lock, NULL);
+    atomic_store(&is_child, true);
+}
+
+void soft_refuse_children(void)
+{
+    soft_on_fork(begin_child);
+}
+
+bool soft_is_child(void)
+{
+    return atomic_load(&is_child);
+}
+static struct soft_delays delays = SOFT_DELAYS_INIT;
+static _Atomic uint64_t faults;
 
 static void read_environment(void)
 {
     static const char prefix[] = "cuda:";
+    soft_delays_read(&delays, "cuda", secure_getenv("CULVERT_SOFT_DELAY"));
     const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
     if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0) return;
     struct soft_fail_at at;
@@ -57,12 +80,14 @@ static bool must_fail(const char *call, CUresult *error)
         fails = true;
     }
     pthread_mutex_unlock(&control_lock);
+    soft_delays_pass(&delays, call);
     return fails;
 }
 
 CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context)
 {
     CUresult error;
+    if (need != SOFT_NEED_NOTHING && soft_is_child()) return CUDA_ERROR_NOT_INITIALIZED;
     if (must_fail(call, &error)) return error;
     /* R3: host functions make no CUDA calls. */
     if (calls_forbidden) return CUDA_ERROR_NOT_PERMITTED;
@@ -158,6 +183,26 @@ void culvSoftFailAt(uint64_t n, int error)
     failure = error;
     failed_call = NULL;
     pthread_mutex_unlock(&control_lock);
+}
+
+void soft_note_fault(void)
+{
+    atomic_fetch_add(&faults, 1);
+}
+
+uint64_t culvSoftFaults(void)
+{
+    return atomic_load(&faults);
+}
+
+int culvSoftDelay(const char *call, unsigned ms)
+{
+    return soft_delays_set(&delays, call, call != NULL ? strlen(call) : 0, ms);
+}
+
+void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user)
+{
+    soft_delays_before(&delays, n, hook, user);
 }
 
 void culvSoftPlayVersion(int version)

@@ -27,6 +27,18 @@ template <typename Mode> struct culv_soft_index {
 };
 
 namespace culv_soft {
+
+template <unsigned X, unsigned Y, unsigned Z> struct clusters { // of so many blocks; 0: none
+    static constexpr unsigned size[3] = {X, Y, Z};
+};
+
+} // namespace culv_soft
+
+// What a kernel gets: its type says which clusters it has.
+template <typename Mode, typename Clusters> struct culv_soft_kernel_index : culv_soft_index<Mode> {
+};
+
+namespace culv_soft {
 namespace {
 
 template <typename Kernel> struct loops { // the threads of a block one after another, in a loop
@@ -97,7 +109,10 @@ inline __attribute__((always_inline)) decltype(auto) at(const culv_soft_index<Mo
 #define gridDim   (culv_soft::at(culv_idx).grid_dim)
 #define warpSize  32
 
-#define CULV_KERNEL template <typename culv_mode> static inline __attribute__((always_inline))
-#define CULV_GRID   const culv_soft_index<culv_mode> &culv_idx,
+#define CULV_KERNEL CULV_CLUSTER_KERNEL(0, 0, 0)
+#define CULV_CLUSTER_KERNEL(x, y, z)                                                               \
+    template <typename culv_mode, typename culv_clusters = culv_soft::clusters<x, y, z>>           \
+    static inline __attribute__((always_inline))
+#define CULV_GRID [[maybe_unused]] const culv_soft_kernel_index<culv_mode, culv_clusters> &culv_idx,
 
 #endif

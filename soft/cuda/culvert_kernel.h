@@ -23,12 +23,22 @@
 // Dynamic shared memory is CULV_DYNAMIC_SHARED(float, tile); where CUDA writes
 // extern __shared__ float tile[];
 //
+// A kernel with clusters begins with CULV_CLUSTER_KERNEL(2, 1, 1) where CUDA writes
+// __cluster_dims__(2, 1, 1). For GPUs before sm_90 it has none, and CULV_HAS_CLUSTERS is 0.
+//
 #ifndef CULVERT_KERNEL_H_
 #define CULVERT_KERNEL_H_
 
 #ifdef __CUDACC__
 
 #    define CULV_KERNEL extern "C" __global__
+#    if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#        define CULV_HAS_CLUSTERS            1
+#        define CULV_CLUSTER_KERNEL(x, y, z) extern "C" __global__ __cluster_dims__(x, y, z)
+#    else // nvcc refuses the attribute, and has no such functions
+#        define CULV_HAS_CLUSTERS            0
+#        define CULV_CLUSTER_KERNEL(x, y, z) extern "C" __global__
+#    endif
 #    define CULV_GRID
 #    define CULV_KERNELS(...)
 // One array for all kernels of the file, whatever the type: nvcc refuses two of one name.
@@ -74,6 +84,8 @@
 #    include "culvert_index.h"
 
 #    include "culvert_block.h"
+
+#    include "culvert_cluster.h"
 
 // The functions of CUDA's headers that a host compiler has under other names, or not at all.
 template <typename T> static inline T __ldg(const T *p)
@@ -133,7 +145,7 @@ template <typename T> inline T argument(const void *value)
 }
 
 // The arguments are parameters here, so that they are loop invariants to the compiler.
-template <auto Kernel, typename Mode, typename... A>
+template <auto Kernel, typename Index, typename... A>
 inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_soft_dim3 block,
                                                       uint64_t first, uint64_t count,
                                                       A... arguments)
@@ -148,7 +160,7 @@ inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_
 // The threads of a block owe each other nothing: the compiler may run them side by side.
 #    pragma omp simd
                 for (int x = 0; x < block_dim.x; x++) {
-                    const culv_soft_index<Mode> index = {{x, y, z}, at, block_dim, grid_dim};
+                    const Index index = {{{x, y, z}, at, block_dim, grid_dim}};
                     Kernel(index, arguments...);
                 }
             }
@@ -158,9 +170,11 @@ inline __attribute__((always_inline)) void run_blocks(culv_soft_dim3 grid, culv_
 // A kernel twice: as the body of a loop, and for one thread that may wait in it.
 template <auto Loop, auto Thread> struct entry;
 
-template <typename Mode, typename... A, void (*Loop)(const culv_soft_index<Mode> &, A...),
-          void (*Thread)(const culv_soft_index<stacks> &, A...)>
+template <typename Mode, typename Clusters, typename... A,
+          void (*Loop)(const culv_soft_kernel_index<Mode, Clusters> &, A...),
+          void (*Thread)(const culv_soft_kernel_index<stacks, Clusters> &, A...)>
 struct entry<Loop, Thread> {
+    using of_clusters = Clusters;
     static_assert(sizeof...(A) > 0, "a kernel takes at least one argument");
     static constexpr uint32_t num_params = sizeof...(A);
     static constexpr uint32_t param_sizes[sizeof...(A)] = {sizeof(A)...};
@@ -170,7 +184,8 @@ struct entry<Loop, Thread> {
     spread(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first, uint64_t count,
            void *const *params, std::index_sequence<I...>)
     {
-        run_blocks<Loop, Mode, A...>(grid, block, first, count, argument<A>(params[I])...);
+        run_blocks<Loop, culv_soft_kernel_index<Mode, Clusters>, A...>(grid, block, first, count,
+                                                                       argument<A>(params[I])...);
     }
 
     static void run_baseline(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first,
@@ -204,7 +219,7 @@ struct entry<Loop, Thread> {
     }
 
     template <size_t... I>
-    static void one(const culv_soft_index<stacks> &index, void *const *params,
+    static void one(const culv_soft_kernel_index<stacks, Clusters> &index, void *const *params,
                     std::index_sequence<I...>)
     {
         Thread(index, argument<A>(params[I])...);
@@ -212,7 +227,7 @@ struct entry<Loop, Thread> {
 
     static void thread(const culv_soft_place *place, void *const *params)
     {
-        one(index_of<stacks>(place), params, std::index_sequence_for<A...>{});
+        one({index_of<stacks>(place)}, params, std::index_sequence_for<A...>{});
     }
 };
 
@@ -227,7 +242,9 @@ struct entry<Loop, Thread> {
          CULV_ENTRY_(k)::num_params,                                                               \
          CULV_ENTRY_(k)::param_sizes,                                                              \
          CULV_ENTRY_(k)::thread,                                                                   \
-         &culv_soft::meets<CULV_LOOP_(k)>::flag},
+         &culv_soft::meets<CULV_LOOP_(k)>::flag,                                                   \
+         {CULV_ENTRY_(k)::of_clusters::size[0], CULV_ENTRY_(k)::of_clusters::size[1],              \
+          CULV_ENTRY_(k)::of_clusters::size[2]}},
 #    define CULV_ROWS_1_(k)                                                       CULV_ROW_(k)
 #    define CULV_ROWS_2_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_1_(__VA_ARGS__)
 #    define CULV_ROWS_3_(k, ...)                                                  CULV_ROW_(k) CULV_ROWS_2_(__VA_ARGS__)

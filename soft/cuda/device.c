@@ -59,6 +59,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
     if (result != CUDA_SUCCESS) return result;
+    if (soft_is_child()) return soft_end(CUDA_ERROR_NOT_INITIALIZED);
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (soft.initialized) return soft_end(CUDA_SUCCESS);
 
@@ -82,6 +83,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
     soft.device_count = wanted;
     soft.memory_at_start = soft_memory_free();
     soft.initialized = true;
+    soft_refuse_children();
     return soft_end(CUDA_SUCCESS);
 }
 
@@ -321,6 +323,7 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: value = 7; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: value = 5; break;
     case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: value = 1; break;

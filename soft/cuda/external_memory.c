@@ -125,6 +125,13 @@ static CUresult import_share(struct soft_context *context,
 }
 #endif
 
+void culvSoftPlayDmaBufImport(int takes)
+{
+    pthread_mutex_lock(&soft.lock);
+    soft.takes_dma_bufs = takes != 0;
+    pthread_mutex_unlock(&soft.lock);
+}
+
 /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
 #define DMABUF_FD (CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1)
 
@@ -148,15 +155,20 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
 #ifdef _WIN32
     return soft_end(import_share(context, memHandleDesc, extMem_out));
 #else
-    /* dma-bufs too: cuda.h, cuImportExternalMemory, has them on Tegra only. */
-    if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD)
+    /* cuda.h, cuImportExternalMemory, has dma-bufs on Tegra only, where the twin does not play a
+     * driver that takes them. */
+    const bool dma_buf = (int)memHandleDesc->type == DMABUF_FD && soft.takes_dma_bufs;
+    if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD && !dma_buf)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 
     uint64_t payload, room;
     int fd = memHandleDesc->handle.fd;
     struct soft_shared_memory own; /* of cuMemCreate */
     bool refused = soft.devices[context->device].invented;
-    if (soft_shared_memory_read(fd, &own)) {
+    if (dma_buf) { /* all of a file, as the Vulkan layer has them */
+        payload = 0;
+        refused = !soft_file_size(fd, &room) || room == 0 || refused;
+    } else if (soft_shared_memory_read(fd, &own)) {
         payload = own.payload;
         room = own.size;
         refused = own.device != CU_DEVICE_CPU && own.device != context->device;

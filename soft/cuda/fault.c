@@ -78,15 +78,12 @@ static void install(void)
         sigaction(signals[i], &action, &previous[i]);
 }
 
-void soft_fault_install(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install);
-}
-
 CUresult soft_guarded(void (*work)(void *), void *arg)
 {
+    /* With the first work, whatever it is: an import's file may be cut off under a copy. */
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct guard guard = {.result = CUDA_SUCCESS};
+    pthread_once(&once, install);
     if (sigsetjmp(guard.target, 0) == 0) {
         current = &guard;
         work(arg);
@@ -100,6 +97,7 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
     for (size_t i = 0; i < NUM_SIGNALS; i++)
         sigaddset(&faults, signals[i]);
     pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
+    soft_note_fault();
     return (CUresult)guard.result;
 }
 

@@ -80,14 +80,10 @@ static void install(void)
     atomic_store(&installed, AddVectoredExceptionHandler(1, on_fault) != NULL);
 }
 
-void soft_fault_install(void)
-{
-    pthread_once(&once, install);
-}
-
 CUresult soft_guarded(void (*work)(void *), void *arg)
 {
     struct guard guard = {.result = CUDA_SUCCESS};
+    pthread_once(&once, install);
     if (!atomic_load(&installed)) {
         work(arg);
         return CUDA_SUCCESS;
@@ -98,6 +94,7 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
         TlsSetValue(slot, NULL);
         return CUDA_SUCCESS;
     }
+    soft_note_fault();
     return *(volatile CUresult *)&guard.result;
 }
 

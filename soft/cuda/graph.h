@@ -62,7 +62,14 @@ struct soft_exec_node *soft_exec_node_find(CUgraphExec exec, CUgraphNode node);
 void soft_exec_free(void *exec);
 
 /* --- the work of nodes: launch.c, copy.c, array_copy.c, external_semaphore.c */
-CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *params, struct soft_op **work);
+/* What a launch has besides. */
+struct soft_launch_how {
+    uint32_t cluster[3]; /* 0: as the kernel says */
+    int cooperative, priority, updatable;
+};
+CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *params, const struct soft_launch_how *how,
+                          struct soft_op **work);
+const struct soft_launch_how *soft_kernel_how(const struct soft_op *work);
 void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out);
 CUresult soft_host_make(const CUDA_HOST_NODE_PARAMS *params, struct soft_op **work);
 void soft_host_params(const struct soft_op *work, CUDA_HOST_NODE_PARAMS *out);

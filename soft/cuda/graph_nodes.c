@@ -95,7 +95,7 @@ CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGrap
     struct soft_op *work = NULL;
     CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, &work);
+    result = soft_kernel_make(nodeParams, &(struct soft_launch_how){.cooperative = 0}, &work);
     return add_and_end(graph, CU_GRAPH_NODE_TYPE_KERNEL, result, work, dependencies,
                        numDependencies, phGraphNode);
 }
@@ -117,7 +117,7 @@ CUresult CUDAAPI cuGraphKernelNodeSetParams_v2(CUgraphNode hNode,
     struct soft_op *work = NULL;
     CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, &work);
+    result = soft_kernel_make(nodeParams, soft_kernel_how(node->work), &work);
     return replace_and_end(&node->work, result, work);
 }
 
@@ -129,7 +129,7 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgra
     CUresult result =
         begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_kernel_make(nodeParams, &work);
+    result = soft_kernel_make(nodeParams, soft_kernel_how(node->work), &work);
     return replace_and_end(&node->work, result, work);
 }
 
@@ -176,6 +176,64 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
     if (nodeParams == NULL) return cuGraphExecKernelNodeSetParams_v2(hGraphExec, hNode, NULL);
     const CUDA_KERNEL_NODE_PARAMS params = newer(nodeParams);
     return cuGraphExecKernelNodeSetParams_v2(hGraphExec, hNode, &params);
+}
+
+/* Values that the twin has not are zero. cuda.h: which are of launches alone. */
+CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUlaunchAttributeID attr,
+                                               CUlaunchAttributeValue *value_out)
+{
+    struct soft_node *node;
+    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value_out, &node);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_launch_how *how = soft_kernel_how(node->work);
+    CUlaunchAttributeValue value = {.pad = {0}};
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        value.clusterDim.x = how->cluster[0];
+        value.clusterDim.y = how->cluster[1];
+        value.clusterDim.z = how->cluster[2];
+        break;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: value.cooperative = how->cooperative; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: value.priority = how->priority; break;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        value.deviceUpdatableKernelNode.deviceUpdatable = how->updatable;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: break;
+    default: return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
+    *value_out = value;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUlaunchAttributeID attr,
+                                               const CUlaunchAttributeValue *value)
+{
+    struct soft_node *node;
+    struct soft_op *work = NULL;
+    CUDA_KERNEL_NODE_PARAMS params;
+    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &node);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_launch_how how = *soft_kernel_how(node->work);
+    switch (attr) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        how.cluster[0] = value->clusterDim.x;
+        how.cluster[1] = value->clusterDim.y;
+        how.cluster[2] = value->clusterDim.z;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: how.cooperative = value->cooperative; break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: how.priority = value->priority; break;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        how.updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
+        break;
+    default: return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    }
+    soft_kernel_params(node->work, &params);
+    result = soft_kernel_make(&params, &how, &work);
+    return replace_and_end(&node->work, result, work);
 }
 
 /* --- host functions */

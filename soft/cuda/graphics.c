@@ -161,6 +161,24 @@ static CUresult map_image(struct soft_context *context, struct soft_graphics *r)
     return CUDA_SUCCESS;
 }
 
+static uint64_t sum_of(uint64_t sum, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+    return sum;
+}
+
+/* Tells whether CUDA has written into what it said to read. */
+static uint64_t sum_mapping(const struct soft_graphics *r)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+    if (!r->is_image) return sum_of(sum, r->start, r->size);
+    for (unsigned i = 0; i < r->levels; i++)
+        sum = sum_of(sum, r->arrays->levels[i].start,
+                     r->arrays->levels[i].level.slice * r->arrays->levels[i].level.slices);
+    return sum;
+}
+
 static void fill_mapping(struct soft_graphics *r)
 {
     const bool discard = (r->flags | r->map_flags) & CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD;
@@ -173,6 +191,7 @@ static void fill_mapping(struct soft_graphics *r)
         memset(r->start, 0xa5, r->size);
     else
         r->api->read(r);
+    if (!r->writes) r->before = sum_mapping(r);
 }
 
 CUresult CUDAAPI cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources,
@@ -220,8 +239,9 @@ CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource
             result = CUDA_ERROR_NOT_MAPPED;
             break;
         }
-        const CUresult there = r->writes ? r->api->check(r) : CUDA_SUCCESS;
-        if (there != CUDA_SUCCESS)
+        const bool lost =
+            r->writes ? r->api->check(r) != CUDA_SUCCESS : sum_mapping(r) != r->before;
+        if (lost)
             result = CUDA_ERROR_UNMAP_FAILED; /* unmapped, and what CUDA wrote is lost */
         else if (r->writes)
             r->api->write(r);

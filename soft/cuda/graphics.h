@@ -39,6 +39,7 @@ struct soft_graphics {
     unsigned levels;
     /* While it is mapped: */
     bool mapped, writes; /* writes: what CUDA wrote goes back */
+    uint64_t before;     /* of one that CUDA only reads: a sum of what was in it */
     uint8_t *start;      /* a buffer's */
     struct soft_mipmap *arrays;
     struct soft_array **parts; /* one for each level and layer, made when it is asked for */

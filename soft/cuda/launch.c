@@ -12,6 +12,7 @@ struct launch {
     struct soft_function *function; /* gone if another one has its address, or none has */
     uint64_t function_id;
     struct soft_grid grid;
+    struct soft_launch_how how;
     void **params; /* into `values` */
     unsigned char *values;
 };
@@ -80,14 +81,38 @@ bool soft_dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
     return block.x * block.y * block.z <= SOFT_MAX_BLOCK;
 }
 
-CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out)
+/* The clusters of a launch: the launch's, or the kernel's. */
+static CUresult find_cluster(const struct soft_function *function,
+                             const struct soft_launch_how *how, const culv_soft_dim3 *grid,
+                             uint32_t out[3])
 {
+    const uint32_t blocks[3] = {grid->x, grid->y, grid->z}, *fixed = function->kernel->cluster,
+                   *asked = how->cluster;
+    uint64_t size = 1;
+    memcpy(out, (asked[0] | asked[1] | asked[2]) != 0 ? asked : function->cluster,
+           3 * sizeof(out[0]));
+    if ((out[0] | out[1] | out[2]) == 0) return CUDA_SUCCESS;
+    for (unsigned i = 0; i < 3; i++) {
+        if (out[i] == 0 || (fixed[i] != 0 && fixed[i] != out[i]) || blocks[i] % out[i] != 0)
+            return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+        size *= out[i]; /* at most the blocks of a grid */
+    }
+    return size > (function->large_clusters ? 16u : 8u) ? CUDA_ERROR_INVALID_CLUSTER_SIZE
+                                                        : CUDA_SUCCESS;
+}
+
+CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, const struct soft_launch_how *how,
+                          struct soft_op **out)
+{
+    uint32_t cluster[3];
     const culv_soft_dim3 grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
                          block = {p->blockDimX, p->blockDimY, p->blockDimZ};
     struct soft_function *function = soft_object_find(p->func, SOFT_FUNCTION);
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (!soft_dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = find_cluster(function, how, &grid, cluster);
+    if (result != CUDA_SUCCESS) return result;
     if (p->extra != NULL)
         return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
     if (p->kernelParams == NULL && function->kernel->num_params > 0)
@@ -102,13 +127,21 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out
                                       .meets = function->meets,
                                       .grid = grid,
                                       .block = block,
-                                      .shared_bytes = p->sharedMemBytes};
-    CUresult result = copy_params(launch, p->kernelParams);
+                                      .shared_bytes = p->sharedMemBytes,
+                                      .static_shared = function->static_shared};
+    memcpy(launch->grid.cluster, cluster, sizeof(cluster));
+    launch->how = *how;
+    result = copy_params(launch, p->kernelParams);
     if (result == CUDA_SUCCESS)
         *out = &launch->op;
     else
         soft_op_drop(launch);
     return result;
+}
+
+const struct soft_launch_how *soft_kernel_how(const struct soft_op *work)
+{
+    return &((const struct launch *)(const void *)work)->how;
 }
 
 void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out)
@@ -126,7 +159,7 @@ void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out
 }
 
 static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *params,
-                              CUstream handle)
+                              const struct soft_launch_how *how, CUstream handle)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -134,7 +167,7 @@ static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (params == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_kernel_make(params, &op);
+    result = soft_kernel_make(params, how, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     result = soft_stream_get(context, handle, &stream);
     const struct soft_function *function = soft_object_find(params->func, SOFT_FUNCTION);
@@ -162,7 +195,30 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
                                             .sharedMemBytes = sharedMemBytes,
                                             .kernelParams = kernelParams,
                                             .extra = extra};
-    return launch_kernel(__func__, &params, hStream);
+    return launch_kernel(__func__, &params, &(struct soft_launch_how){.cooperative = 0}, hStream);
+}
+
+/* What the twin does not tell apart is passed over. */
+static struct soft_launch_how read_attributes(const CUlaunchConfig *config)
+{
+    struct soft_launch_how how = {.cooperative = 0};
+    for (unsigned i = 0; config->attrs != NULL && i < config->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &config->attrs[i].value;
+        switch (config->attrs[i].id) {
+        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+            how.cluster[0] = value->clusterDim.x;
+            how.cluster[1] = value->clusterDim.y;
+            how.cluster[2] = value->clusterDim.z;
+            break;
+        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: how.cooperative = value->cooperative; break;
+        case CU_LAUNCH_ATTRIBUTE_PRIORITY: how.priority = value->priority; break;
+        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+            how.updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
+            break;
+        default: break;
+        }
+    }
+    return how;
 }
 
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
@@ -180,7 +236,8 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
                                             .sharedMemBytes = c->sharedMemBytes,
                                             .kernelParams = kernelParams,
                                             .extra = extra};
-    return launch_kernel(__func__, config == NULL ? NULL : &params, c->hStream);
+    const struct soft_launch_how how = read_attributes(c);
+    return launch_kernel(__func__, config == NULL ? NULL : &params, &how, c->hStream);
 }
 
 static CUresult run_host_call(struct soft_op *op)

@@ -160,7 +160,6 @@ static CUresult allocate_and_end(struct soft_pool *pool, CUdeviceptr *dptr, size
     }
     CUresult result = soft_pooled_new(pool, size, NULL, false, &range);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    soft_fault_install(); /* copies may come too early */
     struct pool_op *op = make_op(open_memory, range->pooled);
     result = op == NULL ? CUDA_ERROR_OUT_OF_MEMORY : soft_submit(stream, op);
     if (result != CUDA_SUCCESS) {

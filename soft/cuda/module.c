@@ -44,6 +44,8 @@ static CUresult make_module(struct soft_context *context, struct soft_image *ima
         made->functions[i].static_shared = shared;
         made->functions[i].dynamic_shared = shared < SOFT_MAX_SHARED ? SOFT_MAX_SHARED - shared : 0;
         made->functions[i].carveout = -1;
+        memcpy(made->functions[i].cluster, table->kernels[i].cluster,
+               sizeof(made->functions[i].cluster));
         soft_object_add(&made->functions[i].object, SOFT_FUNCTION, context);
     }
     *out = (CUmodule)(void *)made;
@@ -251,6 +253,13 @@ CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunc
         *pi = (int)function->dynamic_shared;
         break;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *pi = function->carveout; break;
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        *pi = (int)function->cluster[attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        break;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET: *pi = function->kernel->cluster[0] != 0; break;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *pi = function->large_clusters; break;
     default: *pi = 0; break; /* constant and local memory, registers: none that could be counted */
     }
     return soft_end(CUDA_SUCCESS);
@@ -270,6 +279,16 @@ CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         if (value < -1 || value > 100) return soft_end(CUDA_ERROR_INVALID_VALUE);
         function->carveout = value;
+        return soft_end(CUDA_SUCCESS);
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH: /* cuda.h: what the source fixed is fixed */
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        if (function->kernel->cluster[0] != 0) return soft_end(CUDA_ERROR_NOT_PERMITTED);
+        if (value < 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+        function->cluster[attrib - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH] = (uint32_t)value;
+        return soft_end(CUDA_SUCCESS);
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        function->large_clusters = value != 0;
         return soft_end(CUDA_SUCCESS);
     default: return soft_end(CUDA_ERROR_INVALID_VALUE);
     }

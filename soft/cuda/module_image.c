@@ -27,7 +27,6 @@ static CUresult open_image(const char *path, struct soft_image *out)
     if (shared == NULL) goto close_library;
     soft_module_shared(path, table, shared);
     *table->services = &soft_block_services;
-    soft_fault_install();
     *out = (struct soft_image){.library = library, .table = table, .shared = shared};
     return CUDA_SUCCESS;
 

@@ -36,7 +36,6 @@ static CUresult open_image(const char *path, bool own, struct soft_image *out)
     soft_module_shared(path, table, shared);
     if (own) snprintf(library->file, sizeof(library->file), "%s", path);
     *table->services = &soft_block_services;
-    soft_fault_install();
     *out = (struct soft_image){.library = library, .table = table, .shared = shared};
     return CUDA_SUCCESS;
 

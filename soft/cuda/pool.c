@@ -7,13 +7,13 @@
 struct job {
     struct job *next;
     const struct soft_grid *grid;
-    uint64_t total, chunk;
-    uint64_t taken;   /* blocks handed out */
-    unsigned helpers; /* at work on it */
+    uint64_t total, chunk; /* blocks, or clusters */
+    uint64_t taken;        /* handed out */
+    unsigned helpers;      /* at work on it */
     CUresult result;
 };
 
-struct share { /* one thread's run of blocks */
+struct share { /* one thread's run of them */
     const struct job *job;
     uint64_t first, count;
 };
@@ -77,12 +77,17 @@ static void *helper(void *arg)
     return NULL;
 }
 
+/* Blocks of one cluster that may wait for one another are one piece of work. */
+static uint64_t count_work(const struct soft_grid *grid)
+{
+    const uint64_t blocks = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z;
+    return grid->meets ? blocks / soft_cluster_size(grid) : blocks;
+}
+
 CUresult soft_pool_run(const struct soft_grid *grid)
 {
     unsigned processors = soft_processors();
-    struct job job = {.grid = grid,
-                      .total = (uint64_t)grid->grid.x * grid->grid.y * grid->grid.z,
-                      .result = CUDA_SUCCESS};
+    struct job job = {.grid = grid, .total = count_work(grid), .result = CUDA_SUCCESS};
     /* Several runs for each thread: blocks differ in cost. */
     job.chunk = job.total / ((uint64_t)processors * 8);
     if (job.chunk == 0) job.chunk = 1;

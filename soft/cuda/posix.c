@@ -36,6 +36,11 @@ bool soft_thread_start(void *(*entry)(void *), void *arg)
     return failed == 0;
 }
 
+void soft_on_fork(void (*child)(void))
+{
+    pthread_atfork(NULL, NULL, child);
+}
+
 unsigned soft_processors(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -198,6 +203,12 @@ bool soft_file_size(int fd, uint64_t *size)
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return false;
     *size = (uint64_t)status.st_size;
     return true;
+}
+
+bool soft_file_stays(int fd)
+{
+    const int seals = fcntl(fd, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK);
 }
 
 bool soft_read_at(int fd, void *data, size_t size, uint64_t offset)

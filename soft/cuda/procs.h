@@ -246,6 +246,8 @@
     X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2) \
     X(cuGraphKernelNodeSetParams, 10000, cuGraphKernelNodeSetParams) \
     X(cuGraphKernelNodeSetParams, 12000, cuGraphKernelNodeSetParams_v2) \
+    X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute) \
+    X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute) \
     X(cuGraphExecKernelNodeSetParams, 10010, cuGraphExecKernelNodeSetParams) \
     X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2) \
     X(cuGraphAddHostNode, 10000, cuGraphAddHostNode) \
@@ -299,11 +301,15 @@
     X(culvSoftCounts, 0, culvSoftCounts) \
     X(culvSoftFailAt, 0, culvSoftFailAt) \
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
+    X(culvSoftFaults, 0, culvSoftFaults) \
+    X(culvSoftDelay, 0, culvSoftDelay) \
+    X(culvSoftBefore, 0, culvSoftBefore) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
     X(culvSoftPlayName, 0, culvSoftPlayName) \
     X(culvSoftPlayManaged, 0, culvSoftPlayManaged) \
     X(culvSoftPlayDmaBufPcie, 0, culvSoftPlayDmaBufPcie) \
+    X(culvSoftPlayDmaBufImport, 0, culvSoftPlayDmaBufImport) \
     X(culvSoftPlayFabric, 0, culvSoftPlayFabric) \
     X(culvSoftDmaBufRange, 0, culvSoftDmaBufRange) \
     X(culvSoftRdmaCounts, 0, culvSoftRdmaCounts) \
@@ -314,7 +320,8 @@
     X(culvSoftLayerPath, 0, culvSoftLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \
     X(culvSoftBinarySignal, 0, culvSoftBinarySignal) \
-    X(culvSoftBinaryWait, 0, culvSoftBinaryWait)
+    X(culvSoftBinaryWait, 0, culvSoftBinaryWait) \
+    X(culvSoftBinaryLose, 0, culvSoftBinaryLose)
 // clang-format on
 
 #endif

@@ -72,11 +72,13 @@ EXPORT int culvSoftQueueRun(const culv_soft_queue_kernel *kernel, culv_soft_dim3
                                    .grid = grid,
                                    .block = block,
                                    .shared_bytes = shared_bytes,
+                                   .static_shared = kernel->static_shared,
                                    .params = params};
+    /* Clusters are no part of such a launch: an H100 runs a kernel of fixed ones without them. */
     /* An H200 loses the VkDevice over more (measured). */
     const uint32_t most = SOFT_MAX_SHARED - SOFT_RESERVED_SHARED;
     if (shared_bytes > most || kernel->static_shared > most - shared_bytes)
-        return CUDA_ERROR_LAUNCH_FAILED;
+        return soft_note_fault(), CUDA_ERROR_LAUNCH_FAILED;
     void *stack = soft_fault_thread_begin();
     CUresult result = soft_pool_run(&work);
     soft_fault_thread_end(stack);

@@ -24,7 +24,9 @@ union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, siz
 {
     uint64_t size;
     char magic[8];
-    if (!soft_file_size(fd, &size) || size < formats[kind].size) return NULL;
+    /* Whoever waits reads the page without a guard, and all who make such pages seal them. */
+    if (!soft_file_size(fd, &size) || size < formats[kind].size || !soft_file_stays(fd))
+        return NULL;
     if (!soft_read_at(fd, magic, sizeof(magic), 0) ||
         memcmp(magic, formats[kind].magic, sizeof(magic)) != 0)
         return NULL;
@@ -50,7 +52,8 @@ static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
 {
     uint32_t before = CULV_SOFT_BINARY_UNSIGNALLED;
     CULV_SOFT_PAGE_RELEASE();
-    if (!atomic_compare_exchange_strong(&page->state, &before, by)) return CUDA_ERROR_ILLEGAL_STATE;
+    if (!atomic_compare_exchange_strong(&page->state, &before, by))
+        return atomic_load(&page->lost) != 0 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
     soft_futex_wake(&page->state);
     return CUDA_SUCCESS;
 }
@@ -75,7 +78,8 @@ static CUresult binary_try(culv_soft_binary *page, bool any_side, uint32_t *seen
 {
     *seen = atomic_load(&page->state);
     while (*seen != CULV_SOFT_BINARY_UNSIGNALLED) {
-        if (*seen == CULV_SOFT_BINARY_BY_CUDA && !any_side) return CUDA_ERROR_ILLEGAL_STATE;
+        if (*seen == CULV_SOFT_BINARY_BY_CUDA && !any_side && atomic_load(&page->lost) == 0)
+            return CUDA_ERROR_ILLEGAL_STATE;
         if (!atomic_compare_exchange_weak(&page->state, seen, CULV_SOFT_BINARY_UNSIGNALLED))
             continue;
         CULV_SOFT_PAGE_ACQUIRE();
@@ -146,4 +150,15 @@ int culvSoftBinaryWait(int fd, unsigned timeout_ms)
     }
     soft_unmap(map, map_size);
     return result == CUDA_SUCCESS ? 0 : ETIMEDOUT;
+}
+
+int culvSoftBinaryLose(int fd)
+{
+    void *map;
+    size_t map_size;
+    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
+    if (page == NULL) return EINVAL;
+    atomic_store(&page->binary.lost, 1u);
+    soft_unmap(map, map_size);
+    return 0;
 }

@@ -131,6 +131,7 @@ struct soft_driver {
     char played_name[256];    /* culvSoftPlayName; "": none */
     bool peers_barred;        /* culvSoftBarPeers */
     int peers_spoiled;        /* culvSoftSpoilPeers */
+    bool takes_dma_bufs;      /* culvSoftPlayDmaBufImport */
     uint64_t memory_at_start; /* free at cuInit: what cuMemGetInfo counts from */
 };
 extern struct soft_driver soft;
@@ -146,6 +147,10 @@ enum soft_need {
 /* Counts the call and fails it if it is the one to fail. On success the lock is held. */
 CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context);
 CUresult soft_end(CUresult result);
+/* After cuInit: in a child process that fork() makes, all calls answer CUDA_ERROR_NOT_INITIALIZED
+ * until it calls exec. */
+void soft_refuse_children(void);
+bool soft_is_child(void); /* it is one */
 /* A call that works on a stream: the context is the current one for a default stream, and may be
  * NULL for others, which bring their own along (measured). */
 CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
@@ -355,6 +360,8 @@ struct soft_function {
     unsigned static_shared;  /* bytes */
     unsigned dynamic_shared; /* the most that a launch may ask for */
     int carveout;
+    uint32_t cluster[3]; /* blocks of a cluster, of a launch that says none; 0: none */
+    bool large_clusters; /* more than 8 blocks */
 };
 
 /* --- launch.c */
@@ -365,15 +372,18 @@ struct soft_grid {
     const culv_soft_kernel *kernel;
     bool meets;
     culv_soft_dim3 grid, block;
+    uint32_t cluster[3];   /* blocks of a cluster; 0: none */
     unsigned shared_bytes; /* dynamic */
+    unsigned static_shared;
     void *const *params;
 };
 CUresult soft_pool_run(const struct soft_grid *grid);
 
 /* --- fault.c */
-void soft_fault_install(void);
-/* Runs work(arg); a fault in it ends it and is the result. */
+/* Runs work(arg); a fault in it ends it and is the result. The first call installs the handler. */
 CUresult soft_guarded(void (*work)(void *), void *arg);
+/* Counts it for culvSoftFaults(). */
+void soft_note_fault(void);
 /* Ends the work that soft_guarded() runs on this thread, whose result this is. */
 _Noreturn void soft_fault_end(CUresult result);
 void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns goes to the end */
@@ -382,6 +392,8 @@ void soft_fault_thread_end(void *token);
 /* --- posix.c, win32.c */
 bool soft_thread_start(void *(*entry)(void *),
                        void *arg); /* detached, application signals blocked */
+/* From now on a child process that fork() makes begins with this call. */
+void soft_on_fork(void (*child)(void));
 unsigned soft_processors(void);
 uint64_t soft_now_ns(void);
 size_t soft_page_size(void);
@@ -408,6 +420,8 @@ bool soft_pages_usable(const void *start, size_t size, bool read_only);
 void soft_close(int fd);
 /* The size of a regular file (a memfd is one); false for everything else. */
 bool soft_file_size(int fd, uint64_t *size);
+/* Nobody can cut the file off under a mapping. */
+bool soft_file_stays(int fd);
 bool soft_read_at(int fd, void *data, size_t size, uint64_t offset);
 void soft_futex_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds);
 void soft_futex_wake(_Atomic uint32_t *word);

@@ -65,7 +65,6 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
         free(reservation);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
-    soft_fault_install(); /* where nothing is accessible, copies fault too */
     reservation->start = (uintptr_t)at;
     reservation->size = size;
     reservation->next = reservations;

@@ -223,7 +223,6 @@ int culvSoftShowReserve(uint64_t address, uint64_t size, uint64_t *out)
         made->size = (size_t)size;
         made->next = shown_list;
         shown_list = made;
-        soft_fault_install();
         *out = made->start;
     }
     pthread_mutex_unlock(&soft.lock);

@@ -18,6 +18,11 @@ bool soft_thread_start(void *(*entry)(void *), void *arg)
     return failed == 0;
 }
 
+void soft_on_fork(void (*child)(void))
+{
+    (void)child; /* Windows has no fork() */
+}
+
 unsigned soft_processors(void)
 {
     SYSTEM_INFO info;

@@ -27,6 +27,8 @@ typedef struct culv_soft_binary {
     uint8_t device_uuid[16];
     /* One of the above; futex word, not FUTEX_PRIVATE, woken after a signal */
     _Atomic uint32_t state;
+    /* The other API's device is lost: CUDA may signal in its place, and twice */
+    _Atomic uint32_t lost;
 } culv_soft_binary;
 
 #endif

@@ -53,6 +53,17 @@ void culvSoftCounts(culv_soft_counts *out);
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
+/* How many kernels, copies and fills have faulted in this process so far, in a stream or in a
+ * Vulkan queue, a launch included over which NVIDIA's driver loses the VkDevice. */
+uint64_t culvSoftFaults(void);
+/* From now on each driver call of that name waits `ms` milliseconds before it does anything, and
+ * holds no lock of the driver's meanwhile. cuMemAlloc stands for cuMemAlloc_v2 too. ms 0: no
+ * longer; NULL and 0: no call waits. Returns 0, EINVAL or ENOSPC (16 calls at most). The
+ * environment variable CULVERT_SOFT_DELAY=cuda:CALL:MS[,...] does the same at load. */
+int culvSoftDelay(const char *call, unsigned ms);
+/* Runs `hook` once, before the n-th driver call from now (1 = the next) does anything, on that
+ * call's thread and without a lock of the driver's: it may make driver calls. n = 0 disarms. */
+void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 /* Plays an older driver (12040 = CUDA 12.4), 0: its own age again. cuDriverGetVersion says so, and
  * formats of arrays that came later are CUDA_ERROR_INVALID_VALUE. What exists stays, entry points
  * too. */
@@ -92,6 +103,9 @@ int culvSoftDmaBufRange(int fd, culv_soft_dma_buf *out);
 /* What a dma-buf over PCI Express is answered with (a CUresult); 0: it is made. At first
  * CUDA_ERROR_NOT_SUPPORTED, as measured on an H200. */
 void culvSoftPlayDmaBufPcie(int answer);
+/* Nonzero: cuImportExternalMemory takes dma-bufs, any file being one, and maps buffers on them. 0:
+ * CUDA_ERROR_NOT_SUPPORTED, as measured on an H200 (driver 580). */
+void culvSoftPlayDmaBufImport(int takes);
 /* Makes the allocation at this address managed memory, as far as attributes tell. Returns 0, or
  * EINVAL: no memory is there. */
 int culvSoftPlayManaged(uint64_t address);
@@ -126,6 +140,9 @@ int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
 int culvSoftBinarySignal(int fd);
 /* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */
 int culvSoftBinaryWait(int fd, unsigned timeout_ms);
+/* The other API's device is lost. From now on CUDA's half is no longer strict: CUDA may signal in
+ * its place, as NVIDIA's driver does it (measured: binary_cuda_to_cuda, binary_double_signal). */
+int culvSoftBinaryLose(int fd);
 
 /* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process.
  * Functions without a result cannot fail, and are not counted among the calls. */
@@ -151,6 +168,13 @@ void culvSoftVkCounts(culv_soft_vk_counts *out);
  * CULVERT_SOFT_FAIL_AT=vulkan:[CALL:]N[:ERROR]. */
 void culvSoftVkFailAt(uint64_t n, int error);
 const char *culvSoftVkFailedCall(void);
+/* Loses every lavapipe device that there is now: all later calls that may answer
+ * VK_ERROR_DEVICE_LOST do, vkGetSemaphoreCounterValue and vkSignalSemaphore too. What was submitted
+ * before still runs. 0: they work again, for the end of a test. */
+void culvSoftVkLoseDevices(int lost);
+/* As culvSoftDelay and culvSoftBefore, for the same calls. CULVERT_SOFT_DELAY=vulkan:CALL:MS. */
+int culvSoftVkDelay(const char *call, unsigned ms);
+void culvSoftVkBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 
 /* DRM modifiers of the dma-bufs that the layer plays with CULVERT_SOFT_DMA_BUF=1. All are listed
  * for formats of colors of one plane: */

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define CULV_SOFT_MODULE_VERSION 4u
+#define CULV_SOFT_MODULE_VERSION 5u
 #define CULV_SOFT_MODULE_SYMBOL  "culv_soft_module_table"
 
 typedef struct culv_soft_dim3 {
@@ -27,7 +27,8 @@ typedef void (*culv_soft_run_fn)(culv_soft_dim3 grid, culv_soft_dim3 block, uint
 /* Where one thread of a block is, while the block's threads wait for one another. */
 typedef struct culv_soft_place {
     int32_t thread[3], block[3], block_dim[3], grid_dim[3];
-    uint32_t lane; /* in its warp */
+    int32_t cluster_dim[3]; /* 0: the launch has no clusters */
+    uint32_t lane;          /* in its warp */
 } culv_soft_place;
 
 /* Runs one thread of one block, to its end or until it waits for others. */
@@ -42,6 +43,7 @@ typedef struct culv_soft_kernel {
     /* Not 0, from the loading on: threads of a block wait for one another, or share dynamic memory,
      * so that `thread` is called and not `run`. */
     const unsigned char *meets;
+    uint32_t cluster[3]; /* blocks of a cluster, as the source fixes them; 0: it does not */
 } culv_soft_kernel;
 
 /* How threads meet: of a block, or of a warp. */
@@ -50,7 +52,8 @@ typedef enum culv_soft_meeting {
     CULV_SOFT_SYNC_COUNT,
     CULV_SOFT_SYNC_AND,
     CULV_SOFT_SYNC_OR,
-    CULV_SOFT_WARP_SYNC, /* the warp's, from here on: each sees what the others bring */
+    CULV_SOFT_SYNC_CLUSTER, /* all blocks' of the cluster */
+    CULV_SOFT_WARP_SYNC,    /* the warp's, from here on: each sees what the others bring */
     CULV_SOFT_WARP_SHUFFLE,
     CULV_SOFT_WARP_VOTE,
     CULV_SOFT_WARP_MATCH,
@@ -60,7 +63,8 @@ typedef enum culv_soft_meeting {
 /* What a kernel asks of the driver while its threads run one by one. */
 typedef struct culv_soft_services {
     const culv_soft_place *(*place)(void);
-    void *(*shared)(void); /* the block's dynamic shared memory */
+    void *(*shared)(void);             /* the block's dynamic shared memory */
+    void *(*shared_of)(uint32_t rank); /* another one's of the cluster */
     /* Returns once every thread of the block that has not ended is there. */
     uint32_t (*meet_block)(culv_soft_meeting kind, uint32_t value);
     /* Returns once every thread of `mask` that has not ended is there: which are, and in *values

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../shared/delay.h"
 #include "../shared/fail_at.h"
 #include "soft_vk.h"
 
@@ -17,6 +18,8 @@ static _Atomic uint64_t countdown; /* 0: nothing armed */
 static _Atomic int armed_error;
 static _Atomic(const char *) failed_call;
 static _Atomic(const char *) call_to_fail; /* NULL: any call counts */
+
+static struct soft_delays delays = SOFT_DELAYS_INIT;
 
 static void arm(const char *call, uint64_t n, int error)
 {
@@ -31,6 +34,7 @@ static void arm(const char *call, uint64_t n, int error)
 static void read_environment(void)
 {
     static const char prefix[] = "vulkan:";
+    soft_delays_read(&delays, "vulkan", secure_getenv("CULVERT_SOFT_DELAY"));
     const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
     if (!text || strncmp(text, prefix, sizeof(prefix) - 1)) return;
     static struct soft_fail_at at; /* its call's name is kept */
@@ -59,6 +63,7 @@ void soft_vk_control_init(void)
 bool soft_vk_must_fail(const char *name, VkResult *error)
 {
     atomic_fetch_add(&calls, 1);
+    soft_delays_pass(&delays, name);
     const char *call = atomic_load(&call_to_fail);
     if (call && !soft_fail_at_counts(call, name)) return false;
     uint64_t left = atomic_load(&countdown);
@@ -101,4 +106,16 @@ SOFT_VK_EXPORT void culvSoftVkFailAt(uint64_t n, int error)
 SOFT_VK_EXPORT const char *culvSoftVkFailedCall(void)
 {
     return atomic_load(&failed_call);
+}
+
+SOFT_VK_EXPORT int culvSoftVkDelay(const char *call, unsigned ms)
+{
+    soft_vk_control_init();
+    return soft_delays_set(&delays, call, call ? strlen(call) : 0, ms);
+}
+
+SOFT_VK_EXPORT void culvSoftVkBefore(uint64_t n, void (*hook)(void *user, const char *call),
+                                     void *user)
+{
+    soft_delays_before(&delays, n, hook, user);
 }

@@ -25,6 +25,14 @@ soft_vk_device *soft_vk_device_find(const void *handle)
     return device;
 }
 
+SOFT_VK_EXPORT void culvSoftVkLoseDevices(int lost)
+{
+    pthread_rwlock_rdlock(&lock);
+    for (soft_vk_device *device = devices; device; device = device->link)
+        if (device->soft) atomic_store(&device->lost, lost != 0);
+    pthread_rwlock_unlock(&lock);
+}
+
 static void resolve(soft_vk_device *device)
 {
 #define RESOLVE(name, ...)                                                                         \

@@ -451,6 +451,8 @@ VkResult soft_vk_GetSemaphoreCounterValue(soft_vk_device *device, VkDevice handl
                                           VkSemaphore semaphore, uint64_t *value)
 {
     soft_vk_semaphore *found = find(device, semaphore);
+    VkResult lost = soft_vk_or_lost(device, VK_SUCCESS);
+    if (lost != VK_SUCCESS) return lost;
     if (!found) return device->next.GetSemaphoreCounterValue(handle, semaphore, value);
     pthread_mutex_lock(&found->lock);
     pull_locked(found);
@@ -465,6 +467,8 @@ VkResult soft_vk_SignalSemaphore(soft_vk_device *device, VkDevice handle,
                                  const VkSemaphoreSignalInfo *info)
 {
     soft_vk_semaphore *found = find(device, info->semaphore);
+    VkResult lost = soft_vk_or_lost(device, VK_SUCCESS);
+    if (lost != VK_SUCCESS) return lost;
     if (!found) return device->next.SignalSemaphore(handle, info);
     pthread_mutex_lock(&found->lock);
     VkResult result = device->next.SignalSemaphore(handle, info);

@@ -75,7 +75,7 @@ typedef struct soft_vk_device {
     bool dma_bufs;            /* the layer plays them */
     bool native_sparse;       /* the driver has sparse buffers of its own */
     soft_vk_kernels *kernels; /* NULL: SOFT_VK_LENT_KERNELS is not enabled */
-    _Atomic bool lost;        /* a kernel faulted in a command buffer */
+    _Atomic bool lost;        /* a kernel faulted in a command buffer, or a test says so */
     uint8_t uuid[VK_UUID_SIZE];
     pthread_mutex_t lock;          /* of the list */
     soft_vk_semaphore *semaphores; /* every timeline of the device */

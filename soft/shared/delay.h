@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* CULVERT_SOFT_DELAY=API:CALL:MS[,API:CALL:MS...], which both halves of the twin read, and what
+ * tests ask for besides: a function that runs before the N-th call. */
+#ifndef CULV_SOFT_DELAY_H_
+#define CULV_SOFT_DELAY_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "fail_at.h"
+
+#define SOFT_DELAYS_MAX 16
+
+struct soft_delay {
+    char call[64];
+    unsigned ms;
+};
+
+struct soft_delays {
+    pthread_mutex_t lock;
+    atomic_bool any; /* whether there is anything below: else a call takes no lock */
+    struct soft_delay list[SOFT_DELAYS_MAX];
+    size_t count;
+    uint64_t left; /* calls until the hook, 0: none */
+    void (*hook)(void *user, const char *call);
+    void *user;
+};
+
+#define SOFT_DELAYS_INIT                                                                           \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
+    }
+
+/* Returns 0, EINVAL: not the name of a call, or ENOSPC. ms 0 takes the call's delay away, and
+ * without a call all delays. */
+static inline int soft_delays_set(struct soft_delays *d, const char *call, size_t length,
+                                  unsigned ms)
+{
+    int result = 0;
+    if (call != NULL && (length == 0 || length >= sizeof d->list[0].call)) return EINVAL;
+    if (call == NULL && ms != 0) return EINVAL;
+    pthread_mutex_lock(&d->lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        const char *name = d->list[i].call;
+        if (call == NULL || (strlen(name) == length && memcmp(name, call, length) == 0)) continue;
+        d->list[kept++] = d->list[i];
+    }
+    d->count = kept;
+    if (ms != 0 && d->count == SOFT_DELAYS_MAX) result = ENOSPC;
+    if (ms != 0 && result == 0) {
+        struct soft_delay *made = &d->list[d->count++];
+        memset(made, 0, sizeof *made);
+        memcpy(made->call, call, length);
+        made->ms = ms;
+    }
+    atomic_store(&d->any, d->count > 0 || d->left > 0);
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
+static inline void soft_delays_before(struct soft_delays *d, uint64_t n,
+                                      void (*hook)(void *user, const char *call), void *user)
+{
+    pthread_mutex_lock(&d->lock);
+    d->left = hook != NULL ? n : 0;
+    d->hook = hook;
+    d->user = user;
+    atomic_store(&d->any, d->count > 0 || d->left > 0);
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* `text` is the variable's value or NULL. Entries of the other API are the other half's. */
+static inline void soft_delays_read(struct soft_delays *d, const char *api, const char *text)
+{
+    const size_t prefix = strlen(api);
+    for (const char *at = text; at != NULL; at = strchr(at, ',')) {
+        if (*at == ',') at++;
+        if (strncmp(at, api, prefix) != 0 || at[prefix] != ':') continue;
+        const char *call = at + prefix + 1;
+        const size_t length = strcspn(call, ":,");
+        char *end = NULL;
+        unsigned long ms = 0;
+        errno = 0;
+        if (call[length] == ':' && call[length + 1] >= '0' && call[length + 1] <= '9')
+            ms = strtoul(call + length + 1, &end, 10);
+        if (end == NULL || errno != 0 || (*end != '\0' && *end != ',') || ms > 3600000 ||
+            soft_delays_set(d, call, length, (unsigned)ms) != 0)
+            fprintf(stderr,
+                    "culvert: CULVERT_SOFT_DELAY=%s: %.*s is not %s:CALL:MS (an hour and %d calls "
+                    "at most), ignored\n",
+                    text, (int)strcspn(at, ","), at, api, SOFT_DELAYS_MAX);
+    }
+}
+
+/* Before a call does its work, and without a lock of the twin's: waits, or runs the hook. */
+static inline void soft_delays_pass(struct soft_delays *d, const char *call)
+{
+    if (!atomic_load_explicit(&d->any, memory_order_acquire)) return;
+    void (*hook)(void *, const char *) = NULL;
+    void *user = NULL;
+    unsigned ms = 0;
+    pthread_mutex_lock(&d->lock);
+    for (size_t i = 0; i < d->count; i++)
+        if (soft_fail_at_counts(d->list[i].call, call)) ms = d->list[i].ms;
+    if (d->left > 0 && --d->left == 0) {
+        hook = d->hook;
+        user = d->user;
+    }
+    pthread_mutex_unlock(&d->lock);
+    struct timespec rest = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (ms > 0 && nanosleep(&rest, &rest) != 0 && errno == EINTR) {
+    }
+    if (hook != NULL) hook(user, call);
+}
+
+#endif
