@@ -71,6 +71,21 @@ typedef struct backend {
     uint64_t (*fail_at)(uint64_t n);
 } backend;
 
+/* What each back-end has, as static functions of these names. */
+#define BACKEND_FUNCTIONS                                                                          \
+    .open = open_native, .close = close_native, .lie = lie, .device_open = device_open,            \
+    .attach = attach, .detach = detach, .memory_create = memory_create,                            \
+    .memory_destroy = memory_destroy, .memory_size = memory_size, .memory_write = memory_write,    \
+    .memory_read = memory_read, .memory_import = memory_import,                                    \
+    .timeline_create = timeline_create, .timeline_destroy = timeline_destroy,                      \
+    .timeline_import = timeline_import, .timeline_signal = timeline_signal,                        \
+    .timeline_wait = timeline_wait, .timeline_value = timeline_value,                              \
+    .buffer_create = buffer_create, .buffer_destroy = buffer_destroy, .buffer_cuda = buffer_cuda,  \
+    .buffer_write = buffer_write, .buffer_read = buffer_read, .image_create = image_create,        \
+    .image_destroy = image_destroy, .image_cuda = image_cuda,                                      \
+    .semaphore_create = semaphore_create, .semaphore_destroy = semaphore_destroy,                  \
+    .semaphore_cuda = semaphore_cuda, .semaphore_timeline = semaphore_timeline
+
 extern const backend backend_under_test;
 /* What is true of this back-end alone; ended by a case without a name. */
 extern const test_case backend_own_cases[];

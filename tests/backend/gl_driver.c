@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenGL back-end under the back-end suite: memory objects, in memory that a VkDevice of
  * Culvert's own exports. */
-#include "backend.h"
 #include "library.h"
 #include "lying_gl.h"
+#include "shared_objects.h"
 
 #include "gl/gl_object.h"
 
@@ -152,7 +152,7 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
 /* The caller's own, or one of Culvert's. */
 typedef struct timeline {
     VkSemaphore semaphore;
-    culv_gl_semaphore *made;
+    culv_shared_semaphore *made;
 } timeline;
 
 static timeline made_timeline; /* of semaphore_timeline(): one at a time */
@@ -208,33 +208,19 @@ static bool timeline_wait(void *timeline_, uint64_t value, unsigned timeout_ms)
     int code = culvi_gl_timeline_wait(t->made->pair.graphics, t->made->pair.native, value,
                                       timeout_ms * UINT64_C(1000000));
     REQUIRE(code >= 0);
-    if (code == 0) LIB_OK(culv_gl_semaphore_wait(t->made, value, NULL));
+    if (code == 0) LIB_OK(culv_gl_semaphore_wait(t->made, value, 0, NULL));
     return code == 0;
 }
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     d.size = size;
     d.fallback = fallback;
     culv_result result = culv_gl_buffer_create(attachment, &d, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
-{
-    culv_gl_buffer *mine = *buffer;
-    *buffer = NULL;
-    LIB_OK(has_last_use ? culv_gl_buffer_destroy_after(&mine, last_use)
-                        : culv_gl_buffer_destroy(&mine));
-    REQUIRE(mine == NULL);
-}
-
-static culv_buffer *buffer_cuda(const void *buffer)
-{
-    return culv_gl_buffer_cuda(buffer);
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
@@ -254,7 +240,7 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
                                 uint32_t fallback, void **out)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_gl_image *made = NULL;
+    culv_shared_image *made = NULL;
     d.internal_format = GL_R32UI;
     d.width = width;
     d.height = height;
@@ -264,24 +250,10 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
     return result;
 }
 
-static void image_destroy(void **image, bool has_last_use, CUstream last_use)
-{
-    culv_gl_image *mine = *image;
-    *image = NULL;
-    LIB_OK(has_last_use ? culv_gl_image_destroy_after(&mine, last_use)
-                        : culv_gl_image_destroy(&mine));
-    REQUIRE(mine == NULL);
-}
-
-static culv_image *image_cuda(const void *image)
-{
-    return culv_gl_image_cuda(image);
-}
-
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
-    culv_gl_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     d.initial_value = value;
     d.fallback = fallback;
     culv_result result = culv_gl_semaphore_create(attachment, &d, &made);
@@ -289,23 +261,9 @@ static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t f
     return result;
 }
 
-static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
-{
-    culv_gl_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    LIB_OK(has_last_use ? culv_gl_semaphore_destroy_after(&mine, last_use)
-                        : culv_gl_semaphore_destroy(&mine));
-    REQUIRE(mine == NULL);
-}
-
-static culv_semaphore *semaphore_cuda(const void *semaphore)
-{
-    return culv_gl_semaphore_cuda(semaphore);
-}
-
 static void *semaphore_timeline(const void *semaphore)
 {
-    made_timeline.made = (culv_gl_semaphore *)(uintptr_t)semaphore;
+    made_timeline.made = (culv_shared_semaphore *)(uintptr_t)semaphore;
     return &made_timeline;
 }
 
@@ -321,35 +279,6 @@ const backend backend_under_test = {
     .name = "gl",
     .memory_word = "GL memory object",
     .imports_anew = true,
-    .open = open_native,
-    .close = close_native,
-    .lie = lie,
-    .device_open = device_open,
-    .attach = attach,
-    .detach = detach,
-    .memory_create = memory_create,
-    .memory_destroy = memory_destroy,
-    .memory_size = memory_size,
-    .memory_write = memory_write,
-    .memory_read = memory_read,
-    .memory_import = memory_import,
-    .timeline_create = timeline_create,
-    .timeline_destroy = timeline_destroy,
-    .timeline_import = timeline_import,
-    .timeline_signal = timeline_signal,
-    .timeline_wait = timeline_wait,
-    .timeline_value = timeline_value,
-    .buffer_create = buffer_create,
-    .buffer_destroy = buffer_destroy,
-    .buffer_cuda = buffer_cuda,
-    .buffer_write = buffer_write,
-    .buffer_read = buffer_read,
-    .image_create = image_create,
-    .image_destroy = image_destroy,
-    .image_cuda = image_cuda,
-    .semaphore_create = semaphore_create,
-    .semaphore_destroy = semaphore_destroy,
-    .semaphore_cuda = semaphore_cuda,
-    .semaphore_timeline = semaphore_timeline,
+    BACKEND_FUNCTIONS,
     .fail_at = fail_at,
 };

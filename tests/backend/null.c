@@ -51,9 +51,6 @@ static const culvi_words words = {
     .open_call = "null_device_open",
     .memory_desc = "null_memory_import",
     .memory_size = "size",
-    .buffer_destroy = "null_buffer_destroy",
-    .image_destroy = "null_image_destroy",
-    .semaphore_destroy = "null_semaphore_destroy",
 };
 
 static null_native *native_of(const culvi_graphics *graphics)

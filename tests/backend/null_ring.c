@@ -73,7 +73,6 @@ static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .acquire_call = "null_ring_acquire",
                                               .submit_call = "null_ring_submit",
                                               .flush_call = "null_ring_flush",
-                                              .cuda_flush_call = "culv_ring_flush_on",
                                               .make_object = make_object,
                                               .submit = submit};
 

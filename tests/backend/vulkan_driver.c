@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The Vulkan back-end under the back-end suite. */
-#include "backend.h"
 #include "library.h"
+#include "shared_objects.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +158,7 @@ static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallb
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                               VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     d.create_info = &info;
     d.fallback = fallback;
     culv_result result = culv_vk_buffer_create(attachment, &d, &made);
@@ -166,25 +166,10 @@ static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallb
     return result;
 }
 
-static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
-{
-    culv_vk_buffer *mine = *buffer;
-    *buffer = NULL;
-    if (has_last_use)
-        culv_vk_buffer_destroy_after(&mine, last_use);
-    else
-        culv_vk_buffer_destroy(&mine);
-}
-
-static culv_buffer *buffer_cuda(const void *buffer)
-{
-    return culv_vk_buffer_cuda(buffer);
-}
-
 /* As the raw driver sees it: with ownership barriers where it is shared. */
-static raw_vk_buffer raw_of(const culv_vk_buffer *buffer)
+static raw_vk_buffer raw_of(const culv_shared_buffer *buffer)
 {
-    const culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    const culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(buffer),
                          .size = culv_buffer_size(cuda),
                          .flags =
@@ -226,7 +211,7 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
                                              VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
                                              VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     d.create_info = &info;
     d.fallback = fallback;
     culv_result result = culv_vk_image_create(attachment, &d, &made);
@@ -234,45 +219,15 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
     return result;
 }
 
-static void image_destroy(void **image, bool has_last_use, CUstream last_use)
-{
-    culv_vk_image *mine = *image;
-    *image = NULL;
-    if (has_last_use)
-        culv_vk_image_destroy_after(&mine, last_use);
-    else
-        culv_vk_image_destroy(&mine);
-}
-
-static culv_image *image_cuda(const void *image)
-{
-    return culv_vk_image_cuda(image);
-}
-
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     d.initial_value = value;
     d.fallback = fallback;
     culv_result result = culv_vk_semaphore_create(attachment, &d, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
-{
-    culv_vk_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    if (has_last_use)
-        culv_vk_semaphore_destroy_after(&mine, last_use);
-    else
-        culv_vk_semaphore_destroy(&mine);
-}
-
-static culv_semaphore *semaphore_cuda(const void *semaphore)
-{
-    return culv_vk_semaphore_cuda(semaphore);
 }
 
 static void *semaphore_timeline(const void *semaphore)
@@ -295,35 +250,6 @@ const test_case backend_own_cases[] = {{.name = NULL}}; /* tests/library has the
 const backend backend_under_test = {
     .name = "vulkan",
     .memory_word = "VkDeviceMemory",
-    .open = open_native,
-    .close = close_native,
-    .lie = lie,
-    .device_open = device_open,
-    .attach = attach,
-    .detach = detach,
-    .memory_create = memory_create,
-    .memory_destroy = memory_destroy,
-    .memory_size = memory_size,
-    .memory_write = memory_write,
-    .memory_read = memory_read,
-    .memory_import = memory_import,
-    .timeline_create = timeline_create,
-    .timeline_destroy = timeline_destroy,
-    .timeline_import = timeline_import,
-    .timeline_signal = timeline_signal,
-    .timeline_wait = timeline_wait,
-    .timeline_value = timeline_value,
-    .buffer_create = buffer_create,
-    .buffer_destroy = buffer_destroy,
-    .buffer_cuda = buffer_cuda,
-    .buffer_write = buffer_write,
-    .buffer_read = buffer_read,
-    .image_create = image_create,
-    .image_destroy = image_destroy,
-    .image_cuda = image_cuda,
-    .semaphore_create = semaphore_create,
-    .semaphore_destroy = semaphore_destroy,
-    .semaphore_cuda = semaphore_cuda,
-    .semaphore_timeline = semaphore_timeline,
+    BACKEND_FUNCTIONS,
     .fail_at = fail_at,
 };

@@ -1,45 +1,237 @@
 #!/bin/sh
-# One case of the benchmarks' tests: bench.sh CASE. BENCH is the program, BENCH_SOURCE the repository, BENCH_VERSION
-# the version to expect, BENCH_SANITIZE the sanitizers of the build, BENCH_PYTHON an interpreter. Exit 77: skipped,
-# with the reason. SPDX-License-Identifier: MIT
+# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames, gl, kinds, memory, peers, rdma or space. BENCH is
+# its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
+# BENCH_PYTHON an interpreter. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
 set -eu
 
-. "$BENCH_SOURCE/tests/bench/case.sh"
-quick() { run 0 "$BENCH" --quick --driver=soft "$@"; }
-check_json() {
-    "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_json.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
+name=$1 case=$2
+unset CULVERT_SOFT CULVERT_SOFT_DEVICES CULVERT_SOFT_FAIL_AT CULVERT_SOFT_DELAY CULVERT_LOG CUDA_VISIBLE_DEVICES
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$work/out
+err=$work/err
+json=$work/$name.json
+
+# What a run must have said -------------------------------------------------------------------------------------------
+
+fail() {
+    echo "FAIL: $*"
+    for file in "$out" "$err"; do
+        [ ! -f "$file" ] || { echo "--- standard $(basename "$file")"; cat "$file"; }
+    done
+    echo "FAIL: $*" # again: a summary may show only the last lines
+    exit 1
 }
-report() { # STATUS ARGUMENT...
+
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+# run STATUS [VARIABLE=VALUE ...] PROGRAM [OPTION ...]
+run() {
     expected=$1
     shift
-    run "$expected" "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/bench-report" --output "$work/page.md" "$@"
+    status=0
+    env "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 3 ] && [ "$expected" -eq 0 ] && skip "$(tail -n 1 "$err")"
+    [ "$status" -eq "$expected" ] || fail "exit status $status, expected $expected: $*"
 }
+
+says() { grep -q -- "$1" "$out" || fail "the output does not say: $1"; }
+complains() { grep -q -- "$1" "$err" || fail "no clear line: $1"; }
+silent() { [ ! -s "$err" ] || fail "something on standard error"; }
+quick() { run 0 "$BENCH" --quick --driver=soft "$@"; }
+
+# failing CALL OPTION...: a quick run with a driver's call that fails. It says which, ends with 1, and hangs never.
+# A call by its number among all may be tried again, or be no obstacle; its number moves with other threads' calls.
+# $status has how it ended.
+failing() {
+    failing_call=$1
+    shift
+    status=0
+    CULVERT_SOFT_FAIL_AT=$failing_call timeout 60 "$BENCH" --quick --driver=soft "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 0 ] && return
+    [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || fail "$failing_call: exit status $status"
+    complains "^$(basename "$BENCH"): "
+}
+
+# must_end CALL OPTION...: as failing, with a call that the program cannot do without.
+must_end() {
+    failing "$@"
+    [ "$status" -eq 1 ] || fail "$failing_call: exit status $status, expected 1"
+}
+
+check_json() {
+    "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_$name.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
+}
+
+# The page and the plots that are made of the results -----------------------------------------------------------------
+
+report() { # STATUS ARGUMENT...
+    report_status=$1
+    shift
+    run "$report_status" "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$name" --output "$work/page.md" "$@"
+}
+
 page_says() { grep -qF -- "$1" "$work/page.md" || { cat "$work/page.md"; fail "the page does not say: $1"; }; }
 
-case $case in
-options)
+# same_from_a_bundle FILE NAME ...: the page is the same from the directory that `run all` leaves, and from its archive.
+same_from_a_bundle() {
+    cp "$work/page.md" "$work/first.md"
+    mkdir "$work/results"
+    while [ $# -gt 0 ]; do
+        cp "$1" "$work/results/$2"
+        shift 2
+    done
+    tar -C "$work" -czf "$work/results.tar.gz" results
+    for from in "$work/results" "$work/results.tar.gz"; do
+        report 0 "$from"
+        cmp "$work/first.md" "$work/page.md" || fail "another page from $from"
+    done
+    rm "$work/page.md"
+}
+
+have_plots() { /usr/bin/python3 -c "import matplotlib" 2>/dev/null; }
+
+plots() { # PLOT...
+    have_plots || return 0
+    run 0 "$BENCH_SOURCE/scripts/bench-plots" "$json" "$work/plots"
+    for plot in "$@"; do grep -q "<svg" "$work/plots/$plot.svg" || fail "no plot $plot"; done
+}
+
+refuses() { # TEXT COMMAND...: ends with 1 and says so
+    refused=$1
+    shift
+    "$@"
+    complains "$refused"
+    [ ! -e "$work/page.md" ] || fail "a page in spite of an error"
+}
+
+# Cases that are alike ------------------------------------------------------------------------------------------------
+
+# options PROGRAM: uses $wrong, $right and $listed, what --list shows, each with $after behind it.
+options() {
     run 2 "$BENCH" --bogus
     complains "unknown option '--bogus'"
     [ ! -s "$out" ] || fail "output in spite of a wrong option"
-    run 2 "$BENCH" something
-    complains "unknown argument 'something'"
-    for wrong in --driver=gpu --driver= --only=nothing --only= --seconds=0 --seconds=-1 --seconds=x --seconds=nan \
-        --seconds=inf --seconds=4000 --seed=-1 --seed= --seed=1x --seed=99999999999999999999 --device=-1 --device=a \
-        --device=1024 --json= --quick=1 --only; do
-        run 2 "$BENCH" "$wrong"
-        complains "$wrong"
+    for option in $wrong; do
+        run 2 "$BENCH" "$option"
+        complains "$option"
         complains "--help"
     done
     run 0 "$BENCH" --help
-    for option in --driver --device --only --list --seconds --seed --quick --validation --json --version; do
-        says "$option"
-    done
+    for option in $right --driver --device --seed --quick --json --version; do says "$option"; done
+    if [ -n "$listed" ]; then
+        run 0 "$BENCH" --list
+        for section in $listed; do says "^$section$after"; done
+    fi
     run 0 "$BENCH" --version
-    [ "$(cat "$out")" = "culvert-bench-calls $BENCH_VERSION" ] || fail "not version $BENCH_VERSION"
-    run 0 "$BENCH" --list
-    for name in buffer image create timeline batch submit "round trip" binary streams frames; do says "^$name  "; done
+    [ "$(cat "$out")" = "$1 $BENCH_VERSION" ] || fail "not version $BENCH_VERSION"
+}
+
+# empty_page PAGE: without results the page has only the method. The page in docs/measured begins in the same way.
+empty_page() {
+    report 0
+    page_says "No run on a GPU is recorded here yet."
+    sed '/^No run on a GPU/,$d' "$work/page.md" >"$work/head"
+    head -n "$(wc -l <"$work/head")" "$BENCH_SOURCE/docs/measured/$1" | cmp - "$work/head" ||
+        fail "docs/measured/$1 is not what scripts/report $name makes"
+}
+
+# quick_page WHAT JSON_CHECK... -- TEXT...: after a quick run, whose WHAT mean nothing: its JSON, its page that says TEXT.
+quick_page() {
+    means_nothing=$1 checks=
+    shift
+    while [ "$1" != -- ]; do
+        checks="$checks $1"
+        shift
+    done
+    shift
+    silent
+    says "by the software twin"
+    # shellcheck disable=SC2086 # several words
+    check_json "$json" $checks
+    report 0 "$json"
+    page_says "software twin"
+    page_says "**the $means_nothing mean nothing**"
+    for text in "$@"; do page_says "$text"; done
+    # shellcheck disable=SC2086
+    check_json "$json" $checks "documented=${documented:-$work/page.md}"
+    same_from_a_bundle "$json" "$name.json"
+    echo '{"schema": 1, "program": "other"}' >"$work/other.json"
+    refuses "results of other" report 1 "$work/other.json"
+    refuses "missing.json" report 1 "$work/missing.json"
+}
+
+validation() { # OPTION...
+    [ -z "$BENCH_SANITIZE" ] || skip "the validation layer leaks memory of its own"
+    status=0
+    "$BENCH" --quick --driver=soft --validation "$@" >"$out" 2>"$err" || status=$?
+    ! grep -q "there is no VK_LAYER_KHRONOS_validation" "$err" || skip "the validation layer is not installed"
+    [ "$status" -ne 3 ] || skip "$(tail -n 1 "$err")"
+    [ "$status" -eq 0 ] || fail "exit status $status under validation"
+    ! grep -q "^VALIDATION" "$out" || fail "the validation layer has something to say"
+}
+
+# The cases -----------------------------------------------------------------------------------------------------------
+
+after="  "
+usual_wrong="--driver=gpu --only=nothing --only= --device=x --seed=-1 --json= --quick=1 something"
+case $name.$case in
+calls.options)
+    wrong="--driver=gpu --driver= --only=nothing --only= --seconds=0 --seconds=-1 --seconds=x --seconds=nan --seconds=inf
+        --seconds=4000 --seed=-1 --seed= --seed=1x --seed=99999999999999999999 --device=-1 --device=a --device=1024 --json=
+        --quick=1 --only"
+    right="--only --list --seconds --validation"
+    listed="buffer image create timeline batch submit round.trip binary streams frames"
+    options culvert-bench-calls
+    run 2 "$BENCH" something
+    complains "unknown argument 'something'"
     ;;
-full_output)
+frames.options)
+    wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
+        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --seed=-1 --json="
+    right="--only --list --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
+    listed=
+    options culvert-bench
+    ;;
+gl.options)
+    wrong=$usual_wrong right="--only --list" listed="memory register staged" after="\$"
+    options culvert-bench-gl
+    empty_page gl-performance.md
+    ;;
+kinds.options)
+    wrong=$usual_wrong right="--only --list" listed="buffers images"
+    options culvert-bench-kinds
+    empty_page memory-kinds.md
+    ;;
+memory.options)
+    wrong=$usual_wrong right="--only --list --large" listed="grow chunks ahead free peers large"
+    options culvert-bench-memory
+    empty_page memory-performance.md
+    ;;
+rdma.options)
+    wrong="--driver=gpu --most=0 --most=2000000 --teardown=1 --device=x --seed=-1 --json= --quick=1 something"
+    right="--most --teardown" listed=
+    options culvert-bench-rdma
+    empty_page rdma-performance.md
+    ;;
+space.options)
+    wrong="$usual_wrong --starts=0 --kind=nothing --seconds=x"
+    right="--only --list --starts --kind --seconds" listed="commit grow forest starts"
+    options culvert-bench-space
+    empty_page space-performance.md
+    ;;
+peers.options)
+    for wrong in --bogus --frames=0 --frames=x --pace-us=1000000 --limit-us= something; do
+        run 2 "$BENCH" "$wrong"
+        complains "usage: culvert-bench-peers"
+    done
+    run 0 "$BENCH" --help
+    ;;
+
+calls.full_output)
     [ -c /dev/full ] || skip "there is no /dev/full"
     for option in --list --help; do
         status=0
@@ -56,7 +248,7 @@ full_output)
     run 1 "$BENCH" --quick --only=frames --json="$work/no/such/directory/file.json"
     complains "$work/no/such/directory/file.json could not be written"
     ;;
-no_device)
+calls.no_device)
     # An empty file of a library's name, found first, fails to load on any machine.
     mkdir "$work/hide"
     : >"$work/hide/libcuda.so.1"
@@ -66,42 +258,153 @@ no_device)
     run 1 LD_LIBRARY_PATH="$work/hide${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$BENCH" --quick --driver=nvidia
     complains "driver=nvidia"
     ;;
-quick)
-    quick --json="$work/all.json"
-    [ ! -s "$err" ] || fail "something on standard error"
+
+calls.quick)
+    quick --json="$json"
+    silent
     says "by the software twin"
     says "too few turns"
-    "$BENCH" --list | while read -r name rest; do
-        case $name in frames) ;; *) says "^$name" ;; esac
+    "$BENCH" --list | while read -r section rest; do
+        case $section in frames) ;; *) says "^$section" ;; esac
     done
     if [ -z "$BENCH_SANITIZE" ]; then says "allocations by Culvert in [0-9]* frames: 0 "; fi
-    check_json "$work/all.json" all "sanitized=$BENCH_SANITIZE"
+    check_json "$json" all "sanitized=$BENCH_SANITIZE"
     ;;
-json)
+frames.quick)
+    # Every section and scheme; the program ends with 1 when a frame was lost or torn.
+    quick "--json=$json"
+    silent
+    says "by the software twin"
+    says "too few frames"
+    check_json "$json" all
+    plots frames latency sizes loads
+    if have_plots; then
+        echo '{"schema": 1, "program": "other"}' >"$work/other.json"
+        refuses "results of other" run 1 "$BENCH_SOURCE/scripts/bench-plots" "$work/other.json" "$work/plots"
+    fi
+    ;;
+# The program ends with 1 when a word or a look-up's answer is wrong, a picture differs or something is left.
+gl.quick)
+    quick "--json=$json"
+    says "words were checked, none is wrong"
+    # shellcheck disable=SC2016
+    quick_page times -- '| `memory`, waits on the CPU | 4/1 |'
+    plots gl-frames
+    ;;
+kinds.quick)
+    quick "--json=$json"
+    says "words were checked, none is wrong"
+    quick_page rates all -- "| culv_vk_buffer_create() | fast |"
+    plots memory-kinds-buffers memory-kinds-images
+    ;;
+memory.quick)
+    run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft "--json=$json"
+    says "too few turns"
+    says "words were checked, none is wrong"
+    quick_page times all -- "culv_vector_shrink"
+    plots memory-grow memory-reserved memory-peak memory-chunks memory-free
+    ;;
+rdma.quick)
+    quick "--json=$json"
+    says "look-ups were checked, none is wrong"
+    quick_page times -- "1 to 100 registrations: at most logarithmic" "| culv_rdma_get_info() |"
+    plots rdma-look-ups
+    ;;
+space.quick)
+    quick "--json=$json"
+    says "too few turns"
+    documented=$BENCH_SOURCE/docs/space.md
+    quick_page times all -- "| 2 MiB | commit of a chunk |" "| a fresh process |"
+    grep -q '"measurement": "forest"' "$json" || plots space
+    ;;
+peers.quick)
+    # It ends with 1 when an honest consumer was dropped, as happens where the machine is busy. The promises to consumers
+    # are library-ipc's to test (ring.past_every.*, ring.past_newest.*).
+    status=0
+    CULVERT_SOFT=1 "$BENCH" --soft --quick --frames=60 --limit-us=1000000 "--json=$json" >"$out" 2>"$err" || status=$?
+    [ "$status" -le 1 ] || fail "status $status"
+    silent
+    for row in "keeps up" "is stopped with a frame" "lies in its page" "is killed" "never reads"; do says "$row"; done
+    check_json "$json"
+    ;;
+
+calls.json)
     quick --json --only=timeline --only=frames
-    [ ! -s "$err" ] || fail "something on standard error"
+    silent
     check_json "$out" "sanitized=$BENCH_SANITIZE" "measurements=timeline"
     ;;
-only)
-    quick --only=streams --json="$work/one.json"
-    check_json "$work/one.json" "measurements=streams"
+calls.only)
+    quick --only=streams --json="$json"
+    check_json "$json" "measurements=streams"
     ! grep -q "^buffer" "$out" || fail "more than was asked for"
     ! grep -q "allocations by Culvert" "$out" || fail "more than was asked for"
     ;;
-seed)
-    quick --seed=77 --only=streams --seconds=0.5 --json="$work/seed.json"
-    check_json "$work/seed.json" "seed=77" "measurements=streams"
+calls.seed)
+    quick --seed=77 --only=streams --seconds=0.5 --json="$json"
+    check_json "$json" "seed=77" "measurements=streams"
     ;;
-validation)
-    [ -z "$BENCH_SANITIZE" ] || skip "the validation layer leaks memory of its own"
-    status=0
-    "$BENCH" --quick --driver=soft --validation >"$out" 2>"$err" || status=$?
-    ! grep -q "there is no VK_LAYER_KHRONOS_validation" "$err" || skip "the validation layer is not installed"
-    [ "$status" -ne 3 ] || skip "$(tail -n 1 "$err")"
-    [ "$status" -eq 0 ] || fail "exit status $status under validation"
-    ! grep -q "^VALIDATION" "$out" || fail "the validation layer has something to say"
+calls.gl)
+    # Each word that CUDA writes through a mapping is read in OpenGL, before the times are taken and after.
+    quick "--only=gl register" "--json=$json"
+    silent
+    check_json "$json" "measurements=gl register"
+    name=gl
+    report 0 "$json"
+    for row in "1 buffers | map + unmap" "8 buffers | map + unmap" "64 buffers | map + unmap" "64 buffers, unchecked | map"; do
+        page_says "| $row "
+    done
+    page_says "at most 1.03"
     ;;
-driver_failures)
+frames.chosen)
+    quick --only=frames --scheme=culv_ring --size=128K --loads=10/10 --depth=3,6 --burst=3 --frames=50 --rounds=2 --seed=5 --json
+    silent
+    check_json "$out" chosen
+    ;;
+frames.many)
+    # More frames than have command buffers: all are checked.
+    quick --only=frames --scheme=in-queue --scheme=async --work=memory --loads=1/1 --depth=2 --burst=1 --frames=2500 --json
+    silent
+    check_json "$out" many
+    ;;
+frames.search)
+    quick --search "--json=$json"
+    check_json "$json" search
+    ;;
+gl.one)
+    quick --only=register --seed=7 --json
+    silent
+    check_json "$out" "ways=register" "seed=7"
+    ;;
+kinds.one)
+    quick --only=buffers --seed=7 --json
+    silent
+    check_json "$out" "sections=buffers" "seed=7"
+    ;;
+memory.one)
+    quick --only=large --only=peers --seed=7 --json
+    silent
+    check_json "$out" "sections=large" "left_out=peers" "seed=7"
+    ;;
+rdma.one)
+    quick --most=1 --seed=7 --json
+    silent
+    check_json "$out" "entries=1" "seed=7"
+    ;;
+space.one)
+    quick --only=starts --starts=3 --seed=7 --json
+    check_json "$out" "sections=starts" "starts=3" "seed=7"
+    ;;
+
+calls.validation) validation ;;
+frames.validation) validation --only=frames --only=latency --only=newest --only=copies ;;
+frames.first_drawing)
+    # What a GPU answers on which a kernel has faulted before: 2 is VK_TIMEOUT.
+    must_end vulkan:vkWaitForFences:1:2 --only=frames
+    complains "The first drawing does not end"
+    complains "Xid 109"
+    ;;
+
+calls.driver_failures)
     quick --only=timeline --only=frames
     part() { # what was measured before the failure is in the file all the same
         check_json "$work/part.json" incomplete "sanitized=$BENCH_SANITIZE"
@@ -114,7 +417,7 @@ driver_failures)
             part
         fi
     }
-    three() { "$1" "$2" "$BENCH" --quick --driver=soft --only=streams --only=timeline --only=frames --json="$work/part.json"; }
+    three() { "$1" "$2" --only=streams --only=timeline --only=frames --json="$work/part.json"; }
     for call in cuda:cuEventRecord:1 cuda:cuImportExternalMemory:1 vulkan:vkQueueSubmit2:1 vulkan:vkAllocateMemory:1; do
         three must_end $call
         part
@@ -131,18 +434,41 @@ driver_failures)
         done
     done
     ;;
-gl)
-    # Each word that CUDA writes through a mapping is read in OpenGL, before the times are taken and after.
-    run 0 "$BENCH" --quick --driver=soft "--only=gl register" "--json=$work/calls.json"
-    [ ! -s "$err" ] || fail "something on standard error"
-    check_json "$work/calls.json" "measurements=gl register"
-    run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/gl-report" "$work/calls.json" --output "$work/page.md"
-    for row in "1 buffers | map + unmap" "8 buffers | map + unmap" "64 buffers | map + unmap" "64 buffers, unchecked | map"; do
-        grep -qF "| $row " "$work/page.md" || { cat "$work/page.md"; fail "the page does not say: $row"; }
+frames.driver_failures)
+    for call in cuda:cuModuleLoadData:1 cuda:cuImportExternalSemaphore:3 cuda:cuLaunchKernel:3 cuda:cuMemcpyDtoH:2 \
+        vulkan:vkAllocateMemory:3 vulkan:vkQueueSubmit2:3 vulkan:vkWaitSemaphores:2; do
+        must_end $call --only=frames
     done
-    grep -qF "at most 1.03" "$work/page.md" || fail "the page does not have the goal"
+    for call in 3 150 900; do
+        for kind in cuda vulkan; do failing $kind:$call --only=frames; done
+    done
     ;;
-watchdog)
+gl.driver_failures)
+    for call in cuMemsetD32Async:1 cuGraphicsUnmapResources:1 cuEventRecord:1 cuStreamSynchronize:3; do must_end cuda:$call; done
+    ;;
+kinds.driver_failures)
+    for call in cuda:cuMemAlloc:1 cuda:cuLaunchKernel:2 cuda:cuEventRecord:1 cuda:cuImportExternalMemory:1 cuda:cuMemCreate:1 \
+        cuda:cuArray3DCreate:1 vulkan:vkAllocateMemory:2 vulkan:vkCreateComputePipelines:1 vulkan:vkCreateBuffer:3; do
+        must_end $call
+    done
+    ;;
+memory.driver_failures)
+    for call in cuMemAddressReserve:1 cuMemMap:1 cuMemCreate:3 cuMemSetAccess:1 cuLaunchKernel:2 cuMemcpyDtoH:1 cuMemFree:1; do
+        must_end cuda:$call --only=large --only=ahead
+    done
+    for call in 60 200 420; do failing cuda:$call --only=large --only=ahead; done
+    ;;
+rdma.driver_failures)
+    for call in cuMemAlloc:1 cuPointerGetAttributes:1 cuMemFree:1; do must_end cuda:$call; done
+    ;;
+space.driver_failures)
+    for call in cuda:cuMemAddressReserve:1 cuda:cuMemCreate:1 cuda:cuMemMap:2 cuda:cuMemSetAccess:1 vulkan:vkQueueBindSparse:1 \
+        vulkan:vkAllocateMemory:1; do
+        must_end $call --only=commit
+    done
+    ;;
+
+calls.watchdog)
     # The alarm that a hang would meet, sent by hand.
     "$BENCH" --driver=soft --only=timeline --seconds=60 >"$out" 2>"$err" &
     pid=$!
@@ -158,51 +484,31 @@ watchdog)
     [ "$status" -eq 1 ] || fail "exit status $status"
     complains "^culvert-bench-calls: .* hangs: not done after [0-9]* s"
     ;;
-report)
-    quick --json="$work/bench.json"
+calls.report)
+    quick --json="$json"
     cat >"$work/ripple.txt" <<'END'
 ripple: a device by a driver
 RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "shared", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.19, "drawing_ms": 4.7, "frame_ms": 5.0, "transfer_bytes_per_frame": 0}
 RESULT {"sample": "ripple", "device": "NVIDIA H200", "driver": "NVIDIA", "path": "staged", "width": 1024, "height": 1024, "frames": 300, "simulation_ms": 0.2, "drawing_ms": 4.8, "frame_ms": 10.0, "transfer_bytes_per_frame": 33554432}
 END
-    report 0 "$work/bench.json" "$work/ripple.txt"
-    page_says "# Benchmarks"
-    page_says "import + map"
-    page_says "software twin"
-    page_says "1024 x 1024"
-    page_says "2.00"
-    page_says "33.6 MB"
+    report 0 "$json" "$work/ripple.txt"
+    for text in "# Benchmarks" "import + map" "software twin" "1024 x 1024" "2.00" "33.6 MB"; do page_says "$text"; done
     if [ -z "$BENCH_SANITIZE" ]; then page_says "**0 allocations**"; else page_says "not counted"; fi
     # Every key of the JSON is explained there.
-    check_json "$work/bench.json" "sanitized=$BENCH_SANITIZE" "documented=$work/page.md"
-    # From the directory that `run all` leaves, and from its archive.
-    mkdir "$work/results"
-    cp "$work/bench.json" "$work/results/bench.json"
-    cp "$work/ripple.txt" "$work/results/bench_ripple.txt"
-    cp "$work/page.md" "$work/first.md"
-    report 0 "$work/results"
-    cmp "$work/first.md" "$work/page.md" || fail "another page from a directory"
-    tar -C "$work" -czf "$work/results.tar.gz" results
-    report 0 "$work/results.tar.gz"
-    cmp "$work/first.md" "$work/page.md" || fail "another page from an archive"
+    check_json "$json" "sanitized=$BENCH_SANITIZE" "documented=$work/page.md"
+    same_from_a_bundle "$json" bench.json "$work/ripple.txt" bench_ripple.txt
     ;;
-report_errors)
-    report 1 "$work/missing.json"
-    complains "missing.json"
+calls.report_errors)
+    refuses "missing.json" report 1 "$work/missing.json"
     echo "{" >"$work/broken.json"
-    report 1 "$work/broken.json"
-    complains "broken.json"
+    refuses "broken.json" report 1 "$work/broken.json"
     echo '{"schema": 99}' >"$work/newer.json"
-    report 1 "$work/newer.json"
-    complains "schema 99"
+    refuses "schema 99" report 1 "$work/newer.json"
     echo 'RESULT {"sample": "ripple"}' >"$work/short.txt"
-    report 1 "$work/short.txt"
-    complains "short.txt"
+    refuses "short.txt" report 1 "$work/short.txt"
     echo 'nothing' >"$work/empty.txt"
-    report 1 "$work/empty.txt"
-    complains "empty.txt"
-    [ ! -e "$work/page.md" ] || fail "a page in spite of an error"
+    refuses "empty.txt" report 1 "$work/empty.txt"
     ;;
-*) fail "there is no case $case" ;;
+*) fail "there is no case $case of $name" ;;
 esac
-echo "ok: $case"
+echo "ok: $name $case"

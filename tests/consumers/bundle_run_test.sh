@@ -11,7 +11,7 @@ cp "$1/scripts/bundle_run.sh" "$work/run"
 printf 'made-up\tbin/tests/made-up\t-\t-\n' >"$work/share/culvert/tests.list"
 cat >"$work/bin/tests/made-up" <<'END'
 #!/bin/sh
-case " $* " in *" --list-times "*) printf '%s 60 shared\n' first second third; exit 0 ;; esac
+case " $* " in *" --list-times "*) printf '%s 60 shared\n' first second; echo "third 60 ${THIRD:-shared}"; exit 0 ;; esac
 echo "MEASURED something 1"
 echo "BEGIN first"
 echo "PASS first (0.001 s)"
@@ -38,6 +38,17 @@ HOW=pass
 "$work/run" test --driver=soft made-up >"$work/said" 2>&1 || fail "exit status $?"
 says "PASS made-up.third (0.001 s)"
 says "3 passed, 0 failed, 0 skipped"
+
+# Those that say that they fault, without them, and where there are none.
+THIRD=faults "$work/run" test --driver=soft --faults=only made-up >"$work/said" 2>&1 || fail "exit status $?"
+says "PASS made-up.third"
+says "1 passed, 0 failed, 0 skipped"
+! grep -q "made-up.first" "$work/said" || fail "a case that does not fault ran"
+THIRD=faults "$work/run" test --driver=soft --faults=without made-up >"$work/said" 2>&1 || fail "exit status $?"
+says "2 passed, 0 failed, 0 skipped"
+! grep -q "made-up.third" "$work/said" || fail "a case that faults ran"
+"$work/run" test --driver=soft --faults=only made-up >"$work/said" 2>&1 || fail "exit status $?"
+says "no such case"
 
 HOW=crash
 ! "$work/run" test --driver=soft made-up >"$work/said" 2>&1 || fail "it passed"

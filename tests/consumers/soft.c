@@ -47,7 +47,8 @@ static VkPhysicalDevice choose(VkInstance instance)
     uint32_t count = MAX_DEVICES;
     for (int i = 0; i < MAX_DEVICES; i++)
         candidates[i] = culv_vk_candidate_init();
-    CULV(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, NULL, &count, candidates));
+    CULV(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, NULL, candidates, count,
+                                       &count));
     MUST(count > 0);
     if (!candidates[0].reachable) {
         fprintf(stderr, "%s\n", candidates[0].reason_text);
@@ -86,8 +87,8 @@ int main(void)
 
     culv_device *cuda = NULL;
     culv_vk_device *vk = NULL;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *done = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *done = NULL;
     culv_vk_device_desc mine = culv_vk_device_desc_init();
     mine.get_instance_proc_addr = vkGetInstanceProcAddr;
     mine.instance = instance;
@@ -111,8 +112,8 @@ int main(void)
     void (*set)(void) = culv_device_cuda_proc(cuda, "cuMemsetD32", 3020);
     MUST(enter != NULL && set != NULL);
     MUST(((set_context)enter)(culv_device_context(cuda)) == 0);
-    MUST(((set_words)set)(culv_vk_buffer_pointer(buffer), 0x600dda7aU, WORDS) == 0);
-    CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(done), NULL, 7));
+    MUST(((set_words)set)(culv_shared_buffer_pointer(buffer), 0x600dda7aU, WORDS) == 0);
+    CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(done), NULL, 7));
 
     VkSemaphore semaphore = culv_vk_semaphore_handle(done);
     uint64_t value = 7;
@@ -131,8 +132,8 @@ int main(void)
     }
     vkUnmapMemory(vulkan, memory);
 
-    culv_vk_semaphore_destroy(&done);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&done);
+    culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
     culv_device_close(&cuda);
     vkDestroyDevice(vulkan, NULL);

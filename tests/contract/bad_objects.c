@@ -455,11 +455,13 @@ static void modules(void)
     bad_close(&b);
 }
 
-const test_case bad_object_cases[] = {
-    {.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
-    {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
-    {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
-    {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
-    {.name = "bad.rubbish_semaphores", .run = rubbish_semaphores, .mark = TEST_BOTH},
-    {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
-    {.name = NULL}};
+const test_case bad_object_cases[] = {{.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},
+                                      {.name = "bad.surfaces", .run = surfaces, .mark = TEST_BOTH},
+                                      {.name = "bad.textures", .run = textures, .mark = TEST_BOTH},
+                                      {.name = "bad.imports", .run = imports, .mark = TEST_BOTH},
+                                      {.name = "bad.rubbish_semaphores",
+                                       .run = rubbish_semaphores,
+                                       .mark = TEST_BOTH,
+                                       .faults = true},
+                                      {.name = "bad.modules", .run = modules, .mark = TEST_BOTH},
+                                      {.name = NULL}};

@@ -2,9 +2,11 @@
 /* Contract rows: memory of cuMemAlloc and events in another process (cuIpc...). */
 #include "images.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define BLOCK ((size_t)2 << 20)
@@ -131,7 +133,102 @@ static void other_process(void)
     pair_close(&p);
 }
 
+/* What calls answer in a child process that called no exec. Each is asked by a child of its own,
+ * since some of them crash there. */
+enum { ASKED = 20 };
+
+static const char *const asked[ASKED] = {
+    "cuInit",          "cuDriverGetVersion",   "cuDeviceGetCount",
+    "cuDeviceGet",     "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain",
+    "cuCtxGetCurrent", "cuCtxSetCurrent",      "cuCtxPushCurrent",
+    "cuCtxPopCurrent", "cuCtxSynchronize",     "cuStreamCreate",
+    "cuStreamQuery",   "cuStreamSynchronize",  "cuEventQuery",
+    "cuMemAlloc",      "cuMemcpyDtoH",         "cuMemsetD32Async",
+    "cuMemFree",       "cuEventDestroy"};
+
+static CUresult ask(const pair *p, CUdeviceptr memory, CUevent event, unsigned which)
+{
+    const raw_cuda *cu = p->cu;
+    CUcontext context = NULL;
+    CUstream stream = NULL;
+    CUdeviceptr more = 0;
+    CUdevice device = 0;
+    uint32_t word = 0;
+    int number = 0;
+    switch (which) {
+    case 0: return cu->Init(0);
+    case 1: return cu->DriverGetVersion(&number);
+    case 2: return cu->DeviceGetCount(&number);
+    case 3: return cu->DeviceGet(&device, 0);
+    case 4: return cu->DeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, p->device);
+    case 5: return cu->DevicePrimaryCtxRetain(&context, p->device);
+    case 6: return cu->CtxGetCurrent(&context);
+    case 7: return cu->CtxSetCurrent(p->context);
+    case 8: return cu->CtxPushCurrent(p->context);
+    case 9: return cu->CtxPopCurrent(&context);
+    case 10: return cu->CtxSynchronize();
+    case 11: return cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    case 12: return cu->StreamQuery(p->stream);
+    case 13: return cu->StreamSynchronize(p->stream);
+    case 14: return cu->EventQuery(event);
+    case 15: return cu->MemAlloc(&more, 4096);
+    case 16: return cu->MemcpyDtoH(&word, memory, sizeof word);
+    case 17: return cu->MemsetD32Async(memory, 0, 1, p->stream);
+    case 18: return cu->MemFree(memory);
+    default: return cu->EventDestroy(event);
+    }
+}
+
+static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, unsigned which)
+{
+    CUresult got = CUDA_SUCCESS;
+    int ends[2], status = 0;
+    REQUIRE(pipe(ends) == 0);
+    fflush(NULL);
+    const pid_t pid = fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        alarm(5); /* a call that does not return by then never does */
+        for (int number = SIGILL; number <= SIGSEGV; number++)
+            signal(number, SIG_DFL);
+        got = ask(p, memory, event, which);
+        _exit(write(ends[1], &got, sizeof got) == (ssize_t)sizeof got ? 0 : 1);
+    }
+    REQUIRE_EQ(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status)) {
+        ANSWER(asked[which], "%s", WTERMSIG(status) == SIGALRM ? "never returns" : "crashes");
+    } else {
+        REQUIRE(WEXITSTATUS(status) == 0 && read(ends[0], &got, sizeof got) == sizeof got);
+        ANSWER(asked[which], "%s", raw_cuda_result_name(got));
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void forked_child(void)
+{
+    pair p;
+    CUdeviceptr memory = 0;
+    CUevent event = NULL;
+    uint32_t word = 0;
+    pair_open(&p);
+    CU_OK(p.cu->MemAlloc(&memory, BLOCK));
+    CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 4, p.stream));
+    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(p.cu->EventRecord(event, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    for (unsigned i = 0; i < ASKED; i++)
+        answer_of_child(&p, memory, event, i);
+    /* Nobody else notices. */
+    CU_OK(p.cu->MemcpyDtoH(&word, memory + BLOCK - 4, 4));
+    ANSWER("a word of the parent's afterwards", "0x%x", word);
+    CU_OK(p.cu->EventDestroy(event));
+    CU_OK(p.cu->MemFree(memory));
+    pair_close(&p);
+}
+
 const test_case cuda_ipc_cases[] = {
+    {.name = "cuda_ipc.forked_child", .run = forked_child, .mark = TEST_BOTH, .own = true},
     {.name = "cuda_ipc.other_process", .run = other_process, .mark = TEST_BOTH, .own = true},
     {.name = "cuda_ipc.other_process_child", .run = child},
     {.name = NULL},

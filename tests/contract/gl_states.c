@@ -508,7 +508,9 @@ static void after_the_unmap(void)
     CU_IS(p.cu->MemFree(pointer), CUDA_ERROR_INVALID_VALUE);
     CU_IS(p.cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
     CU_IS(p.cu->MipmappedArrayDestroy(arrays), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(p.cu->GraphicsUnmapResources(2, r, p.stream));
+    /* The twin tells that what was written into what is READ_ONLY is lost. */
+    CU_IS(p.cu->GraphicsUnmapResources(2, r, p.stream),
+          p.cu->software ? CUDA_ERROR_UNMAP_FAILED : CUDA_SUCCESS);
     CU_IS(p.cu->MemcpyDtoH(&word, pointer, 4), CUDA_ERROR_INVALID_VALUE);
     CU_IS(raw_cuda_write_array(p.cu, array, texels, 40, 10), CUDA_ERROR_INVALID_HANDLE);
     CU_IS(p.cu->MipmappedArrayGetLevel(&array, arrays, 0), CUDA_ERROR_INVALID_HANDLE);

@@ -243,7 +243,8 @@ const test_case image_dimension_cases[] = {
     {.name = "images.as_another_kind",
      .run = as_another_kind,
      .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
-    {.name = "images.as_another_kind_child", .run = as_another_kind_child},
+     .reason = REPORTED,
+     .faults = true},
+    {.name = "images.as_another_kind_child", .run = as_another_kind_child, .faults = true},
     {.name = NULL},
 };

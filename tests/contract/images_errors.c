@@ -344,11 +344,12 @@ static void store_out_of_range(void)
 
 const test_case image_error_cases[] = {
     {.name = "images.three_channels", .run = three_channels, .mark = TEST_BOTH},
-    {.name = "images.wrong_descriptor_child", .run = wrong_descriptor_child},
+    {.name = "images.wrong_descriptor_child", .run = wrong_descriptor_child, .faults = true},
     {.name = "images.wrong_descriptors",
      .run = wrong_descriptors,
      .mark = TEST_TWIN_STRICTER,
-     .reason = REPORTED},
+     .reason = REPORTED,
+     .faults = true},
     {.name = "images.dedicated_or_not",
      .run = dedicated_or_not,
      .mark = TEST_TWIN_STRICTER,
@@ -367,5 +368,5 @@ const test_case image_error_cases[] = {
      .run = store_out_of_range,
      .mark = TEST_BOTH,
      .reason = REPORTED,
-     .own = true},
+     .faults = true},
     {.name = NULL}};

@@ -438,8 +438,8 @@ const test_case image_measured_cases[] = {
     {.name = "images.memory_destroyed_first", .run = memory_destroyed_first, .own = true},
     {.name = "images.surface_destroyed_last", .run = surface_destroyed_last, .own = true},
     {.name = "images.calls_with_pending_work", .run = calls_with_pending_work},
-    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error, .own = true},
-    {.name = "images.reset_child", .run = reset_child},
-    {.name = "images.after_reset", .run = after_reset, .own = true},
+    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error, .faults = true},
+    {.name = "images.reset_child", .run = reset_child, .faults = true},
+    {.name = "images.after_reset", .run = after_reset, .faults = true},
     {.name = "images.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
     {.name = NULL}};

@@ -99,6 +99,29 @@ static void wait_before_signal(void)
     test_pass();
 }
 
+/* A lost partner never signals: CUDA does in its place, in a stream that does not wait. */
+static void lost_partner(void)
+{
+    pair p;
+    shared_binary s;
+    CUstream other = NULL;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    if (p.cu->software) REQUIRE_EQ(p.cu->SoftBinaryLose(s.peer.peer), 0);
+    CU_OK(p.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
+    CUresult before = stream_result(&p, 20);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, other));
+    CUresult after = stream_result(&p, patience(&p, BOUND_MS));
+    ANSWER("the stream that waits", "%s", raw_cuda_result_name(before));
+    ANSWER("the same after CUDA's signal in another stream", "%s", raw_cuda_result_name(after));
+    if (p.cu->software) {
+        CU_IS(before, CUDA_ERROR_NOT_READY);
+        CU_OK(after);
+    }
+    test_pass();
+}
+
 /* Two waits for one signal, then a second signal. */
 static void double_wait(void)
 {
@@ -207,6 +230,7 @@ const test_case measured_binary_cases[] = {
          "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported",
      .own = true},
     {.name = "measured.binary_wait_before_signal", .run = wait_before_signal, .own = true},
+    {.name = "measured.binary_lost_partner", .run = lost_partner, .own = true},
     {.name = "measured.binary_double_wait", .run = double_wait, .own = true},
     {.name = "measured.binary_both_directions", .run = both_directions, .own = true},
     {.name = "measured.binary_destroyed_in_vulkan", .run = binary_destroyed_in_vulkan, .own = true},

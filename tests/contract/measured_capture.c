@@ -18,7 +18,7 @@ typedef struct capture_objects {
     VkSemaphore vk_timeline;
     int memory_fd, timeline_fd;
     CUexternalMemory memory, unmapped, imported;
-    CUdeviceptr pointer, allocated;
+    CUdeviceptr pointer, allocated, own;
     CUexternalSemaphore semaphore, imported_semaphore;
     CUevent event, created;
     shared_image image;
@@ -90,6 +90,35 @@ static CUresult op_free_mapping(capture_objects *o)
     CUresult result = o->p->cu->MemFree(o->pointer);
     if (result == CUDA_SUCCESS) o->pointer = 0;
     return result;
+}
+
+static CUresult op_free(capture_objects *o)
+{
+    CUresult result = o->p->cu->MemFree(o->own);
+    if (result == CUDA_SUCCESS) o->own = 0;
+    return result;
+}
+
+static void CUDA_CB do_nothing(void *user)
+{
+    (void)user;
+}
+
+/* The graph that is being captured keeps what belongs to the program. */
+static CUresult op_retain(capture_objects *o)
+{
+    const raw_cuda *cu = o->p->cu;
+    CUstreamCaptureStatus status;
+    cuuint64_t id = 0;
+    CUgraph graph = NULL;
+    CUuserObject object = NULL;
+    CUresult result =
+        cu->UserObjectCreate(&object, NULL, do_nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (result == CUDA_SUCCESS)
+        result = cu->StreamGetCaptureInfo(o->p->stream, &status, &id, &graph, NULL, NULL);
+    return result == CUDA_SUCCESS
+               ? cu->GraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE)
+               : result;
 }
 
 static CUresult op_destroy_memory(capture_objects *o)
@@ -371,6 +400,8 @@ static const struct {
     {"cuGraphLaunch_elsewhere", op_graph, UNSAFE},
     {"cuGraphInstantiateWithParams", op_instantiate, OPEN},
     {"cuGraphLaunch_alone", op_launch, OPEN},
+    {"cuMemFree", op_free, UNSAFE},
+    {"cuGraphRetainUserObject", op_retain, HARMLESS},
     {"cuMemCreate", op_create_physical, HARMLESS},
     {"cuMemMap_cuMemSetAccess_cuMemUnmap", op_map_physical, HARMLESS},
 };
@@ -417,6 +448,7 @@ static void prepare(pair *p, capture_objects *o)
     CU_OK(
         raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
     CU_OK(p->cu->EventCreate(&o->event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(p->cu->MemAlloc(&o->own, 1));
     shared_image_open(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &o->image);
     const CUDA_ARRAY3D_DESCRIPTOR desc = image_cuda_desc(o->image.format, &o->image.vk);
     CU_OK(raw_cuda_map_image(p->cu, o->image.memory, 0, &desc, 1, &o->mapped));
@@ -471,6 +503,7 @@ static void clean_up(capture_objects *o)
     if (o->mapped != NULL) CU_OK(cu->MipmappedArrayDestroy(o->mapped));
     shared_image_close(o->p, &o->image);
     if (o->allocated != 0) CU_OK(cu->MemFree(o->allocated));
+    if (o->own != 0) CU_OK(cu->MemFree(o->own));
     if (o->pointer != 0) CU_OK(cu->MemFree(o->pointer));
     if (o->imported != NULL) CU_OK(cu->DestroyExternalMemory(o->imported));
     if (o->unmapped != NULL) CU_OK(cu->DestroyExternalMemory(o->unmapped));

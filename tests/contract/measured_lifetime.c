@@ -47,6 +47,29 @@ static void CUDA_CB sleep_on_stream(void *data)
     usleep(DELAY_US);
 }
 
+/* Memory of CUDA's own that the pending work never touches, of the smallest size too: its end waits
+ * for all work of the context. */
+static void free_with_pending_work(void)
+{
+    static const size_t sizes[] = {1, 65536, (size_t)4 << 20};
+    pair p;
+    pair_open(&p);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        CUdeviceptr kept = 0, freed = 0;
+        CU_OK(p.cu->MemAlloc(&kept, sizes[i])); /* so that it is not the last one of its block */
+        CU_OK(p.cu->MemAlloc(&freed, sizes[i]));
+        CU_OK(p.cu->LaunchHostFunc(p.stream, sleep_on_stream, NULL));
+        CU_OK(p.cu->MemFree(freed));
+        const CUresult left = p.cu->StreamQuery(p.stream);
+        ANSWER(answer_key("work after cuMemFree of %zu bytes", sizes[i]), "%s",
+               raw_cuda_result_name(left));
+        CU_IS(left, CUDA_SUCCESS);
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        CU_OK(p.cu->MemFree(kept));
+    }
+    pair_close(&p);
+}
+
 /* The pending work never touches the buffer that is freed. */
 static void free_of_a_mapping_with_pending_work(void)
 {
@@ -385,6 +408,7 @@ static void after_a_sticky_error(void)
 }
 
 const test_case measured_lifetime_cases[] = {
+    {.name = "measured.free_with_pending_work", .run = free_with_pending_work, .mark = TEST_BOTH},
     {.name = "measured.free_of_a_mapping_with_pending_work",
      .run = free_of_a_mapping_with_pending_work,
      .own = true},
@@ -409,5 +433,5 @@ const test_case measured_lifetime_cases[] = {
      .run = destroy_event_and_stream_with_a_pending_wait,
      .own = true},
     {.name = "measured.ctx_record_event", .run = ctx_record_event},
-    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error, .own = true},
+    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error, .faults = true},
     {.name = NULL}};

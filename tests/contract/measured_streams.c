@@ -163,6 +163,7 @@ const test_case measured_stream_cases[] = {
     {.name = "measured.first_launches",
      .run = first_launches,
      .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin loads a module's kernels with it"},
+     .reason = "the twin loads a module's kernels with it",
+     .faults = true},
     {.name = NULL},
 };

@@ -517,6 +517,31 @@ static void images(void)
     stage_close(&s);
 }
 
+/* A kernel whose clusters are fixed: the driver takes it, and runs it without. */
+static void clusters(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.p.vk;
+    raw_vk_buffer out;
+    uint32_t words[5];
+    raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &out);
+    raw_vk_fill(vk, &out, 0, 4096, 1, NULL);
+    const VkCuFunctionNVX fixed = get(&s, "queue_clusters");
+    VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
+    const void *params[] = {&address};
+    const VkCuLaunchInfoNVX launch = launch_of(fixed, 4 * 32, 32, 1, params);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    vkCmdCuLaunchKernelNVX(commands, &launch);
+    raw_vk_submit(vk, commands, NULL);
+    raw_vk_read(vk, &out, 0, words, sizeof words);
+    ANSWER("what four blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
+    REQUIRE_EQ(words[4], 1);
+    give_back(&s, fixed);
+    raw_vk_buffer_destroy(vk, &out);
+    stage_close(&s);
+}
+
 /* Errors -------------------------------------------------------------------------------------- */
 
 /* What is no image, and a name that is not there. */
@@ -622,7 +647,7 @@ const test_case queue_kernel_cases[] = {
      .run = most_shared_memory,
      .mark = TEST_BOTH,
      .reason = "how much is reported",
-     .own = true},
+     .faults = true},
     {.name = "queue_kernel.shared_with_cuda",
      .run = shared_with_cuda,
      .mark = TEST_BOTH,
@@ -631,6 +656,11 @@ const test_case queue_kernel_cases[] = {
      .run = images,
      .mark = TEST_BOTH,
      .reason = "surfaces and textures of image views"},
+    {.name = "queue_kernel.clusters",
+     .run = clusters,
+     .mark = TEST_BOTH,
+     .reason = "the library refuses kernels with clusters",
+     .own = true},
     {.name = "queue_kernel.refused",
      .run = refused,
      .mark = TEST_BOTH,
@@ -643,6 +673,6 @@ const test_case queue_kernel_cases[] = {
      .run = fault,
      .mark = TEST_BOTH,
      .reason = "the library tells of a lost device",
-     .own = true},
+     .faults = true},
     {.name = NULL},
 };

@@ -55,4 +55,21 @@ CULV_KERNEL void queue_poke(CULV_GRID unsigned *address)
     if (threadIdx.x == 0) *(volatile unsigned *)address = 1;
 }
 
-CULV_KERNELS(queue_add, queue_mix, queue_turn, queue_paint, queue_sample, queue_poke)
+/* 100, and how many blocks its clusters have. */
+CULV_CLUSTER_KERNEL(2, 1, 1) void queue_clusters(CULV_GRID unsigned *out)
+{
+    unsigned blocks = 0;
+#if CULV_HAS_CLUSTERS
+    blocks = __clusterSizeInBlocks();
+#endif
+    if (threadIdx.x == 0) out[blockIdx.x] = 100 + blocks;
+}
+
+/* A node of a graph may have clusters of its own. */
+CULV_KERNEL void queue_constant(CULV_GRID unsigned *out)
+{
+    if (blockIdx.x + blockIdx.z + threadIdx.x == 0) *out = 5;
+}
+
+CULV_KERNELS(queue_add, queue_mix, queue_turn, queue_paint, queue_sample, queue_poke,
+             queue_clusters, queue_constant)

@@ -1,14 +1,17 @@
 #!/bin/sh
 # Culvert.cs has every exported function, it compiles, its structs are as large as the C compiler's, and the example runs.
-# usage: csharp.sh SOURCES LIBRARY_DIRECTORY MCS
+# usage: csharp.sh SOURCES LIBRARY_DIRECTORY MCS PYTHON
 # SPDX-License-Identifier: MIT
 set -eu
-declarations=$1/bindings/csharp/Culvert.cs
-for name in $(sed -n 's/^    \(culv[a-z0-9_]*\);$/\1/p' "$1/cmake/culvert.map"); do
-    grep -q " $name(" "$declarations" || { echo "FAILED: run scripts/python-declarations; Culvert.cs lacks $name"; exit 1; }
-done
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
+declarations=$room/Culvert.cs
+"$4" "$1/scripts/python-declarations" --csharp "$declarations"
+nm -D --defined-only "$2/libculvert.so.0" | sed -n 's/.* T \(culv[a-z0-9_]*\).*/\1/p' >"$room/names"
+[ -s "$room/names" ] || { echo "FAILED: the library exports nothing"; exit 1; }
+while read -r name; do
+    grep -q " $name(" "$declarations" || { echo "FAILED: Culvert.cs lacks $name"; exit 1; }
+done <"$room/names"
 "$3" -target:library -unsafe -warnaserror -out:"$room/Culvert.dll" "$declarations"
 
 structs=$(sed -n 's/^    public unsafe struct \(culv_[a-z0-9_]*\)$/\1/p' "$declarations")

@@ -16,7 +16,7 @@ static uint32_t word(uint32_t i, uint32_t seed)
 
 /* A buffer that Culvert made, seen by the helpers of raw_vulkan.h. */
 typedef struct shared_buffer {
-    culv_vk_buffer *made;
+    culv_shared_buffer *made;
     raw_vk_buffer vk;
     uint32_t *words; /* CUDA's pointer */
 } shared_buffer;
@@ -36,7 +36,7 @@ static shared_buffer buffer_make(world *w)
     b.vk.memory = culv_vk_buffer_memory(b.made, &b.vk.allocation_size);
     b.vk.size = info.size;
     b.vk.flags = RAW_VK_EXPORT;
-    b.words = culv_cudart_buffer_pointer(culv_vk_buffer_cuda(b.made));
+    b.words = culv_cudart_buffer_pointer(culv_shared_buffer_cuda(b.made));
     return b;
 }
 
@@ -81,7 +81,7 @@ static void frames(void)
         }
     RT(cudaDeviceSynchronize());
     timeline_destroy(&w, &t);
-    culv_vk_buffer_destroy(&b.made);
+    culv_shared_buffer_destroy(&b.made);
     world_close(&w);
 }
 
@@ -112,7 +112,7 @@ static void rows_and_streams(void)
     RT(cudaStreamDestroy(streams[1]));
     RT(cudaStreamDestroy(streams[2]));
     timeline_destroy(&w, &t);
-    culv_vk_buffer_destroy(&b.made);
+    culv_shared_buffer_destroy(&b.made);
     world_close(&w);
 }
 
@@ -170,13 +170,13 @@ static void order(void)
         timeline_destroy(&w, &gate);
         timeline_destroy(&w, &done);
         timeline_destroy(&w, &witness);
-        culv_vk_buffer_destroy(&b.made);
+        culv_shared_buffer_destroy(&b.made);
     }
     world_close(&w);
 }
 
 typedef struct shared_image {
-    culv_vk_image *made;
+    culv_shared_image *made;
     raw_vk_image vk;
 } shared_image;
 
@@ -252,14 +252,14 @@ static void surfaces(VkFormat format)
             VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
             uint32_t seed = (uint32_t)(7 * i) + level;
             OK(launches->calls->semaphore_wait(t.culv, 0, value));
-            OK(launches->calls->image_surface(culv_vk_image_cuda(image.made), level, &surface));
+            OK(launches->calls->image_surface(culv_shared_image_cuda(image.made), level, &surface));
             RT((format == VK_FORMAT_R32_SFLOAT ? launches->r32f : launches->rgba8)(
                 surface, extent.width, extent.height, seed, 0));
             OK(launches->calls->semaphore_signal(t.culv, 0, ++value));
             require_texels(&w, &image, level, &t, value, seed);
         }
     timeline_destroy(&w, &t);
-    culv_vk_image_destroy_after(&image.made, culv_cudart_stream(0));
+    culv_shared_image_destroy_after(&image.made, culv_cudart_stream(0));
     world_close(&w);
 }
 
@@ -281,7 +281,7 @@ static void arrays(void)
     world_open_runtime(&w);
     enum { LEVELS = 2 };
     shared_image image = image_make(&w, VK_FORMAT_R32_SFLOAT, LEVELS);
-    culv_image *cuda = culv_vk_image_cuda(image.made);
+    culv_image *cuda = culv_shared_image_cuda(image.made);
     timeline t = timeline_make(&w);
     raw_vk_image_first_layout(&w.vk, &image.vk, &(raw_vk_job){.signal = t.vk, .signal_value = 1});
     culv_semaphore_mark_value(t.culv, 1);
@@ -318,7 +318,7 @@ static void arrays(void)
         free(texels);
     }
     timeline_destroy(&w, &t);
-    culv_vk_image_destroy(&image.made);
+    culv_shared_image_destroy(&image.made);
     world_close(&w);
 }
 

@@ -225,7 +225,7 @@ typedef struct victim {
     raw_vk_buffer vk;
     culv_memory *memory;
     culv_buffer *buffer, *second;
-    culv_vk_semaphore *semaphore;
+    culv_shared_semaphore *semaphore;
 } victim;
 
 static victim victim_make(world *w)
@@ -247,7 +247,7 @@ static victim victim_make(world *w)
     OK(culv_vk_semaphore_create(v.attachment, NULL, &v.semaphore));
     cudaStream_t stream = NULL;
     RT(cudaStreamCreate(&stream));
-    OK(culv_cudart_semaphore_signal(culv_vk_semaphore_cuda(v.semaphore), stream, 1));
+    OK(culv_cudart_semaphore_signal(culv_shared_semaphore_cuda(v.semaphore), stream, 1));
     RT(cudaStreamSynchronize(stream));
     return v;
 }
@@ -260,7 +260,7 @@ static void victim_destroy(world *w, victim *v)
     culv_cudart_buffer_unmap_after(&v->buffer, 0);
     culv_buffer_unmap(&v->second);
     culv_memory_destroy(&v->memory);
-    culv_vk_semaphore_destroy_after(&v->semaphore, culv_cudart_stream(0));
+    culv_shared_semaphore_destroy_after(&v->semaphore, culv_cudart_stream(0));
     culv_vk_detach(&v->attachment);
     OK(culv_device_get_counts(v->device, &counts));
     REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores +

@@ -7,20 +7,20 @@
 
 enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
-static culv_vk_buffer *make_buffer(world *w)
+static culv_shared_buffer *make_buffer(world *w)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                               VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.create_info = &info;
     OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
     return buffer;
 }
 
-static culv_vk_image *make_image(world *w)
+static culv_shared_image *make_image(world *w)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
@@ -32,7 +32,7 @@ static culv_vk_image *make_image(world *w)
                                     .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
                                              VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     d.create_info = &info;
     OK(culv_vk_image_create(w->attachment, &d, &image));
     return image;
@@ -42,10 +42,10 @@ static void same_handles(void)
 {
     world w;
     world_open(&w);
-    culv_vk_buffer *buffer = make_buffer(&w);
-    culv_vk_image *image = make_image(&w);
-    culv_buffer *mapped = culv_vk_buffer_cuda(buffer);
-    culv_image *array = culv_vk_image_cuda(image);
+    culv_shared_buffer *buffer = make_buffer(&w);
+    culv_shared_image *image = make_image(&w);
+    culv_buffer *mapped = culv_shared_buffer_cuda(buffer);
+    culv_image *array = culv_shared_image_cuda(image);
     for (int i = 0; i < CALLS_COUNT; i++) {
         const cudart_calls *calls = all_calls[i];
         REQUIRE(calls->buffer_pointer(mapped) != NULL);
@@ -77,8 +77,8 @@ static void same_handles(void)
         REFUSED(calls->image_surface(array, 0, NULL), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     }
-    culv_vk_image_destroy(&image);
-    culv_vk_buffer_destroy_after(&buffer, culv_cudart_stream(0));
+    culv_shared_image_destroy(&image);
+    culv_shared_buffer_destroy_after(&buffer, culv_cudart_stream(0));
     world_close(&w);
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks README.md, CONTRIBUTING.md and docs/*.md against each other and against the sources.
+"""Checks README.md, CONTRIBUTING.md and the pages of docs/ against each other and against the sources.
 
   check_pages.py ROOT        links lead to files and headings that exist; what a page quotes of Culvert's messages is in
-                             the sources; excerpts of samples are in them; the README is short, and each number of
-                             its tables is in a dated page
+                             the sources; excerpts of samples are in them; the README is short, has few links; docs/index.md
+                             links to each page; each number of their tables of speeds is in a dated page
   check_pages.py selftest    every check fails on a bad input made for it
 
 SPDX-License-Identifier: MIT
@@ -14,12 +14,13 @@ import re
 import sys
 import tempfile
 
-README_LINES = 110
+README_LINES = 90
+README_LINKS = 16 # docs/index.md has the rest
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?)\)")
 
 
 def pages(root):
-    return [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").glob("*.md"))]
+    return [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def prose(text):
@@ -65,6 +66,16 @@ def check_links(root):
     return bad
 
 
+def check_index(root):
+    index = root / "docs" / "index.md"
+    if not index.exists():
+        return [f"there is no {index}"]
+    linked = {(index.parent / target.partition("#")[0]).resolve() for _, line in prose(index.read_text(encoding="utf-8"))
+              for target in LINK.findall(re.sub(r"`[^`]*`", "", line)) if not re.match(r"\w+:", target)}
+    return [f"docs/index.md does not link to {page.name}" for page in sorted((root / "docs").rglob("*.md"))
+            if page != index and page.resolve() not in linked]
+
+
 def check_quotes(root):
     """docs/troubleshooting.md: in lines that begin with "- Culvert" or go on about it, "quotes" are of messages."""
     page = root / "docs" / "troubleshooting.md"
@@ -89,19 +100,23 @@ def check_readme(root):
     lines = len(text.splitlines())
     if lines > README_LINES:
         bad.append(f"README.md has {lines} lines, more than {README_LINES}: two screens; the rest belongs to a page")
-    dated = [page for page in sorted((root / "docs").glob("*.md")) if re.search(r"\b20\d\d-\d\d-\d\d\b", page.read_text(encoding="utf-8"))]
-    for number, line in prose(text):
-        if not line.startswith("| ["):
-            continue
-        page = re.match(r"\| \[[^\]]*\]\(docs/([\w-]+\.md)\)", line)
-        evidence = root / "docs" / page.group(1) if page else None
-        if evidence not in dated:
-            bad.append(f"README.md:{number}: a row of the table of speeds begins with a link to a dated page")
-            continue
-        have = evidence.read_text(encoding="utf-8").replace(",", "")
-        for value in re.findall(r"\d+\.\d+", line.partition(")")[2]):
-            if not re.search(rf"(?<![\d.]){re.escape(value)}(?!\d)", have):
-                bad.append(f"README.md:{number}: {page.group(1)} has no {value}")
+    links = sum(len(LINK.findall(re.sub(r"`[^`]*`", "", line))) for _, line in prose(text))
+    if links > README_LINKS:
+        bad.append(f"README.md has {links} links, more than {README_LINKS}: docs/index.md has them all")
+    dated = [page for page in sorted((root / "docs").rglob("*.md")) if re.search(r"\b20\d\d-\d\d-\d\d\b", page.read_text(encoding="utf-8"))]
+    for speeds in (root / "README.md", root / "docs" / "index.md"):
+        for number, line in prose(speeds.read_text(encoding="utf-8") if speeds.exists() else ""):
+            if not line.startswith("| ["):
+                continue
+            page = re.match(r"\| \[[^\]]*\]\((?:docs/)?([\w/-]+\.md)\)", line)
+            evidence = root / "docs" / page.group(1) if page else None
+            if evidence not in dated:
+                bad.append(f"{speeds.name}:{number}: a row of the table of speeds begins with a link to a dated page")
+                continue
+            have = evidence.read_text(encoding="utf-8").replace(",", "")
+            for value in re.findall(r"\d+\.\d+", line.partition(")")[2]):
+                if not re.search(rf"(?<![\d.]){re.escape(value)}(?!\d)", have):
+                    bad.append(f"{speeds.name}:{number}: {page.group(1)} has no {value}")
     return bad
 
 
@@ -124,7 +139,7 @@ def check_excerpts(root):
 
 
 def run(root):
-    bad = check_links(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
+    bad = check_links(root) + check_index(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
     for line in bad:
         print(line)
     print(f"{len(bad)} complaints" if bad else "no complaints")
@@ -134,14 +149,34 @@ def run(root):
 def selftest():
     good = {"README.md": "# a\n[b](docs/p.md#two-words)\n| [x](docs/p.md) | 1.25 ms |\n", "CONTRIBUTING.md": "# c\n",
             "docs/p.md": "# P\n2000-01-01: 1,001.25 is 1.25\n## Two words\n`[no](link.md)`\n",
+            "docs/index.md": "# I\n[p](p.md#two-words), [t](troubleshooting.md), [c](../CONTRIBUTING.md)\n",
             "docs/troubleshooting.md": '# T\n- Culvert: "it is wrong: do this" (`X`).\n',
             "src/a.c": 'say("is it so? "\n    "it is wrong: "\n    "do this");\n'}
     cases = [("good", {}, 0),
              ("no such file", {"docs/p.md": "# P\n## Two words\n[x](q.md) 2000-01-01 1.25\n"}, 1),
              ("no such heading", {"README.md": "[b](docs/p.md#three-words)\n"}, 1),
+             ("a page that the index lacks", {"docs/q.md": "# Q\n"}, 1),
+             ("a page in a folder that the index lacks", {"docs/m/q.md": "# Q\n"}, 1),
+             ("a dead link of a page in a folder",
+              {"docs/index.md": "# I\n[p](p.md), [t](troubleshooting.md), [q](m/q.md)\n", "docs/m/q.md": "# Q\n[p](p.md)\n"}, 1),
+             ("a number of a page in a folder",
+              {"README.md": "| [x](docs/m/q.md) | 1.25 ms |\n", "docs/m/q.md": "# Q\n2000-01-01 1.25\n[p](../p.md)\n",
+               "docs/index.md": "# I\n[p](p.md), [t](troubleshooting.md), [q](m/q.md)\n"}, 0),
+             ("a number that no page in a folder has",
+              {"README.md": "| [x](docs/m/q.md) | 1.26 ms |\n", "docs/m/q.md": "# Q\n2000-01-01 1.25\n",
+               "docs/index.md": "# I\n[p](p.md), [t](troubleshooting.md), [q](m/q.md)\n"}, 1),
+             ("a page that only code in the index names",
+              {"docs/q.md": "# Q\n", "docs/index.md": "# I\n[p](p.md), [t](troubleshooting.md)\n`[q](q.md)`\n```\n[q](q.md)\n```\n"}, 1),
+             ("a page of another folder by the same name",
+              {"docs/CONTRIBUTING.md": "# Q\n"}, 1),
+             ("a dead link in the index", {"docs/index.md": "# I\n[p](p.md), [t](troubleshooting.md), [q](q.md)\n"}, 1),
+             ("no index", {"docs/index.md": None}, 1),
+             ("many links", {"README.md": "[b](docs/p.md)\n" * 17}, 1),
              ("no such message", {"src/a.c": 'say("it is right");\n'}, 1),
              ("a long README", {"README.md": "x\n" * 200}, 1),
              ("a number that nobody measured", {"README.md": "| [x](docs/p.md) | 1.26 ms |\n"}, 1),
+             ("a number of the index that nobody measured",
+              {"docs/index.md": "# I\n| [p](p.md) | 1.26 ms |\n[t](troubleshooting.md)\n"}, 1),
              ("an excerpt", {"README.md": "<!-- excerpt of src/a.c -->\n```c\n\"is it so? \"; /* x */\nsay2(4);\n```\n",
                              "src/a.c": 'OK("is it so? ")\n; OK(say2(4)); say("it is wrong: do this");'}, 0),
              ("an excerpt of nothing", {"README.md": "<!-- excerpt of src/a.c -->\n```c\nsay(5);\n```\n"}, 1),
@@ -151,8 +186,9 @@ def selftest():
         with tempfile.TemporaryDirectory() as work:
             root = pathlib.Path(work)
             for file, text in {**good, **changes}.items():
-                (root / file).parent.mkdir(exist_ok=True)
-                (root / file).write_text(text)
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                if text is not None:
+                    (root / file).write_text(text)
             (root / "soft").mkdir()
             if run(root) != expected:
                 print(f"FAILED: {name}")

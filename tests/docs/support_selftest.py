@@ -68,8 +68,8 @@ def main(script, directory):
     checks = []
     record("twin", REPORT)
     record("compiled", REPORT)
-    checks.append(("a skip is no pass", cells("one") == ["", "1 of 2", "", ""]))
-    checks.append(("patterns, and tests that are no suite", cells("two") == ["", "yes", "", "yes"]))
+    checks.append(("a skip is no pass", cells("one") == ["", "", "1 of 2", "", ""]))
+    checks.append(("patterns, and tests that are no suite", cells("two") == ["", "", "yes", "", "yes"]))
     checks.append(("the reason is shown", "no GPU \\| here" in table.write_page()))
     record("h200", "PASS suite.a (0 s)\nFAIL suite.b: it broke\n")
     checks.append(("a failure is shown", cells("one")[0] == "**failed**"))
@@ -96,6 +96,10 @@ def main(script, directory):
     checks.append(("a case that does not exist", fails(table.cases, arguments)))
     (build / "suite.sh").write_text("#!/bin/sh\necho a; echo b; echo d1\n")
     checks.append(("cases that exist", not fails(table.cases, arguments)))
+    listed.write_text("# suite\n")
+    checks.append(("a suite that is gone", fails(table.cases, arguments)))
+    (build / "CTestTestfile.cmake").write_text('add_test([=[other]=] "true")\nadd_test(suite.not_built "sh")\n')
+    checks.append(("a suite that is not built here", not fails(table.cases, arguments)))
 
     for what, right in checks:
         print(f"{'ok' if right else 'FAILED'}: {what}")

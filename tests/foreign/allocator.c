@@ -204,7 +204,7 @@ static void count_wrong(app *a, const block *b)
 
 static void use_block(bool shared)
 {
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     app_host host;
     block b;
     app a;
@@ -221,17 +221,17 @@ static void use_block(bool shared)
     app_transfer_buffer(&a, commands, b.all.buffer, CULV_VK_RELEASE, CULV_VK_USE_TRANSFER_DST);
     app_run(&a, commands, &(app_sync){.signal = timeline, .signal_value = 1});
 
-    CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 1));
+    CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 1));
     for (int i = 0; i < PIECES; i++)
         app_fill(&a, culv_buffer_pointer(b.pieces[i].shared), 0, b.pieces[i].size, (uint32_t)i);
-    CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, 2));
+    CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 2));
     check_block(&a, &b, &host, 0, &(app_sync){.wait = timeline, .wait_value = 2});
 
     write_pieces(&a, &b, &host, &(app_sync){.signal = timeline, .signal_value = 3});
-    CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 3));
+    CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 3));
     count_wrong(&a, &b);
 
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     app_host_destroy(&a, &host);
     destroy_block(&a, &b);
     app_close(&a);

@@ -119,8 +119,8 @@ static void choose_physical_device(app *a)
 
     for (uint32_t i = 0; i < MAX_NAMES; i++)
         candidates[i] = culv_vk_candidate_init();
-    CULV(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, a->instance, &desc, &count,
-                                       candidates));
+    CULV(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, a->instance, &desc, candidates, count,
+                                       &count));
     if (count == 0) FAIL("there is no Vulkan device");
     if (!candidates[0].reachable) FAIL("%s: %s", candidates[0].name, candidates[0].reason_text);
     a->candidate = candidates[0];

@@ -226,8 +226,8 @@ static void blur(void)
     const VkImageCreateInfo info =
         image_info(LEVELS, VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_vk_image *target;
-    culv_vk_semaphore *sync;
+    culv_shared_image *target;
+    culv_shared_semaphore *sync;
     app_host before, after;
     source s;
     app a;
@@ -249,9 +249,9 @@ static void blur(void)
     for (unsigned n = 0; n < FRAMES; n++) {
         app_fill_host(before.data, 0, TEXELS * 4, n);
         upload(&a, s.image, &before, n == 0, &(app_sync){timeline, 3 * n + 1, timeline, 3 * n + 2});
-        CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 3 * n + 2));
-        filter(&a, &s, culv_vk_image_cuda(target));
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, 3 * n + 3));
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 3 * n + 2));
+        filter(&a, &s, culv_shared_image_cuda(target));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 3 * n + 3));
         download(&a, image, LEVELS, &after, &(app_sync){timeline, 3 * n + 3, timeline, 3 * n + 4});
         check_blur(before.data, after.data);
         for (unsigned i = 1; i < LEVELS; i++)
@@ -261,8 +261,8 @@ static void blur(void)
     CU(a.cu->cuStreamSynchronize(a.stream));
     app_host_destroy(&a, &before);
     app_host_destroy(&a, &after);
-    culv_vk_semaphore_destroy(&sync);
-    culv_vk_image_destroy(&target);
+    culv_shared_semaphore_destroy(&sync);
+    culv_shared_image_destroy(&target);
     destroy_source(&a, &s);
     app_close(&a);
 }
@@ -288,7 +288,7 @@ static void check_between(const unsigned char *before, const float *after)
 static void linear(void)
 {
     culv_texture_desc sampler = culv_texture_desc_init();
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     CUtexObject texture;
     CUdeviceptr out;
     app_host before;
@@ -306,7 +306,7 @@ static void linear(void)
     upload(&a, s.image, &before, true,
            &(app_sync){.signal = culv_vk_semaphore_handle(sync), .signal_value = 1});
 
-    CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 1));
+    CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 1));
     sampler.filter = CULV_TEXTURE_FILTER_LINEAR;
     CULV(culv_image_get_texture(s.shared, &sampler, &texture));
     launch_image(&a, "foreign_between", texture, out, APP_WIDTH, APP_HEIGHT);
@@ -317,7 +317,7 @@ static void linear(void)
     free(after);
     CU(a.cu->cuMemFree(out));
     app_host_destroy(&a, &before);
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     destroy_source(&a, &s);
     app_close(&a);
 }

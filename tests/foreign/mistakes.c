@@ -101,7 +101,7 @@ static void memory_of_ones_own(void)
     culv_buffer_desc range = culv_buffer_desc_init();
     culv_memory *memory = NULL;
     culv_buffer *shared = NULL;
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     app a;
 
     app_open(&a);
@@ -131,13 +131,13 @@ static void memory_of_ones_own(void)
 
 static void order_of_signals(void)
 {
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     culv_semaphore *timeline;
     app a;
 
     app_open(&a);
     CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
-    timeline = culv_vk_semaphore_cuda(sync);
+    timeline = culv_shared_semaphore_cuda(sync);
     CULV(culv_semaphore_signal(timeline, a.stream, 7));
     TOLD("a value again", culv_semaphore_signal(timeline, a.stream, 7), INVALID, TIMELINE_BACKWARDS,
          "7");
@@ -152,7 +152,7 @@ static void order_of_signals(void)
     culv_semaphore_destroy(&half); /* it is not the caller's: nothing happens */
     REQUIRE(half == timeline);
     CU(a.cu->cuStreamSynchronize(a.stream));
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     app_close(&a);
 }
 
@@ -200,11 +200,11 @@ static void virtual_memory(void)
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     const culv_vector_desc not_exported = culv_vector_desc_init();
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vmm_allocation *memory = NULL;
     culv_vmm_range *range = NULL;
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     VkDeviceMemory vulkan = VK_NULL_HANDLE;
     app a;
 
@@ -232,9 +232,9 @@ static void virtual_memory(void)
 
     CULV(culv_vector_create(a.culvert, &not_exported, &vector));
     CULV(culv_vector_grow(vector, 4097));
-    TOLD("no usage", culv_vk_vector_create(a.vk, vector, &vd, &view), INVALID, VALUE, "usage");
+    TOLD("no usage", culv_vk_vector_view_create(a.vk, vector, &vd, &view), INVALID, VALUE, "usage");
     vd.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
-    TOLD("a vector that is not for export", culv_vk_vector_create(a.vk, vector, &vd, &view),
+    TOLD("a vector that is not for export", culv_vk_vector_view_create(a.vk, vector, &vd, &view),
          INVALID, NOT_EXPORTABLE, "handle_types");
     culv_vector_destroy(&vector);
     REQUIRE(!view && !vulkan);
@@ -255,7 +255,7 @@ static void pictures(void)
                               .usage = VK_IMAGE_USAGE_SAMPLED_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     culv_texture_desc t = culv_texture_desc_init();
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     CUtexObject texture;
     CUsurfObject surface;
     app a;
@@ -272,18 +272,19 @@ static void pictures(void)
     TOLD("no usage", culv_vk_image_create(a.vk, &d, &image), INVALID, USAGE, "usage");
     info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
     CULV(culv_vk_image_create(a.vk, &d, &image));
-    TOLD("no such level", culv_image_get_surface(culv_vk_image_cuda(image), 1, &surface), INVALID,
-         LEVEL, "level");
+    TOLD("no such level", culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface),
+         INVALID, LEVEL, "level");
     t.unnormalized_coordinates = 1;
     t.address[0] = CULV_TEXTURE_ADDRESS_WRAP;
-    TOLD("texels that wrap", culv_image_get_texture(culv_vk_image_cuda(image), &t, &texture),
+    TOLD("texels that wrap", culv_image_get_texture(culv_shared_image_cuda(image), &t, &texture),
          INVALID, VALUE, "unnormalized_coordinates");
     t = culv_texture_desc_init();
     t.read = CULV_TEXTURE_READ_STORED;
     t.filter = CULV_TEXTURE_FILTER_LINEAR;
-    TOLD("integers between texels", culv_image_get_texture(culv_vk_image_cuda(image), &t, &texture),
-         INVALID, VALUE, "filter");
-    culv_vk_image_destroy(&image);
+    TOLD("integers between texels",
+         culv_image_get_texture(culv_shared_image_cuda(image), &t, &texture), INVALID, VALUE,
+         "filter");
+    culv_shared_image_destroy(&image);
     app_close(&a);
 }
 

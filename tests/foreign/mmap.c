@@ -99,7 +99,7 @@ static void pi(void)
     app a;
     both points, inside;
     app_host host_points, host_inside;
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     unsigned in = 0;
     const unsigned rounds = 5;
 
@@ -123,9 +123,9 @@ static void pi(void)
         uint32_t count = POINTS, seed = 1000 + n;
         void *arguments[] = {&to, &flags, &count, &seed};
 
-        CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 2 * n));
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 2 * n));
         app_launch(&a, "foreign_points", POINTS, 1, arguments);
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, 2 * n + 1));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 2 * n + 1));
         read_both(&a, &points, &host_points, &first);
         read_both(&a, &inside, &host_inside, &second);
         in += check_points((const float *)(const void *)host_points.data, host_inside.data, seed);
@@ -136,7 +136,7 @@ static void pi(void)
     if (!(estimate > 3.12 && estimate < 3.16)) FAIL("pi is %f", estimate);
 
     CU(a.cu->cuStreamSynchronize(a.stream));
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     app_host_destroy(&a, &host_points);
     app_host_destroy(&a, &host_inside);
     destroy_both(&a, &points);
@@ -150,7 +150,7 @@ static void one_size(app *a, uint64_t size, unsigned steps)
 {
     both b;
     app_host host;
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     unsigned char *copy = malloc(size);
 
     REQUIRE(copy);
@@ -161,19 +161,19 @@ static void one_size(app *a, uint64_t size, unsigned steps)
     const app_sync to_2 = {.signal = culv_vk_semaphore_handle(sync), .signal_value = 2};
 
     app_fill(a, culv_vmm_range_pointer(b.range) + b.offset, 0, size, 5);
-    CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a->stream, 1));
+    CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a->stream, 1));
     read_both(a, &b, &host, &after_1);
     app_require_bytes("what CUDA wrote", host.data, 0, size, 5);
 
     app_fill_host(host.data, 0, size, 6);
     write_both(a, &b, &host, &to_2);
-    CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a->stream, 2));
+    CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a->stream, 2));
     CU(a->cu->cuMemcpyDtoHAsync(copy, culv_vmm_range_pointer(b.range) + b.offset, size, a->stream));
     CU(a->cu->cuStreamSynchronize(a->stream));
     app_require_bytes("what Vulkan wrote", copy, 0, size, 6);
 
     free(copy);
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     app_host_destroy(a, &host);
     destroy_both(a, &b);
 }

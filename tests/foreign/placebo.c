@@ -217,7 +217,7 @@ static void texture(void)
 {
     unsigned char *bytes = malloc(TEXELS * 4);
     struct pl_tex_transfer_params transfer = {.ptr = bytes};
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     culv_image *shared;
     VkImage image;
     CUdeviceptr copy;
@@ -242,11 +242,11 @@ static void texture(void)
         hold(&p, tex, timeline, turn + 1);
         hand_over(&p, image, CULV_VK_RELEASE, &(app_sync){timeline, turn + 1, timeline, turn + 2});
 
-        CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a->stream, turn + 2));
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a->stream, turn + 2));
         use_surface(a, "foreign_fetch", shared, copy, 0);
         CU(a->cu->cuMemcpyDtoHAsync(bytes, copy, TEXELS * 4, a->stream));
         use_surface(a, "foreign_paint", shared, 0, 60 + n);
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a->stream, turn + 3));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a->stream, turn + 3));
         CU(a->cu->cuStreamSynchronize(a->stream));
         app_require_bytes("what CUDA reads of libplacebo's texture", bytes, 0, TEXELS * 4, 50 + n);
 
@@ -262,7 +262,7 @@ static void texture(void)
     CU(a->cu->cuMemFree(copy));
     culv_image_unmap(&shared);
     pl_tex_destroy(p.vulkan->gpu, &tex);
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     close_placebo(&p);
 }
 

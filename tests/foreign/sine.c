@@ -130,7 +130,7 @@ static void timeline(void)
 {
     app a;
     vertices v;
-    culv_vk_semaphore *sync;
+    culv_shared_semaphore *sync;
     VkCommandBuffer commands[FRAMES];
     VkFence fences[FRAMES];
 
@@ -146,13 +146,13 @@ static void timeline(void)
         commands[n] = record_frame(&a, &v, n);
         /* Either side may be submitted first. */
         if (n % 2 == 1) fences[n] = app_submit(&a, commands[n], &order);
-        CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, 2 * n));
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 2 * n));
         simulate(&a, &v, time_of(n));
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, 2 * n + 1));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 2 * n + 1));
         if (n % 2 == 0) fences[n] = app_submit(&a, commands[n], &order);
     }
     finish_frames(&a, &v, commands, fences);
-    culv_vk_semaphore_destroy(&sync);
+    culv_shared_semaphore_destroy(&sync);
     destroy_vertices(&a, &v);
     app_close(&a);
 }
@@ -161,7 +161,7 @@ static void timeline(void)
 static void binary(void)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    culv_vk_semaphore *simulated, *drawn;
+    culv_shared_semaphore *simulated, *drawn;
     VkCommandBuffer commands[FRAMES];
     VkFence fences[FRAMES];
     app a;
@@ -182,16 +182,16 @@ static void binary(void)
                                 .signal = last ? VK_NULL_HANDLE : culv_vk_semaphore_handle(drawn)};
 
         commands[n] = record_frame(&a, &v, n);
-        if (n > 0) CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(drawn), a.stream, 0));
+        if (n > 0) CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(drawn), a.stream, 0));
         simulate(&a, &v, time_of(n));
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(simulated), a.stream, 0));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(simulated), a.stream, 0));
         fences[n] = app_submit(&a, commands[n], &order);
-        CULV(culv_semaphore_mark_waited(culv_vk_semaphore_cuda(simulated)));
-        if (!last) CULV(culv_semaphore_mark_signaled(culv_vk_semaphore_cuda(drawn)));
+        CULV(culv_semaphore_mark_waited(culv_shared_semaphore_cuda(simulated)));
+        if (!last) CULV(culv_semaphore_mark_signaled(culv_shared_semaphore_cuda(drawn)));
     }
     finish_frames(&a, &v, commands, fences);
-    culv_vk_semaphore_destroy(&simulated);
-    culv_vk_semaphore_destroy(&drawn);
+    culv_shared_semaphore_destroy(&simulated);
+    culv_shared_semaphore_destroy(&drawn);
     destroy_vertices(&a, &v);
     app_close(&a);
 }

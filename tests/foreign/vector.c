@@ -7,15 +7,15 @@
 #define MAX_PARTS 64
 
 /* Copies what the view shows of the first `size` bytes. */
-static VkCommandBuffer record_all(app *a, const culv_vk_vector *view, uint64_t size,
+static VkCommandBuffer record_all(app *a, const culv_vector_view *view, uint64_t size,
                                   const app_host *host)
 {
-    culv_vk_vector_buffer parts[MAX_PARTS];
+    culv_vk_vector_view_buffer parts[MAX_PARTS];
     VkCommandBuffer commands = app_begin(a);
     uint64_t end = 0;
     size_t count;
 
-    CULV(culv_vk_vector_get_buffers(view, parts, MAX_PARTS, &count));
+    CULV(culv_vk_vector_view_get_buffers(view, parts, MAX_PARTS, &count));
     REQUIRE(count <= MAX_PARTS);
     for (size_t i = 0; i < count; i++) {
         const uint64_t left = size > parts[i].offset ? size - parts[i].offset : 0;
@@ -40,10 +40,10 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
     const uint64_t table[] = {1, 4097, 819200, 819201, (2u << 20) + 1, 5000011, (9u << 20) + 3};
     const size_t steps = sizeof table / sizeof *table;
     culv_vector_desc d = *desc;
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vector *vector;
-    culv_vk_vector *view;
-    culv_vk_semaphore *sync;
+    culv_vector_view *view;
+    culv_shared_semaphore *sync;
     app_host hosts[2];
     uint64_t size = 0;
     app a;
@@ -62,7 +62,7 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
     }
     vd.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     CULV(culv_vector_create(a.culvert, &d, &vector));
-    CULV(culv_vk_vector_create(a.vk, vector, &vd, &view));
+    CULV(culv_vk_vector_view_create(a.vk, vector, &vd, &view));
     CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
     for (int i = 0; i < 2; i++)
         app_host_create(&a, table[steps - 1], &hosts[i]);
@@ -83,12 +83,12 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
         CULV(culv_vector_grow(vector, size));
         REQUIRE_EQ(culv_vector_size(vector), size);
         app_fill(&a, culv_vector_pointer(vector) + before, before, size - before, 9);
-        CULV(culv_semaphore_signal(culv_vk_semaphore_cuda(sync), a.stream, turn + 1));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, turn + 1));
         /* What is committed ahead may raise the vector's generation at any moment. */
         const uint64_t there = culv_vector_generation(vector);
-        CULV(culv_vk_vector_update(view));
-        REQUIRE(culv_vk_vector_generation(view) >= there);
-        REQUIRE(culv_vk_vector_generation(view) <= culv_vector_generation(vector));
+        CULV(culv_vector_view_update(view));
+        REQUIRE(culv_vector_view_generation(view) >= there);
+        REQUIRE(culv_vector_view_generation(view) <= culv_vector_generation(vector));
         if (old) {
             app_finish(&a, old, old_fence);
             app_require_bytes("what it had", hosts[0].data, 0, before, 9);
@@ -96,14 +96,14 @@ static void grow_with(const culv_vector_desc *desc, bool smallest)
         app_run(&a, record_all(&a, view, size, &hosts[1]),
                 &(app_sync){timeline, old ? turn + 2 : turn + 1, timeline, turn + 3});
         app_require_bytes("what it has", hosts[1].data, 0, size, 9);
-        CULV(culv_semaphore_wait(culv_vk_semaphore_cuda(sync), a.stream, turn + 3));
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, turn + 3));
     }
 
     CU(a.cu->cuStreamSynchronize(a.stream));
     for (int i = 0; i < 2; i++)
         app_host_destroy(&a, &hosts[i]);
-    culv_vk_semaphore_destroy(&sync);
-    culv_vk_vector_destroy(&view);
+    culv_shared_semaphore_destroy(&sync);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     app_close(&a);
 }

@@ -240,7 +240,7 @@ answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
     plan_info(s, out, what);
     a = ask_vulkan(s, out);
     if (a.outcome != OUTCOME_RIGHT) return a;
-    culv_result r = culv_device_supports_format(s->w.device, f->format, what->texels);
+    culv_result r = culv_check_format(s->w.device, f->format, what->texels);
     if (r == CULV_ERROR_UNSUPPORTED)
         answer_set(&a, OUTCOME_SKIPPED, "%s", culv_last_error_message());
     else
@@ -269,7 +269,7 @@ static culv_result create_culverts(sweep *s, sweep_image *i)
     culv_result r = culv_vk_image_create(s->w.attachment, &d, &i->made);
     if (r != CULV_OK) return r;
     i->image = culv_vk_image_handle(i->made);
-    i->cuda = culv_vk_image_cuda(i->made);
+    i->cuda = culv_shared_image_cuda(i->made);
     return CULV_OK;
 }
 
@@ -328,7 +328,7 @@ answer sweep_image_create(sweep *s, sweep_image *i)
 void sweep_image_destroy(sweep *s, sweep_image *i)
 {
     lib_finish(&s->w, s->stream);
-    if (i->made != NULL) culv_vk_image_destroy(&i->made);
+    if (i->made != NULL) culv_shared_image_destroy(&i->made);
     if (i->what.origin != ORIGIN_CALLERS) return;
     culv_image_unmap(&i->cuda);
     culv_memory_destroy(&i->memory);

@@ -2,7 +2,7 @@
 /* The format sweep: every row of the format table in every dimension, all levels and layers,
  * written by CUDA and read by Vulkan and back, through arrays, surfaces and textures. The rows are
  * the library's own (culv_format_get_info), so a new one is swept without a change here. Each
- * answer becomes a line of a results file (report.c), from which scripts/formats-report makes the
+ * answer becomes a line of a results file (report.c), from which scripts/report formats makes the
  * table of docs/formats.md.
  *
  * Program options: --jsonl=FILE (default: formats.jsonl in --results=DIR), --reduced (2D for all
@@ -94,7 +94,7 @@ typedef struct sweep_image {
     size_t texels_at[MAX_PLANES][MAX_LEVELS], texels;
     VkImage image;
     culv_image *cuda;
-    culv_vk_image *made;
+    culv_shared_image *made;
     raw_vk_image caller;
     culv_memory *memory;
 } sweep_image;

@@ -183,7 +183,7 @@ static void create_buffer(fuzz_reader *r, culv_vk_device *vk)
     fuzz_chain chain = {.count = 0};
     VkBufferCreateInfo info;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = FUZZ_POISON(culv_vk_buffer);
+    culv_shared_buffer *buffer = FUZZ_POISON(culv_shared_buffer);
     fuzz_buffer_info(r, &chain, &info);
     d.create_info = fuzz_rarely(r, 64) ? NULL : &info;
     d.memory_properties = fuzz_bits(r, 0);
@@ -198,13 +198,13 @@ static void create_buffer(fuzz_reader *r, culv_vk_device *vk)
                          culv_vk_buffer_memory(buffer, &size) != VK_NULL_HANDLE &&
                          size == fake.needs.size,
                      "%llu bytes", (unsigned long long)size);
-        FUZZ_REQUIRE(culv_buffer_pointer(culv_vk_buffer_cuda(buffer)) != 0 &&
-                         culv_buffer_size(culv_vk_buffer_cuda(buffer)) == info.size,
+        FUZZ_REQUIRE(culv_buffer_pointer(culv_shared_buffer_cuda(buffer)) != 0 &&
+                         culv_buffer_size(culv_shared_buffer_cuda(buffer)) == info.size,
                      "no pointer");
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer);
         FUZZ_REQUIRE(buffer == NULL, "it is not NULL");
     } else
-        FUZZ_REQUIRE(buffer == FUZZ_POISON(culv_vk_buffer), "written after an error");
+        FUZZ_REQUIRE(buffer == FUZZ_POISON(culv_shared_buffer), "written after an error");
     fuzz_unbox(desc);
     fuzz_chain_free(&chain);
 }
@@ -214,7 +214,7 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
     fuzz_chain chain = {.count = 0};
     VkImageCreateInfo info;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_vk_image *image = FUZZ_POISON(culv_vk_image);
+    culv_shared_image *image = FUZZ_POISON(culv_shared_image);
     fuzz_image_info(r, &chain, &info);
     d.create_info = fuzz_rarely(r, 64) ? NULL : &info;
     d.memory_properties = fuzz_bits(r, 0);
@@ -226,7 +226,7 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
     culv_result result = FUZZ_CALL(culv_vk_image_create(vk, desc, &image));
     fuzz_disarm();
     if (result == CULV_OK) {
-        const culv_image *cuda = culv_vk_image_cuda(image);
+        const culv_image *cuda = culv_shared_image_cuda(image);
         FUZZ_REQUIRE(culv_vk_image_handle(image) != VK_NULL_HANDLE &&
                          (culv_image_mipmapped_array(cuda) != NULL) ==
                              (fuzz_planes(info.format) == 1),
@@ -234,10 +234,10 @@ static void create_image(fuzz_reader *r, culv_vk_device *vk)
         FUZZ_REQUIRE(culv_image_mip_levels(cuda) == info.mipLevels &&
                          (uint32_t)culv_image_format(cuda) == (uint32_t)info.format,
                      "another image");
-        culv_vk_image_destroy(&image);
+        culv_shared_image_destroy(&image);
         FUZZ_REQUIRE(image == NULL, "it is not NULL");
     } else
-        FUZZ_REQUIRE(image == FUZZ_POISON(culv_vk_image), "written after an error");
+        FUZZ_REQUIRE(image == FUZZ_POISON(culv_shared_image), "written after an error");
     fuzz_unbox(desc);
     fuzz_chain_free(&chain);
 }

@@ -105,9 +105,9 @@ static void begin_commands(void)
 }
 
 /* There and back; nothing is to be waited for. */
-static void copy_image(fuzz_reader *r, culv_vk_image *made)
+static void copy_image(fuzz_reader *r, culv_shared_image *made)
 {
-    culv_image *cuda = culv_vk_image_cuda(made);
+    culv_image *cuda = culv_shared_image_cuda(made);
     culv_subresource_layout *out = fuzz_box_out(r, sizeof *out);
     VkImageLayout layout = (VkImageLayout)fuzz_enum(r, 9);
     begin_commands();
@@ -127,9 +127,9 @@ static void copy_image(fuzz_reader *r, culv_vk_image *made)
     fuzz_unbox(out);
 }
 
-static void copy_buffer(culv_vk_buffer *made)
+static void copy_buffer(culv_shared_buffer *made)
 {
-    culv_buffer *cuda = culv_vk_buffer_cuda(made);
+    culv_buffer *cuda = culv_shared_buffer_cuda(made);
     begin_commands();
     (void)FUZZ_CALL(culv_buffer_upload(cuda, fuzz.stream));
     (void)FUZZ_CALL(culv_vk_buffer_record_upload(made, fuzz.commands));
@@ -161,16 +161,17 @@ static void image(fuzz_reader *r)
     d.memory_properties = ask.memory_properties;
     d.fallback = read_fallback(r, 16.0 * info.extent.width * info.extent.height *
                                       info.extent.depth * info.arrayLayers);
-    culv_vk_image *made = FUZZ_POISON(culv_vk_image);
+    culv_shared_image *made = FUZZ_POISON(culv_shared_image);
     fuzz_arm(r);
     culv_result result = FUZZ_CALL(culv_vk_image_create(fuzz.vk, &d, &made));
     fuzz_disarm();
     if (comparable && d.fallback == 0)
         compare(checked, &refusal, result, fuzz_describe_image(&info));
-    if (result == CULV_OK && culv_image_sharing(culv_vk_image_cuda(made)) != CULV_SHARING_SHARED) {
+    if (result == CULV_OK &&
+        culv_image_sharing(culv_shared_image_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_image(r, made);
-        culv_vk_image_destroy(&made);
+        culv_shared_image_destroy(&made);
     } else if (result == CULV_OK) {
         VkMemoryRequirements needs = sharing.requirements;
         if (!(info.flags & VK_IMAGE_CREATE_DISJOINT_BIT)) /* of which each plane has its own */
@@ -178,7 +179,7 @@ static void image(fuzz_reader *r)
         FUZZ_REQUIRE(!comparable || d.fallback != 0 || !sharing.requirements_known ||
                          needs.size == sharing.requirements.size,
                      "%llu bytes were foretold", (unsigned long long)sharing.requirements.size);
-        culv_image *cuda = culv_vk_image_cuda(made);
+        culv_image *cuda = culv_shared_image_cuda(made);
         CUarray array = NULL;
         CUsurfObject surface = 0;
         uint32_t level = fuzz_value32(r, 0);
@@ -186,9 +187,9 @@ static void image(fuzz_reader *r)
             FUZZ_REQUIRE(array != NULL && level < info.mipLevels, "level %u", level);
         if (FUZZ_CALL(culv_image_get_surface(cuda, level, &surface)) == CULV_OK)
             FUZZ_REQUIRE(surface != 0 && !ask.no_surfaces, "surface of level %u", level);
-        culv_vk_image_destroy(&made);
+        culv_shared_image_destroy(&made);
     } else
-        FUZZ_REQUIRE(made == FUZZ_POISON(culv_vk_image), "written after an error");
+        FUZZ_REQUIRE(made == FUZZ_POISON(culv_shared_image), "written after an error");
     fuzz_chain_free(&chain);
 }
 
@@ -223,28 +224,29 @@ static void buffer(fuzz_reader *r)
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_result checked = FUZZ_CALL(culv_vk_check_buffer(fuzz.vk, &info, &ask, &sharing));
     culv_error refusal = fuzz_error;
-    culv_vk_buffer *made = FUZZ_POISON(culv_vk_buffer);
+    culv_shared_buffer *made = FUZZ_POISON(culv_shared_buffer);
     fuzz_arm(r);
     culv_result result = FUZZ_CALL(culv_vk_buffer_create(fuzz.vk, &d, &made));
     fuzz_disarm();
     if (!has_external(info.pNext) && d.fallback == 0 && d.host_pointer == NULL)
         compare(checked, &refusal, result, "a buffer");
     if (result == CULV_OK &&
-        culv_buffer_sharing(culv_vk_buffer_cuda(made)) != CULV_SHARING_SHARED) {
+        culv_buffer_sharing(culv_shared_buffer_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_buffer(made);
-        culv_vk_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made);
     } else if (result == CULV_OK) {
         VkDeviceSize size = 0;
         volatile uint8_t *host = culv_vk_buffer_host_pointer(made);
         (void)culv_vk_buffer_memory(made, &size);
         FUZZ_REQUIRE((host != NULL) == (d.host_memory != 0), "host memory");
         if (host != NULL) host[0] = host[info.size - 1] = 1;
-        FUZZ_REQUIRE(size >= info.size && culv_buffer_size(culv_vk_buffer_cuda(made)) == info.size,
+        FUZZ_REQUIRE(size >= info.size &&
+                         culv_buffer_size(culv_shared_buffer_cuda(made)) == info.size,
                      "%llu bytes", (unsigned long long)size);
-        culv_vk_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made);
     } else
-        FUZZ_REQUIRE(made == FUZZ_POISON(culv_vk_buffer), "written after an error");
+        FUZZ_REQUIRE(made == FUZZ_POISON(culv_shared_buffer), "written after an error");
     fuzz_chain_free(&chain);
 }
 

@@ -192,8 +192,8 @@ void fuzz_open_vulkan(void)
     culv_vk_candidate first = culv_vk_candidate_init();
     find_twin();
     open_instance();
-    FUZZ_REQUIRE(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, fuzz.instance, NULL, &count,
-                                               &first) == CULV_OK,
+    FUZZ_REQUIRE(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, fuzz.instance, NULL, &first,
+                                               count, &count) == CULV_OK,
                  "%s", culv_last_error_message());
     FUZZ_REQUIRE(count > 0 && first.reachable, "no Vulkan device that CUDA can reach: %s",
                  first.reason_text);

@@ -409,9 +409,9 @@ static void give_up(fuzz_reader *r, import_state *s)
         break;
     default:
         if (later)
-            culv_vk_semaphore_destroy_after(&s->made[slot], fuzz.stream);
+            culv_shared_semaphore_destroy_after(&s->made[slot], fuzz.stream);
         else
-            culv_vk_semaphore_destroy(&s->made[slot]);
+            culv_shared_semaphore_destroy(&s->made[slot]);
     }
     fuzz_disarm();
 }

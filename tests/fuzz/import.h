@@ -13,7 +13,7 @@ typedef struct import_state {
     culv_buffer *buffers[SLOTS];
     culv_image *images[SLOTS];
     culv_semaphore *semaphores[SLOTS];
-    culv_vk_semaphore *made[SLOTS];
+    culv_shared_semaphore *made[SLOTS];
     /* The semaphore is signaled and waited for no more: that could hang, or kill the context */
     bool silent[SLOTS];
     VkSemaphore timeline; /* made when the input first asks for it */

@@ -111,21 +111,21 @@ static void create(fuzz_reader *r, import_state *s, uint32_t slot)
     d.label = fuzz_label(r);
     if (fuzz_rarely(r, 16)) d.fallback = 4 | fuzz_value32(r, 0); /* no such path */
     culv_vk_semaphore_create_desc *desc = fuzz_rarely(r, 16) ? NULL : fuzz_box(r, &d, sizeof d);
-    culv_vk_semaphore *out = FUZZ_POISON(culv_vk_semaphore);
+    culv_shared_semaphore *out = FUZZ_POISON(culv_shared_semaphore);
     fuzz_arm(r);
     culv_result result = FUZZ_CALL(culv_vk_semaphore_create(fuzz.vk, desc, &out));
     fuzz_disarm();
     if (result == CULV_OK) {
         FUZZ_REQUIRE(culv_vk_semaphore_handle(out) != VK_NULL_HANDLE &&
-                         culv_vk_semaphore_cuda(out) != NULL,
+                         culv_shared_semaphore_cuda(out) != NULL,
                      "half a semaphore");
-        culv_semaphore *cuda = culv_vk_semaphore_cuda(out);
+        culv_semaphore *cuda = culv_shared_semaphore_cuda(out);
         culv_semaphore_destroy(&cuda); /* is refused */
         FUZZ_REQUIRE(cuda != NULL, "its CUDA half went alone");
-        culv_vk_semaphore_destroy(&s->made[slot]);
+        culv_shared_semaphore_destroy(&s->made[slot]);
         s->made[slot] = out;
     } else
-        FUZZ_REQUIRE(out == FUZZ_POISON(culv_vk_semaphore), "written after an error");
+        FUZZ_REQUIRE(out == FUZZ_POISON(culv_shared_semaphore), "written after an error");
     if (desc != NULL) fuzz_unbox(desc);
 }
 
@@ -163,7 +163,7 @@ static void batch(fuzz_reader *r, import_state *s)
     culv_semaphore_point points[CULV_SEMAPHORE_BATCH_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < SLOTS; i++) {
-        culv_semaphore *semaphore = culv_vk_semaphore_cuda(s->made[i]);
+        culv_semaphore *semaphore = culv_shared_semaphore_cuda(s->made[i]);
         if (culv_semaphore_get_type(semaphore) == CULV_SEMAPHORE_BINARY) continue;
         points[count].semaphore = semaphore; /* or NULL */
         points[count++].value = fuzz_value(r, culv_semaphore_last_value(semaphore) + 1);
@@ -181,8 +181,9 @@ void import_use_semaphore(fuzz_reader *r, import_state *s)
     uint32_t slot = fuzz_pick(r, SLOTS);
     culv_semaphore *semaphore = s->semaphores[slot];
     if (fuzz_flag(r) && s->made[slot] != NULL &&
-        culv_semaphore_get_type(culv_vk_semaphore_cuda(s->made[slot])) == CULV_SEMAPHORE_TIMELINE)
-        semaphore = culv_vk_semaphore_cuda(s->made[slot]);
+        culv_semaphore_get_type(culv_shared_semaphore_cuda(s->made[slot])) ==
+            CULV_SEMAPHORE_TIMELINE)
+        semaphore = culv_shared_semaphore_cuda(s->made[slot]);
     else if (s->silent[slot])
         semaphore = NULL;
     uint64_t last = culv_semaphore_last_value(semaphore), value = fuzz_value(r, last + 1);
@@ -209,7 +210,7 @@ void import_drop_semaphores(import_state *s)
 {
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_semaphore_destroy(&s->semaphores[i]);
-        culv_vk_semaphore_destroy(&s->made[i]);
+        culv_shared_semaphore_destroy(&s->made[i]);
     }
     if (s->timeline != VK_NULL_HANDLE) vkDestroySemaphore(fuzz.vk_device, s->timeline, NULL);
 }

@@ -184,6 +184,7 @@ void fuzz_target_run(fuzz_reader *r)
         m.type = CULVI_IPC_HELLO;
         culvi_ipc_encode(&m, hello);
         (void)send_bytes(socket_, hello, sizeof hello, NULL, 0);
+        serve(); /* a server lets in descriptors of those it has greeted */
     }
     for (uint32_t n = fuzz_pick(r, MOST_MESSAGES + 1); n > 0; n--) {
         unsigned char bytes[CULVI_IPC_BYTES + 1];

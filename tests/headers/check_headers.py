@@ -4,7 +4,7 @@
   check_headers.py compile COMPILER STANDARD CUDA_INCLUDE_DIR [FLAG ...]
                                                           each header compiles alone, cudart.h with that directory
   check_headers.py text                                   comments, descriptors, names, versions, decisions
-  check_headers.py exports LIBRARY                        headers = cmake/culvert.map = what LIBRARY exports
+  check_headers.py exports LIBRARY ARCHIVE                LIBRARY exports what the headers declare; ARCHIVE defines no more
   check_headers.py needed LIBRARY                         LIBRARY links nothing but the C library's own
   check_headers.py installed PREFIX                       an installation has these headers and no others
   check_headers.py selftest                               every check above fails on a bad input made for it
@@ -26,8 +26,6 @@ FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
 OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart|cuda_api)(_\w+)?\.h")
 # The library fills these and hands out pointers to them, so that nobody begins with an empty one.
 HANDED_OUT = ["culv_cuda_api"]
-# Other programs look these up by name.
-FOUND_BY_NAME = ["culvert_malloc", "culvert_free"]
 
 
 def blank_comments(text):
@@ -66,6 +64,15 @@ def headers(root):
     return [Header(p) for p in sorted((root / "include" / "culvert").glob("*.h"))]
 
 
+def needs(part, header, name, offset):
+    """Whether a function's comment must have that part: errors where it returns some, ownership where it hands out a
+    pointer or takes the place of one."""
+    before, after = header.code[offset : re.compile("[;{]").search(header.code, offset).start()].split(name, 1)
+    if part == "Errors":
+        return "culv_result" in before
+    return part != "Ownership" or "*" in before or "**" in after
+
+
 def check_comments(header):
     bad = []
     for name, offset in {**header.functions, **header.inlines}.items():
@@ -76,9 +83,12 @@ def check_comments(header):
         found = [p for p in PARTS if re.search(rf"\b{p}:", comment)]
         for part in PARTS:
             if part not in found:
-                bad.append(f"{header.where(offset)}: {name}: its comment has no part '{part}:'")
+                if needs(part, header, name, offset):
+                    bad.append(f"{header.where(offset)}: {name}: its comment has no part '{part}:'")
             elif not re.search(rf"\b{part}:\s*(?!(?:{'|'.join(PARTS)}):)[\w*]", comment):
                 bad.append(f"{header.where(offset)}: {name}: '{part}:' is empty")
+            elif re.search(rf"\b{part}: none\.(?: +(?:{'|'.join(PARTS)}):|$)", comment):
+                bad.append(f"{header.where(offset)}: {name}: '{part}: none.' says nothing; leave it out")
         if "Since" in found and not re.search(r"\bSince:\s*\d+\.\d+\b", comment):
             bad.append(f"{header.where(offset)}: {name}: 'Since:' names no version such as 0.1")
         if re.match(r"(Errors|Ownership|Threads|Since):", comment):
@@ -116,7 +126,7 @@ def check_structs(header):
 def check_names(header):
     bad = []
     for name, offset in {**header.functions, **header.inlines}.items():
-        if not name.startswith("culv_") and name not in FOUND_BY_NAME:
+        if not name.startswith("culv_"):
             bad.append(f"{header.where(offset)}: {name} does not begin with culv_")
     for m in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", header.text, re.M):
         if not m.group(1).startswith("CULV_"):
@@ -137,7 +147,10 @@ def check_versions(root):
     m = re.search(r"project\(culvert VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text())
     if m:
         cmake = m.group(1)
-    return [] if header == cmake else [f"base.h says version {header}, CMakeLists.txt {cmake}"]
+    bad = [] if header == cmake else [f"base.h says version {header}, CMakeLists.txt {cmake}"]
+    # A node of the linker's map is as new as its newest function, and CULVERT_0 takes functions until 1.0.
+    symbols = re.findall(r"^ \(symver\)CULVERT_(?:0|EXPERIMENTAL) (\S+)$", (root / "debian" / "libculvert0.symbols").read_text(), re.M)
+    return bad + [f"debian/libculvert0.symbols says version {v}, CMakeLists.txt {cmake}" for v in symbols if v != cmake]
 
 
 def check_decisions(root):
@@ -164,38 +177,43 @@ def check_decisions(root):
 
 
 def check_text(root):
-    bad = check_versions(root) + check_decisions(root)
+    bad = check_versions(root) + check_decisions(root) + check_marker(root)
     for header in headers(root):
         bad += check_comments(header) + check_structs(header) + check_names(header)
     return bad
 
 
-def check_exports(root, exported):
-    """exported: the names that the library has, or None to compare headers and map alone."""
+def check_exports(root, exported, defined):
+    """exported: the names that the library exports; defined: what its objects define whose name begins with culv_."""
     declared = {name for header in headers(root) for name in header.functions}
-    text = blank_comments((root / "cmake" / "culvert.map").read_text())
-    listed = re.findall(r"^\s*(culv(?:ert)?_\w+)\s*;", text, re.M)
-    bad = [f"culvert.map: '{m}' is no plain name" for m in re.findall(r"^\s*(\S*[*?\[]\S*);", text, re.M) if m != "*"]
-    if listed != sorted(set(listed)):
-        bad.append("culvert.map: the names must be sorted, each once")
-    bad += [f"{n} is declared in a header but not in cmake/culvert.map" for n in sorted(declared - set(listed))]
-    bad += [f"{n} is in cmake/culvert.map but declared in no header" for n in sorted(set(listed) - declared)]
-    if exported is not None:
-        bad += [f"{n} is in cmake/culvert.map but the library does not export it" for n in sorted(set(listed) - exported)]
-        bad += [f"the library exports {n}, which cmake/culvert.map does not list" for n in sorted(exported - set(listed))]
+    known = declared | {name for header in headers(root) for name in header.inlines}
+    bad = [f"{n} is declared in a header, but the library does not export it" for n in sorted(declared - exported)]
+    bad += [f"the library exports {n}, which no header declares" for n in sorted(exported - declared)]
+    bad += [f"the library defines {n}, which no header declares" for n in sorted(defined - known - exported)]
     return bad
 
 
+def check_marker(root):
+    """On Windows the marker exports wherever it stands."""
+    return [f"{path.name}: CULV_EXPORT is for the public headers"
+            for path in sorted((root / "src").rglob("*.[ch]")) if re.search(r"\bCULV_EXPORT\b", path.read_text())]
+
+
+def names_of(library, *flags):
+    output = subprocess.run(["nm", "--defined-only", *flags, library], check=True, capture_output=True, text=True).stdout
+    for fields in map(str.split, output.splitlines()):
+        # Not an archive's file names, nor the version node itself.
+        if len(fields) > 1 and not (fields[-2] == "A" and fields[-1].startswith("CULVERT_")):
+            yield re.sub(r"[@.].*", "", fields[-1])
+
+
 def exported_names(library):
-    output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
-    names = set()
-    for line in output.splitlines():
-        fields = line.split()
-        name = re.sub(r"@.*", "", fields[-1])
-        if fields[-2] == "A" and name.startswith("CULVERT_"):
-            continue  # the version node itself
-        names.add(name)
-    return names
+    return set(names_of(library, "-D"))
+
+
+def defined_names(archive):
+    """What begins with culv_. What a compiler makes of a part of a function (culv_a.cold) counts as the function."""
+    return {name for name in names_of(archive) if re.match(r"culv(ert)?_", name)}
 
 
 def check_needed(library):
@@ -217,6 +235,10 @@ def check_installed(root, prefix):
     found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}
     wanted = {f"culvert/{name}" for name in public}
     bad = [f"{n} is installed but is no public header" for n in sorted(found - wanted)]
+    # The pages that the headers speak of.
+    pages = {page for header in headers(root) for page in re.findall(r"\bdocs/[\w/-]+\.md", header.text)}
+    manual = pathlib.Path(prefix) / "share" / "doc" / "culvert"
+    bad += [f"a header speaks of {p}, which is not installed" for p in sorted(pages) if not (manual / p).exists()]
     return bad + [f"{n} is not installed" for n in sorted(wanted - found)]
 
 
@@ -238,6 +260,11 @@ def check_compile(root, compiler, standard, cuda_include, flags):
             # Twice, for the include guard.
             source.write_text(f'#include "culvert/{header.path.name}"\n' * 2 + "int alone_;\n")
             command = [compiler, f"-std={standard}", *WARNINGS, *flags, *cuda, f"-I{root / 'include'}", "-fsyntax-only", source]
+            if re.search(r"^#ifndef CULV_EXPERIMENTAL$", header.text, re.M):
+                result = subprocess.run(command, capture_output=True, text=True)
+                if "define CULV_EXPERIMENTAL first" not in result.stderr:
+                    bad.append(f"{header.path.name} is experimental, and compiles where that is not asked for")
+                command.append("-DCULV_EXPERIMENTAL")
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode != 0:
                 bad.append(f"{header.path.name} does not compile alone by {compiler} -std={standard}:\n{result.stderr}")
@@ -256,9 +283,9 @@ def main(arguments):
     if verb == "compile" and len(rest) >= 3:
         return report(check_compile(ROOT, rest[0], rest[1], rest[2], rest[3:]))
     if verb == "text" and not rest:
-        return report(check_text(ROOT) + check_exports(ROOT, None))
-    if verb == "exports" and len(rest) == 1:
-        return report(check_exports(ROOT, exported_names(rest[0])))
+        return report(check_text(ROOT))
+    if verb == "exports" and len(rest) == 2:
+        return report(check_exports(ROOT, exported_names(rest[0]), defined_names(rest[1])))
     if verb == "needed" and len(rest) == 1:
         return report(check_needed(rest[0]))
     if verb == "installed" and len(rest) == 1:

@@ -63,6 +63,12 @@ static void waits_for_ever(void)
 {
     check_wrong("wrong_halves", 32, CUDA_ERROR_LAUNCH_TIMEOUT);
     check_wrong("wrong_kinds", 33, CUDA_ERROR_LAUNCH_TIMEOUT);
+    check_wrong("wrong_cluster_halves", 33, CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+static void static_shared_in_clusters(void)
+{
+    check_wrong("wrong_cluster_shared", 33, CUDA_ERROR_LAUNCH_FAILED);
 }
 
 static void mask_without_itself(void)
@@ -137,9 +143,10 @@ static void loops(void)
 }
 
 const test_case wrong_cases[] = {
-    {.name = "wrong.fault", .run = fault, .mark = TEST_BOTH, .own = true},
-    {.name = "wrong.waits_for_ever", .run = waits_for_ever, .own = true},
-    {.name = "wrong.mask_without_itself", .run = mask_without_itself, .own = true},
+    {.name = "wrong.fault", .run = fault, .mark = TEST_BOTH, .faults = true},
+    {.name = "wrong.waits_for_ever", .run = waits_for_ever, .faults = true},
+    {.name = "wrong.mask_without_itself", .run = mask_without_itself, .faults = true},
+    {.name = "wrong.static_shared_in_clusters", .run = static_shared_in_clusters, .faults = true},
     {.name = "wrong.large_stack", .run = large_stack},
     {.name = "wrong.other_barrier", .run = other_barrier},
     {.name = "wrong.active", .run = active},

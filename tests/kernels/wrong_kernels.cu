@@ -58,4 +58,26 @@ CULV_KERNEL void wrong_stack(CULV_GRID int *out, int depth)
     out[threadIdx.x] = local[(depth * 1024) % (64 * 1024)];
 }
 
-CULV_KERNELS(wrong_halves, wrong_kinds, wrong_mask, wrong_sites, wrong_active, wrong_stack)
+// The twin has one such variable for all blocks of a cluster. (Over a smaller one of a library that
+// is gone LeakSanitizer crashes.)
+CULV_CLUSTER_KERNEL(2, 1, 1) void wrong_cluster_shared(CULV_GRID int *out)
+{
+    __shared__ int values[1024];
+    values[threadIdx.x] = blockIdx.x;
+    __cluster_barrier_arrive();
+    __cluster_barrier_wait();
+    out[threadIdx.x] = values[threadIdx.x];
+}
+
+// Half of the threads wait for the block, the other half for the cluster.
+CULV_CLUSTER_KERNEL(2, 1, 1) void wrong_cluster_halves(CULV_GRID int *out)
+{
+    if (threadIdx.x % 2)
+        __syncthreads();
+    else
+        __cluster_barrier_wait();
+    out[threadIdx.x] = 1;
+}
+
+CULV_KERNELS(wrong_halves, wrong_kinds, wrong_mask, wrong_sites, wrong_active, wrong_stack,
+             wrong_cluster_shared, wrong_cluster_halves)

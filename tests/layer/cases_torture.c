@@ -156,3 +156,37 @@ void case_fail_environment(void)
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);
     world_close(&w);
 }
+
+static void note_call(void *user, const char *call)
+{
+    *(const char **)user = call;
+}
+
+/* A call that waits for 30 ms never takes less. */
+static void check_delayed(world *w, VkSemaphore semaphore, uint64_t value)
+{
+    const uint64_t start = now();
+    CHECK_VK(host_signal(w, semaphore, value));
+    CHECK(now() - start >= SECOND * 30 / 1000);
+}
+
+void case_delay(void)
+{
+    world w;
+    const char *noted = NULL;
+    CHECK(setenv("CULVERT_SOFT_DELAY", "cuda:cuInit:9,vulkan:vkSignalSemaphore:30", 1) == 0);
+    world_open(&w, NULL);
+    VkSemaphore semaphore = exportable_timeline(&w, 0);
+    check_delayed(&w, semaphore, 1);
+    CHECK_IS(layer_delay(NULL, 0), 0);
+    CHECK_IS(layer_delay("vkSignalSemaphore", 30), 0);
+    check_delayed(&w, semaphore, 2);
+    CHECK_IS(layer_delay("vkSignalSemaphore", 0), 0);
+    layer_before(2, note_call, &noted);
+    CHECK_IS(counter(&w, semaphore), 2);
+    CHECK(!noted);
+    CHECK_VK(host_signal(&w, semaphore, 3));
+    CHECK(noted && strcmp(noted, "vkSignalSemaphore") == 0);
+    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    world_close(&w);
+}

@@ -95,6 +95,8 @@ void check_threads(unsigned before);
 culv_soft_vk_counts layer_counts(void);
 void layer_counts_into(culv_soft_vk_counts *out); /* struct_size is the caller's */
 void layer_fail_at(uint64_t n, int error);
+int layer_delay(const char *call, unsigned ms);
+void layer_before(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 const char *layer_failed_call(void);
 void check_all_gone(void);
 /* Lets the n-th Vulkan call of `program` fail, for each n, until none is left to fail; after each,
@@ -127,7 +129,8 @@ unsigned fail_each_call(VkResult (*program)(void));
     X(leaked, 0)                                                                                   \
     X(fail_at, 0)                                                                                  \
     X(fail_resources, 0)                                                                           \
-    X(fail_environment, 0)
+    X(fail_environment, 0)                                                                         \
+    X(delay, 0)
 #define DECLARE_CASE(name, validation) void case_##name(void);
 LAYER_CASES(DECLARE_CASE)
 #undef DECLARE_CASE

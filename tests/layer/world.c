@@ -436,6 +436,22 @@ void layer_fail_at(uint64_t n, int error)
     fail_at(n, error);
 }
 
+int layer_delay(const char *call, unsigned ms)
+{
+    int (*delay)(const char *, unsigned);
+    void *symbol = layer_symbol("culvSoftVkDelay");
+    memcpy(&delay, &symbol, sizeof(delay));
+    return delay(call, ms);
+}
+
+void layer_before(uint64_t n, void (*hook)(void *user, const char *call), void *user)
+{
+    void (*before)(uint64_t, void (*)(void *, const char *), void *);
+    void *symbol = layer_symbol("culvSoftVkBefore");
+    memcpy(&before, &symbol, sizeof(before));
+    before(n, hook, user);
+}
+
 const char *layer_failed_call(void)
 {
     const char *(*failed_call)(void);

@@ -42,7 +42,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     w->context = culv_device_context(w->device);
 }
 
-culv_result scene_semaphore(const scene *s, uint32_t fallback, culv_vk_semaphore **out)
+culv_result scene_semaphore(const scene *s, uint32_t fallback, culv_shared_semaphore **out)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = fallback;
@@ -55,8 +55,8 @@ void scene_open(scene *s, scene_kind kind)
     scene_open_bare(s, kind);
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_vulkan));
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_cuda));
-    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s->to_vulkan)), s->path);
-    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s->to_cuda)), s->path);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_vulkan)), s->path);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s->to_cuda)), s->path);
     s->stream = lib_stream(&s->w);
 }
 
@@ -67,8 +67,8 @@ void scene_close(scene *s)
         raw_vk_idle(&s->w.vk);
         lib_stream_destroy(&s->w, s->stream);
     }
-    culv_vk_semaphore_destroy(&s->to_vulkan);
-    culv_vk_semaphore_destroy(&s->to_cuda);
+    culv_shared_semaphore_destroy(&s->to_vulkan);
+    culv_shared_semaphore_destroy(&s->to_cuda);
     lib_settle(&s->w);
     culv_vk_detach(&s->w.attachment);
     culv_device_counts c = lib_counts(&s->w);
@@ -77,7 +77,7 @@ void scene_close(scene *s)
     lib_close(&s->w);
 }
 
-culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_vk_buffer **out)
+culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_shared_buffer **out)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
@@ -92,7 +92,8 @@ culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_
 
 void scene_signal(scene *s)
 {
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(s->to_vulkan), s->stream, ++s->cuda_value));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(s->to_vulkan), s->stream,
+                                 ++s->cuda_value));
     /* On the HOST path the host function may still be returning, which validation layers before
      * 1.3.296 take ill (Vulkan-ValidationLayers pull 8519). */
     if (s->path == CULV_SHARING_HOST && s->w.vk.validation) lib_finish(&s->w, s->stream);
@@ -111,10 +112,10 @@ void scene_submit(scene *s, VkCommandBuffer commands)
 void scene_wait(scene *s)
 {
     if (s->path == CULV_SHARING_HOST && s->w.vk.validation) raw_vk_idle(&s->w.vk);
-    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s->to_cuda), s->stream, s->vulkan_value));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(s->to_cuda), s->stream, s->vulkan_value));
 }
 
-void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer,
+void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_shared_buffer *buffer,
                           bool acquire)
 {
     VkBufferMemoryBarrier2 barrier;

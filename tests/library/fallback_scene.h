@@ -18,7 +18,7 @@ typedef struct scene {
     scene_kind kind;
     culv_sharing path; /* that is expected */
     CUstream stream;
-    culv_vk_semaphore *to_vulkan, *to_cuda;
+    culv_shared_semaphore *to_vulkan, *to_cuda;
     uint64_t vulkan_value, cuda_value;
 } scene;
 
@@ -26,8 +26,9 @@ typedef struct scene {
 void scene_open_bare(scene *s, scene_kind kind);
 void scene_open(scene *s, scene_kind kind);
 void scene_close(scene *s);
-culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_vk_buffer **out);
-culv_result scene_semaphore(const scene *s, uint32_t fallback, culv_vk_semaphore **out);
+culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback,
+                         culv_shared_buffer **out);
+culv_result scene_semaphore(const scene *s, uint32_t fallback, culv_shared_semaphore **out);
 
 /* CUDA's turn ends, and Vulkan's; waits until it is over. */
 void scene_signal(scene *s);
@@ -36,7 +37,7 @@ void scene_submit(scene *s, VkCommandBuffer commands);
 void scene_wait(scene *s);
 
 /* Barriers that Culvert hands out. */
-void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer,
+void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_shared_buffer *buffer,
                           bool acquire);
 
 #endif

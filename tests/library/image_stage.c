@@ -146,7 +146,7 @@ static void open_culverts(stage *s, shared_image *i, VkImageUsageFlags usage)
     d.create_info = &info;
     LIB_OK(culv_vk_image_create(s->w.attachment, &d, &i->made));
     i->image = culv_vk_image_handle(i->made);
-    i->cuda = culv_vk_image_cuda(i->made);
+    i->cuda = culv_shared_image_cuda(i->made);
 }
 
 void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t width,
@@ -178,7 +178,7 @@ void shared_image_close(stage *s, shared_image *i)
 {
     lib_finish(&s->w, s->stream);
     if (i->origin == CULVERTS) {
-        culv_vk_image_destroy(&i->made);
+        culv_shared_image_destroy(&i->made);
         REQUIRE(i->made == NULL);
         return;
     }

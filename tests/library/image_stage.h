@@ -44,11 +44,11 @@ typedef struct shared_image {
     culv_format_info format;
     uint32_t width, height, levels;
     VkImage image;
-    raw_vk_image caller;   /* the caller's */
-    culv_memory *memory;   /* the caller's */
-    culv_vk_image *made;   /* Culvert's */
-    culv_image *cuda;      /* of `made`, or unmapped by shared_image_close() */
-    size_t at[MAX_LEVELS]; /* each level's texels in a buffer of `size` bytes, without padding */
+    raw_vk_image caller;     /* the caller's */
+    culv_memory *memory;     /* the caller's */
+    culv_shared_image *made; /* Culvert's */
+    culv_image *cuda;        /* of `made`, or unmapped by shared_image_close() */
+    size_t at[MAX_LEVELS];   /* each level's texels in a buffer of `size` bytes, without padding */
     size_t size;
 } shared_image;
 

@@ -3,6 +3,7 @@
 #include "torture.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -137,6 +138,62 @@ void torture_failed(const char *call, culv_result result, bool hit, bool opening
         check_late_error(call);
 }
 
+bool torture_device_lost(void)
+{
+    return torture.hit && torture.victim == TORTURE_CUDA_CALL &&
+           torture.code == CUDA_ERROR_ILLEGAL_ADDRESS;
+}
+
+/* Another thread's: what the device does for it takes the same locks. */
+static void *neighbour(void *unused)
+{
+    enum { BYTES = 4 * 1021 };
+    const lib_world world = {.cu = torture.w.cu,
+                             .device = torture.w.device,
+                             .context = culv_device_context(torture.w.device)};
+    const lib_world *w = &world;
+    (void)unused;
+    uint32_t words[BYTES / 4];
+    culv_vector *vector = NULL;
+    culv_vector_desc d = culv_vector_desc_init();
+    (void)culv_device_collect(w->device);
+    d.size = BYTES;
+    d.label = "neighbour";
+    culv_result result = culv_vector_create(w->device, &d, &vector);
+    if (result != CULV_OK) {
+        if (!torture_device_lost())
+            torture_complain("another thread has no vector: %s", culv_last_error_message());
+        return NULL;
+    }
+    const CUdeviceptr at = culv_vector_pointer(vector);
+    /* The legacy stream, and waits in another mode, would disturb a capture that the call meets. */
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CU_OK(w->cu->ThreadExchangeStreamCaptureMode(&mode));
+    CUstream stream = lib_stream(w);
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->MemsetD32Async(at, (unsigned)torture.n + 1, BYTES / 4, stream));
+    CU_OK(w->cu->MemcpyDtoHAsync(words, at, BYTES, stream));
+    lib_finish(w, stream);
+    lib_leave(w, before);
+    lib_stream_destroy(w, stream);
+    for (size_t i = 0; i < BYTES / 4; i++)
+        if (words[i] != torture.n + 1) FAIL("another thread's vector has other values");
+    culv_vector_destroy(&vector);
+    return NULL;
+}
+
+void torture_alive(bool hit)
+{
+    pthread_t thread;
+    torture.hit = torture.hit || hit;
+    if (!hit && torture.n != 0) return;
+    if (torture.w.device != NULL) {
+        REQUIRE_EQ(pthread_create(&thread, NULL, neighbour, NULL), 0);
+        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    }
+    if (torture.path->alive != NULL) torture.path->alive();
+}
+
 typedef struct totals {
     size_t fds, threads;
     culv_soft_counts cuda;
@@ -214,6 +271,7 @@ static void mend_a_lost_reference(void)
 static void begin(const torture_path *path, bool hold)
 {
     memset(&torture, 0, sizeof torture);
+    torture.path = path;
     if (path->one_address)
         lib_open_vulkan_for_one_address(&torture.w);
     else
@@ -251,6 +309,7 @@ void torture_all(const torture_path *path, torture_victim victim, int code)
         torture.left = torture.n;
         torture.counted = 0;
         torture.call = NULL;
+        torture.hit = false;
         torture.failures = 0;
         totals before = count_all();
         path->run();

@@ -8,6 +8,10 @@
  * layer's objects, threads. Only the calls that Culvert makes are counted: failures are armed
  * around its calls alone.
  *
+ * After each failure, and after each call of a first run without one, others must still get on:
+ * another thread makes, fills and destroys a vector of the device, so that a lock that was left
+ * held shows as a case that hangs, and the path's own `alive` asks for what else it has.
+ *
  *   static void run(void) { ... TRY(culv_x_create(..., &x), false, no_x); ...
  *   DO(culv_x_destroy(&x)); ... }
  *   static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 2, 3}};
@@ -29,7 +33,10 @@ typedef struct torture_path {
     void (*begin)(void); /* makes the scene, after Vulkan was opened; may be NULL */
     void (*run)(void);   /* opens its own device; once through everything */
     void (*end)(void);   /* may be NULL */
-    bool one_address;    /* Vulkan is opened for that */
+    /* Requires that those whose call did not fail still get on. May be NULL. It looks for itself
+     * what there is at that point of run(). */
+    void (*alive)(void);
+    bool one_address; /* Vulkan is opened for that */
     /* Failures of each kind that calls must at least answer with */
     unsigned least[TORTURE_VICTIMS];
 } torture_path;
@@ -45,6 +52,8 @@ typedef struct torture_state {
     uint64_t left;    /* events until the failure; 0: it has happened */
     uint64_t counted; /* CUDA calls, Vulkan calls or allocations that Culvert made */
     const char *call;
+    const torture_path *path;
+    bool hit;            /* the failure has been injected in this path */
     unsigned failures;   /* of this path */
     unsigned complaints; /* of all paths: one run shows every one */
 } torture_state;
@@ -57,6 +66,11 @@ bool torture_disarm(void);
 /* A call failed: by the injection, or although that came in an earlier one. `opening` calls are
  * asked before there is a device, and may answer that there is none. */
 void torture_failed(const char *call, culv_result result, bool hit, bool opening);
+/* After a call in which the failure was injected, and in the first run after each: who made another
+ * call gets on. */
+void torture_alive(bool hit);
+/* Whether the failure may have taken the device with it: what it answers since may be an error. */
+bool torture_device_lost(void);
 /* Prints what is wrong with the injection under way, and goes on; the case fails at its end. */
 void torture_complain(const char *format, ...) TEST_PRINTF(1, 2);
 /* Injects all of one kind with one code. */
@@ -71,8 +85,10 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
         bool hit_ = torture_disarm();                                                              \
         if (r_ != CULV_OK) {                                                                       \
             torture_failed(#made, r_, hit_, (opening));                                            \
+            torture_alive(hit_);                                                                   \
             goto otherwise;                                                                        \
         }                                                                                          \
+        torture_alive(hit_);                                                                       \
     } while (0)
 /* Makes one call of Culvert's; on failure checks it, requires that `unchanged` holds, and makes the
  * call once more: it must succeed now. */
@@ -85,7 +101,10 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
         if (r_ != CULV_OK) {                                                                       \
             torture_failed(#made, r_, hit_, false);                                                \
             REQUIRE(unchanged);                                                                    \
+            torture_alive(hit_);                                                                   \
             LIB_OK(made);                                                                          \
+        } else {                                                                                   \
+            torture_alive(hit_);                                                                   \
         }                                                                                          \
     } while (0)
 /* A call that cannot fail. */
@@ -93,7 +112,7 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
     do {                                                                                           \
         torture_arm();                                                                             \
         made;                                                                                      \
-        (void)torture_disarm();                                                                    \
+        torture_alive(torture_disarm());                                                           \
     } while (0)
 
 /* The kinds of failure, each a case: X(path, name, victim, code). */

@@ -29,6 +29,8 @@ def gpu():
         yield context
         gc.collect()
         context.wait_idle()
+        if hasattr(context, "_draws"):  # culvert.draw keeps a timeline for each context
+            context._draws.drop()
         for name, left in context.device.counts().items():
             assert left == (1 if name == "attached_devices" else 0), f"{left} {name} are left"
 

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+import pages
 import vulkan_work
 
 import culvert
@@ -603,7 +604,7 @@ def a_training_step_with_the_bare_allocator(lib):
     """What docs/python.md warns of."""
     torch = lib.torch
     torch.cuda.memory.change_current_allocator(torch.cuda.memory.CUDAPluggableAllocator(
-        culvert._lib.library._name, "culvert_malloc", "culvert_free"))
+        culvert._lib.library._name, "culv_torch_malloc", "culv_torch_free"))
     loss, milliseconds = training(torch, 30)
     assert 0 < loss < 1
     print(f"MEASURED training step, the bare allocator: {milliseconds:.3f} ms")
@@ -762,6 +763,22 @@ def a_kernel_in_the_queue(lib):
         in_queue(gpu, lambda c: kernel.record(gpu.vk, c, gpu.queue_family, [every_second, y.tensor("float32"), 0.5],
                                               grid=((n + 127) // 128,), block=(128,)))
         assert words_of(gpu, y, ctypes.c_float) == [i + 1.0 for i in range(n)]
+
+
+# The pages' blocks ----------------------------------------------------------------------------------------------------
+
+def _of_a_page(block):
+    def run(lib):
+        if block.needs_compiler:
+            raise Skip("no glslangValidator")
+        block.run_anywhere()
+    return run
+
+
+# Each is a process by itself. Those without a library are test_pages.py's.
+for _block in pages.blocks():
+    if _block.libraries:
+        CASES[f"page_{_block.name}"] = Case(_of_a_page(_block), (_block.libraries[0],), True, {})
 
 
 @case("driver")

@@ -277,3 +277,13 @@ def test_streams_of_other_packages():
             return (0, 13)
 
     assert [culvert.stream_handle(s) for s in (None, 1, Torch(), Cupy(), Protocol())] == [0, 1, 11, 12, 13]
+
+
+def test_features_layers_and_validation():
+    with culvert.vulkan.open(features=["shaderInt64", "samplerAnisotropy", "hostQueryReset", "multiview"],
+                             validation=True) as gpu, gpu.vk.buffer(4097) as buffer:
+        assert buffer.size == 4097
+    with pytest.raises(ValueError, match="no feature of Vulkan 1.3 is called shaderInt65"):
+        culvert.vulkan.open(features=["shaderInt65"])
+    with pytest.raises(vk.VulkanError, match="vkCreateInstance"):
+        culvert.vulkan.open(layers=["VK_LAYER_there_is_none"])

@@ -13,11 +13,18 @@ pkg-config --exists vulkan egl || { echo "SKIP: pkg-config knows no vulkan or no
 count=0
 for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
     name=$(basename "$source" .c)
-    case $name in hello_d3d12) continue ;; hello_gl) api=egl ;; *) api=vulkan ;; esac
+    case $name in hello_d3d12) continue ;; *_gl) api=egl ;; *) api=vulkan ;; esac
     # shellcheck disable=SC2046 # several words
     "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror "$source" -o "$work/$name" $(pkg-config --cflags --libs culvert "$api") \
         -Wl,-rpath,"$(pkg-config --variable=libdir culvert)" -lm -pthread
-    (cd "$work" && "./$name")
+    if [ "$name" = hello_ipc_gl ]; then # beside solvers that are killed
+        while :; do timeout -s KILL 5 "$work/hello_ipc" solver "installed-$$" || :; done &
+        solvers=$!
+        trap 'kill $solvers' EXIT
+        (cd "$work" && "./$name" "installed-$$" 2)
+    else
+        (cd "$work" && "./$name")
+    fi
     count=$((count + 1))
 done
-[ "$count" -eq 7 ] || { echo "$count programs, not 7"; exit 1; }
+[ "$count" -eq 8 ] || { echo "$count programs, not 8"; exit 1; }

@@ -3,9 +3,12 @@
  * pictures that two of them draw. */
 #include <volk.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "allowed.h"
 #include "harness.h"
@@ -27,11 +30,16 @@ static const struct {
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 #define GL_SAYS "hello_gl.ppm: 0 of 32131 pixels are wrong\n"
 
+static void choose_driver(void)
+{
+    if (test_driver() == TEST_DRIVER_NVIDIA) unsetenv("CULVERT_SOFT");
+    if (test_driver() == TEST_DRIVER_SOFT) setenv("CULVERT_SOFT", "1", 1);
+}
+
 static void run_hello(run_result *out, const char *program, const char *where)
 {
     const char *const none[] = {NULL};
-    if (test_driver() == TEST_DRIVER_NVIDIA) unsetenv("CULVERT_SOFT");
-    if (test_driver() == TEST_DRIVER_SOFT) setenv("CULVERT_SOFT", "1", 1);
+    choose_driver();
     run_program(out, program, where, none);
 }
 
@@ -183,6 +191,30 @@ static void others_are_right(void)
         run_well(i, &r);
 }
 
+/* Solvers are killed after some time, a longer one for each, until the viewer has shown frames of
+ * three. */
+static void viewer_outlives_solvers(void)
+{
+    static run_result r;
+    char name[32];
+    run_process viewer, solver;
+    snprintf(name, sizeof name, "hello-%ld", (long)getpid());
+    const char *const view[] = {name, "3", NULL}, *const solve[] = {"solver", name, NULL};
+    choose_driver();
+    run_start(&viewer, "hello_ipc_gl", run_scratch(), view);
+    for (long ms = 100; !run_ended(&viewer); ms += 73) {
+        run_start(&solver, "hello_ipc", run_scratch(), solve);
+        nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+        REQUIRE(kill(solver.pid, SIGKILL) == 0);
+        run_finish(&solver, &r);
+        if (r.status != 128 + SIGKILL) FAIL("solver: status %d:\n%s", r.status, r.text);
+    }
+    run_finish(&viewer, &r);
+    if (r.status != 0 || !strstr(r.text, "hello_ipc_gl: 0 of "))
+        FAIL("viewer: status %d:\n%s", r.status, r.text);
+    printf("%s", r.text);
+}
+
 /* Errors end a program with 1 and a message. */
 static void errors_are_said(void)
 {
@@ -222,6 +254,7 @@ static const test_case cases[] = {
     {.name = "gl_draws_what_vulkan_draws", .run = gl_draws_what_vulkan_draws, .own = true},
     {.name = "image_is_a_julia_set", .run = image_is_a_julia_set, .own = true},
     {.name = "others_are_right", .run = others_are_right, .own = true},
+    {.name = "viewer_outlives_solvers", .run = viewer_outlives_solvers, .own = true},
     {.name = "errors_are_said", .run = errors_are_said, .own = true},
     {.name = "no_device_is_said", .run = no_device_is_said, .own = true},
     {.name = NULL},

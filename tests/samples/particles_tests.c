@@ -255,7 +255,7 @@ static void failures(const char *way, const char *const *named)
 /* A kernel that faults is one of them: the error sticks to the context. */
 static void failures_staged(void)
 {
-    failures("staged", (const char *[]){"cuda:cuModuleLoad:1", "cuda:cuMemAlloc:3",
+    failures("staged", (const char *[]){"cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:3",
                                         "cuda:cuMemHostAlloc:1", "cuda:cuLaunchKernel:5",
                                         "cuda:cuLaunchKernel:5:CUDA_ERROR_ILLEGAL_ADDRESS",
                                         "cuda:cuMemcpyDtoHAsync:2", NULL});

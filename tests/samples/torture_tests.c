@@ -57,7 +57,7 @@ static void queue_failures(const char *path, const char *kind, unsigned first,
 static void cuda_ring(void)
 {
     failures("ring", "cuda", 0,
-             (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoad:1", "cuda:cuMemAlloc:2",
+             (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
                               "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:2",
                               "cuda:cuLaunchKernel:3", "cuda:cuEventRecord:2", NULL});
 }

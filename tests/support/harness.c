@@ -4,6 +4,7 @@
 #include "states.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -133,7 +134,7 @@ static bool next_fd(DIR *dir, char number[32], char target[256])
         const ssize_t length = readlink(path, target, 255);
         if (length < 0) continue; /* closed meanwhile */
         target[length] = '\0';
-        if (strstr(target, "/mesa_shader_cache/") != NULL) continue;
+        if (strstr(target, "/mesa_shader_cache") != NULL) continue; /* newer Mesa: _db */
         snprintf(number, 32, "%.31s", entry->d_name);
         return true;
     }
@@ -198,18 +199,27 @@ static bool sleep_now(int process, int thread, uint64_t *switches)
     return asleep;
 }
 
-bool test_asleep(int process, int thread, unsigned ms)
+/* Who sleeps at both looks, and was not switched between them, slept all the time. */
+static bool slept(int process, int thread, unsigned ms)
 {
     const struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    uint64_t first = 0, second = 0;
+    if (!sleep_now(process, thread, &first)) return false;
+    nanosleep(&rest, NULL);
+    return sleep_now(process, thread, &second) && second == first;
+}
+
+bool test_sleeps(int thread, unsigned ms)
+{
+    return slept(0, thread, ms);
+}
+
+bool test_asleep(int process, int thread, unsigned ms)
+{
     const struct timespec moment = {.tv_nsec = 1000000};
     const double until = test_now_us() + TEST_FAR_MS * 1e3;
     do {
-        uint64_t first = 0, second = 0;
-        /* Who sleeps at both looks, and was not switched between them, slept all the time. */
-        if (sleep_now(process, thread, &first)) {
-            nanosleep(&rest, NULL);
-            if (sleep_now(process, thread, &second) && second == first) return true;
-        }
+        if (slept(process, thread, ms)) return true;
         nanosleep(&moment, NULL);
     } while (test_now_us() < until);
     return false;
@@ -323,10 +333,39 @@ void test_skip(const char *format, ...)
     leave('s');
 }
 
+/* Of the twin, if this process has loaded it. */
+static uint64_t faults_so_far(void)
+{
+    static const char *const names[] = {"libculvert-soft.so.0", "libcuda.so.1"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        void *twin = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        void *symbol = twin != NULL ? dlsym(twin, "culvSoftFaults") : NULL;
+        uint64_t (*faults)(void);
+        memcpy(&faults, &symbol, sizeof faults);
+        const uint64_t count = symbol != NULL ? faults() : 0;
+        if (twin != NULL) dlclose(twin);
+        if (count > 0) return count;
+    }
+    return 0;
+}
+
+void test_require_marked_faults(void)
+{
+    if (current->faults || faults_so_far() == 0) return;
+    FAIL("a kernel or a copy faults in %s, which is not marked .faults", current->name);
+}
+
+/* A case has run to its end. */
+static void passed(void)
+{
+    test_require_marked_faults();
+    test_answers_end();
+}
+
 void test_pass(void)
 {
     test_wants_own_process();
-    test_answers_end();
+    passed();
     leave_result("pass");
     fflush(NULL);
     _Exit(0);
@@ -425,7 +464,7 @@ static int run_case(const test_case *c)
 {
     begin(c);
     c->run();
-    test_answers_end();
+    passed();
     leave_result("pass");
     fflush(NULL);
     return 0;
@@ -468,7 +507,7 @@ static int run_shared(char **names, int count)
         tell('b');
         if (setjmp(shared.skip) != 0) continue;
         c->run();
-        test_answers_end();
+        passed();
         if (!all_clean()) FAIL("%s leaves open what it opened", c->name);
         if (leaks()) FAIL("%s leaks", c->name);
         leave_result("pass");
@@ -850,7 +889,7 @@ static int run_many(char **patterns, int pattern_count)
     }
     select_cases();
     for (size_t i = 0; i < run.count; i++)
-        run.alone[i] = alone || run.cases[i]->own;
+        run.alone[i] = alone || run.cases[i]->own || run.cases[i]->faults;
 
     do {
         together = 0;
@@ -909,7 +948,10 @@ int main(int argc, char **argv)
     if (times || test_option("list", NULL) != NULL) {
         for (const test_case *c = next_case(NULL); c != NULL; c = next_case(c)) {
             if (times)
-                printf("%s %u %s\n", c->name, time_limit(c), c->own ? "own" : "shared");
+                printf("%s %u %s\n", c->name, time_limit(c),
+                       c->faults ? "faults"
+                       : c->own  ? "own"
+                                 : "shared");
             else
                 printf("%s\n", c->name);
         }

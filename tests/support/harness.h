@@ -13,8 +13,8 @@
  *   --smoke              of the cases, those marked "smoke", or the first where none is
  *   --part=K/N           of the cases, the K-th of N parts
  *   --reverse, --shuffle=SEED   in another order: a case must not need the one before it
- *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds, and "own" or
- *                        "shared"
+ *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds, and "own",
+ *                        "shared" or "faults"
  *   prog --marks         what each marked case says about driver and twin, and the counts
  *   --results=DIR        leaves "pass", "skip" or "fail" in DIR/CASE
  *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
@@ -56,6 +56,10 @@ typedef struct test_case {
      * a first call costs. */
     bool own;
     bool smoke; /* one of those that --smoke runs */
+    /* A kernel or a copy faults in it, a context is reset, or a driver is given rubbish, so that on
+     * a GPU later processes may suffer: a bundle's runner takes it last. Has a process for itself.
+     * On the twin a case without this in which something faults fails. */
+    bool faults;
 } test_case;
 
 /* A program defines this: its tables, the list ended by NULL, each table by a case without a
@@ -99,6 +103,9 @@ void test_keep(const test_fixture *fixture);
 /* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal
  * if killed. The running case gets a process of its own. */
 int test_run_child(const char *case_name);
+/* In a process that a case has made without test_run_child(), before it ends: as at a case's end,
+ * on the twin nothing may have faulted unless the case is marked. */
+void test_require_marked_faults(void);
 /* Whether this program was built with AddressSanitizer or ThreadSanitizer. */
 bool test_sanitized(void);
 /* ... with ThreadSanitizer. */
@@ -109,6 +116,8 @@ size_t test_open_fds(void);
 void test_tell_fds(void);
 /* Monotonic microseconds. */
 double test_now_us(void);
+/* Whether a thread of this process has slept for `ms` by now, or has ended. */
+bool test_sleeps(int thread, unsigned ms);
 /* Waits until all threads of a process sleep at one moment, and have slept for `ms` before it.
  * `process` 0 is this process, without the calling thread. `thread` other than 0 is the only thread
  * that counts. False when TEST_FAR_MS did not bring that. True where the system does not tell.

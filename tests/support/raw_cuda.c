@@ -84,6 +84,8 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     cu->software = symbol(library, "culvSoftCounts", &cu->SoftCounts);
     (void)symbol(library, "culvSoftFailAt", &cu->SoftFailAt);
     (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
+    (void)symbol(library, "culvSoftDelay", &cu->SoftDelay);
+    (void)symbol(library, "culvSoftBefore", &cu->SoftBefore);
     (void)symbol(library, "culvSoftPlayVersion", &cu->SoftPlayVersion);
     (void)symbol(library, "culvSoftBarPeers", &cu->SoftBarPeers);
     (void)symbol(library, "culvSoftPlayName", &cu->SoftPlayName);
@@ -91,6 +93,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
     (void)symbol(library, "culvSoftPlayManaged", &cu->SoftPlayManaged);
     (void)symbol(library, "culvSoftPlayDmaBufPcie", &cu->SoftPlayDmaBufPcie);
+    (void)symbol(library, "culvSoftPlayDmaBufImport", &cu->SoftPlayDmaBufImport);
     (void)symbol(library, "culvSoftPlayFabric", &cu->SoftPlayFabric);
     (void)symbol(library, "culvSoftDmaBufRange", &cu->SoftDmaBufRange);
     (void)symbol(library, "culvSoftRdmaCounts", &cu->SoftRdmaCounts);
@@ -98,6 +101,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
     (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
+    (void)symbol(library, "culvSoftBinaryLose", &cu->SoftBinaryLose);
 
     if (look_before_init != NULL) look_before_init(cu);
     CUresult result = cu->Init(0);
@@ -140,9 +144,11 @@ static bool clean(void)
 {
     CUcontext context = NULL;
     if (driver.SoftFailAt != NULL) driver.SoftFailAt(0, 0);
+    if (driver.SoftBefore != NULL) driver.SoftBefore(0, NULL, NULL);
     if (driver.SoftPlayVersion != NULL) driver.SoftPlayVersion(0);
     if (driver.SoftPlayAttribute != NULL) driver.SoftPlayAttribute(0, 0);
     if (driver.SoftPlayFabric != NULL) driver.SoftPlayFabric(0);
+    if (driver.SoftPlayDmaBufImport != NULL) driver.SoftPlayDmaBufImport(0);
     if (driver.SoftBarPeers != NULL) driver.SoftBarPeers(0);
     if (driver.SoftSpoilPeers != NULL) driver.SoftSpoilPeers(0);
     do {

@@ -219,6 +219,8 @@ typedef struct raw_cuda {
     void (*SoftCounts)(struct culv_soft_counts *out);
     void (*SoftFailAt)(uint64_t n, int error);
     const char *(*SoftFailedCall)(void);
+    int (*SoftDelay)(const char *call, unsigned ms);
+    void (*SoftBefore)(uint64_t n, void (*hook)(void *user, const char *call), void *user);
     void (*SoftPlayVersion)(int version);
     void (*SoftPlayName)(const char *name);
     void (*SoftBarPeers)(int bar);
@@ -226,6 +228,7 @@ typedef struct raw_cuda {
     void (*SoftPlayAttribute)(int attribute, int value);
     int (*SoftPlayManaged)(uint64_t address);
     void (*SoftPlayDmaBufPcie)(int answer);
+    void (*SoftPlayDmaBufImport)(int takes);
     void (*SoftPlayFabric)(int has_channel);
     int (*SoftDmaBufRange)(int fd, struct culv_soft_dma_buf *out);
     void (*SoftRdmaCounts)(struct culv_soft_rdma_counts *out);
@@ -233,6 +236,7 @@ typedef struct raw_cuda {
     int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
     int (*SoftBinarySignal)(int fd);
     int (*SoftBinaryWait)(int fd, unsigned timeout_ms);
+    int (*SoftBinaryLose)(int fd);
 } raw_cuda;
 
 /* Before raw_cuda_open(): the twin is to have two devices. How many NVIDIA's driver has, it has. */

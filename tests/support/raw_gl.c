@@ -10,6 +10,7 @@
 enum {
     EGL_EXTENSIONS = 0x3055,
     EGL_NONE = 0x3038,
+    EGL_OPENGL_ES_API = 0x30a0,
     EGL_OPENGL_API = 0x30a2,
     EGL_CONTEXT_MAJOR_VERSION = 0x3098,
     EGL_CONTEXT_MINOR_VERSION = 0x30fb,
@@ -85,8 +86,15 @@ static void *device_display(int ordinal)
     return NULL;
 }
 
+/* Each thread has its own. */
+static void bind_api(const raw_gl *gl)
+{
+    egl.BindAPI(gl->profile == RAW_GL_ES ? EGL_OPENGL_ES_API : EGL_OPENGL_API);
+}
+
 static void *make_context(const raw_gl *gl, void *share)
 {
+    static const int es[] = {EGL_CONTEXT_MAJOR_VERSION, 3, EGL_CONTEXT_MINOR_VERSION, 2, EGL_NONE};
     const int wanted[] = {EGL_CONTEXT_MAJOR_VERSION,
                           4,
                           EGL_CONTEXT_MINOR_VERSION,
@@ -94,7 +102,9 @@ static void *make_context(const raw_gl *gl, void *share)
                           EGL_CONTEXT_OPENGL_PROFILE_MASK,
                           gl->profile,
                           EGL_NONE};
-    return egl.CreateContext(gl->display, NULL, share, wanted); /* EGL_KHR_no_config_context */
+    bind_api(gl);
+    return egl.CreateContext(gl->display, NULL, share, /* EGL_KHR_no_config_context */
+                             gl->profile == RAW_GL_ES ? es : wanted);
 }
 
 const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile)
@@ -108,9 +118,8 @@ const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile)
                            : device_display(ordinal);
     if (gl->display == NULL || !egl.Initialize(gl->display, NULL, NULL))
         return "EGL has no display of the CUDA device, or of Mesa's software driver";
-    egl.BindAPI(EGL_OPENGL_API);
     gl->context = make_context(gl, NULL);
-    if (gl->context == NULL) return "EGL has no context of OpenGL 4.5";
+    if (gl->context == NULL) return "EGL has no context of OpenGL 4.5, or of OpenGL ES 3.2";
     raw_gl_current(gl, gl->context);
 #define RAW_GL_LOAD(name, NAME)                                                                    \
     {                                                                                              \
@@ -131,7 +140,6 @@ void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile)
 
 void *raw_gl_another(const raw_gl *gl, bool shares)
 {
-    egl.BindAPI(EGL_OPENGL_API); /* each thread's own */
     void *context = make_context(gl, shares ? gl->context : NULL);
     if (context == NULL) FAIL("no second context");
     return context;
@@ -139,7 +147,7 @@ void *raw_gl_another(const raw_gl *gl, bool shares)
 
 void raw_gl_current(const raw_gl *gl, void *context)
 {
-    egl.BindAPI(EGL_OPENGL_API);
+    bind_api(gl);
     if (!egl.MakeCurrent(gl->display, NULL, NULL, context))
         FAIL("eglMakeCurrent of %p: EGL error %#x", context, (unsigned)egl.GetError());
 }

@@ -20,6 +20,9 @@
     X(GetStringi, GETSTRINGI)                                                                      \
     X(GetIntegerv, GETINTEGERV)                                                                    \
     X(Finish, FINISH)                                                                              \
+    X(FenceSync, FENCESYNC)                                                                        \
+    X(ClientWaitSync, CLIENTWAITSYNC)                                                              \
+    X(DeleteSync, DELETESYNC)                                                                      \
     X(Flush, FLUSH)                                                                                \
     X(CreateBuffers, CREATEBUFFERS)                                                                \
     X(DeleteBuffers, DELETEBUFFERS)                                                                \
@@ -64,7 +67,7 @@
     X(Disable, DISABLE)                                                                            \
     X(Scissor, SCISSOR)
 
-enum { RAW_GL_CORE = 1, RAW_GL_COMPATIBILITY = 2 };
+enum { RAW_GL_CORE = 1, RAW_GL_COMPATIBILITY = 2, RAW_GL_ES = 4 /* OpenGL ES 3.2 */ };
 
 typedef struct raw_gl {
     void *display, *context;

@@ -86,6 +86,7 @@ static void control_errors(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         REQUIRE_EQ(t.cu->SoftBinarySignal(wrong[i]), EINVAL);
         REQUIRE_EQ(t.cu->SoftBinaryWait(wrong[i], 1000), EINVAL);
+        REQUIRE_EQ(t.cu->SoftBinaryLose(wrong[i]), EINVAL);
     }
     REQUIRE_EQ(twin_counts(t.cu).calls, calls);
     t.cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
@@ -291,6 +292,27 @@ static void cuda_to_cuda(void)
 
 /* A wait that nobody will end does not keep a context from ending, and takes no signal that comes
  * too late. */
+/* The partner's device is lost, and CUDA signals in its place. */
+static void lost(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    binary b = binary_open(t.cu, false);
+    CUstream other = NULL;
+    CU_OK(t.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
+    REQUIRE_EQ(t.cu->SoftBinaryLose(b.fd), 0);
+    CU_OK(raw_cuda_signal(t.cu, b.cu, 0, other));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    for (int i = 0; i < 2; i++) /* the second one is lost */
+        CU_OK(raw_cuda_signal(t.cu, b.cu, 0, other));
+    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, other));
+    CU_OK(t.cu->StreamSynchronize(other));
+    REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
+    CU_OK(t.cu->StreamDestroy(other));
+    binary_close(t.cu, &b);
+    twin_finish(&t);
+}
+
 static void context_ends_while_waiting(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -433,6 +455,7 @@ const test_case twin_binary_cases[] = {
     {.name = "binaries.one_wait_a_signal", .run = one_wait_a_signal},
     {.name = "binaries.double_signal", .run = double_signal},
     {.name = "binaries.cuda_to_cuda", .run = cuda_to_cuda, .own = true},
+    {.name = "binaries.lost", .run = lost},
     {.name = "binaries.context_ends_while_waiting", .run = context_ends_while_waiting, .own = true},
     {.name = "binaries.destroyed_while_waiting", .run = destroyed_while_waiting},
     {.name = "binaries.ping_pong", .run = ping_pong},

@@ -310,8 +310,8 @@ static void refused_maps(void)
 
 const test_case twin_dimension_cases[] = {
     {.name = "dimensions.every_kind", .run = every_kind},
-    {.name = "dimensions.boundaries", .run = boundaries, .own = true},
-    {.name = "dimensions.wrong_kinds", .run = wrong_kinds, .own = true},
+    {.name = "dimensions.boundaries", .run = boundaries, .faults = true},
+    {.name = "dimensions.wrong_kinds", .run = wrong_kinds, .faults = true},
     {.name = "dimensions.refused_maps", .run = refused_maps},
     {.name = NULL},
 };

@@ -439,7 +439,7 @@ const test_case twin_graph_cases[] = {
     {.name = "graphs.used_after_destruction", .run = used_after_destruction},
     {.name = "graphs.context_ends", .run = context_ends, .own = true},
     {.name = "graphs.many_forks", .run = many_forks},
-    {.name = "graphs.faults", .run = faults, .own = true},
+    {.name = "graphs.faults", .run = faults, .faults = true},
     {.name = "graphs.each_call_fails", .run = each_call_fails},
     {.name = "graphs.crowded", .run = crowded},
     {.name = NULL},

@@ -5,7 +5,10 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static void scale(void)
 {
@@ -173,6 +176,43 @@ static void fault_before_the_start(void)
     check_fault(-4);
 }
 
+/* Nothing was loaded, mapped or allocated before: registered pages that the program has taken
+ * away. */
+static void fault_of_the_first_work(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CUdeviceptr there;
+    REQUIRE(pages != MAP_FAILED);
+    CU_OK(t.cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(t.cu->MemHostGetDevicePointer(&there, pages, 0));
+    /* Not unmapped: something else may be there at once. */
+    REQUIRE_EQ(mprotect(pages, page, PROT_NONE), 0);
+    CU_OK(t.cu->MemsetD32Async(there, 7, page / 4, t.stream));
+    CU_IS(t.cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE_EQ(munmap(pages, page), 0);
+    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
+    CU_OK(t.cu->DevicePrimaryCtxReset(0));
+    REQUIRE(raw_cuda_context(t.cu, 0) == t.context);
+    CU_OK(t.cu->StreamCreate(&t.stream, 0));
+    twin_finish(&t);
+}
+
+/* A case in which a kernel faults and that does not say so fails, whatever else it does. */
+static void fault_child(void)
+{
+    if (getenv("TWIN_FAULT_CHILD") == NULL) SKIP("only as a child");
+    check_fault(4096);
+    printf("it came to its end\n");
+}
+
+static void fault_must_be_marked(void)
+{
+    REQUIRE_EQ(setenv("TWIN_FAULT_CHILD", "1", 1), 0);
+    REQUIRE_EQ(test_run_child("kernels.fault_child"), 1);
+}
+
 /* A fault of the program's own goes to whoever was there before the twin's handler. */
 static sigjmp_buf own_handler_target;
 
@@ -186,11 +226,15 @@ static void fault_of_the_program(void)
     struct sigaction action = {.sa_handler = own_handler};
     REQUIRE_EQ(sigaction(SIGSEGV, &action, NULL), 0);
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module =
-        raw_cuda_load(t.cu, "twin_kernels"); /* from here on the twin's handler is in place */
+    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
+    CUdeviceptr memory;
+    CU_OK(t.cu->MemAlloc(&memory, 4));
+    CU_OK(t.cu->MemsetD32Async(memory, 1, 1, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream)); /* from here on the twin's handler is in place */
     volatile int arrived = sigsetjmp(own_handler_target, 1);
     if (arrived == 0) raise(SIGSEGV);
     REQUIRE_EQ(arrived, SIGSEGV);
+    CU_OK(t.cu->MemFree(memory));
     CU_OK(t.cu->ModuleUnload(module));
     twin_finish(&t);
 }
@@ -200,9 +244,12 @@ const test_case twin_kernel_cases[] = {
     {.name = "kernels.indices", .run = indices},
     {.name = "kernels.atomics", .run = atomics},
     {.name = "kernels.launch_errors", .run = launch_errors},
-    {.name = "kernels.fault_far_away", .run = fault_far_away, .own = true},
-    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end, .own = true},
-    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start, .own = true},
+    {.name = "kernels.fault_far_away", .run = fault_far_away, .faults = true},
+    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end, .faults = true},
+    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start, .faults = true},
+    {.name = "kernels.fault_of_the_first_work", .run = fault_of_the_first_work, .faults = true},
+    {.name = "kernels.fault_child", .run = fault_child},
+    {.name = "kernels.fault_must_be_marked", .run = fault_must_be_marked, .own = true},
     {.name = "kernels.fault_of_the_program", .run = fault_of_the_program, .own = true},
     {.name = NULL},
 };

@@ -166,7 +166,44 @@ static void import_errors(void)
     twin_finish(&t);
 }
 
+/* Another process cuts the file of an import off: the copy fails as one of memory that is not
+ * there, and the process lives. No kernel was loaded before. */
+static void cut_off(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    unsigned char *payload;
+    uint32_t word = 0;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+    const int fd = twin_memory_fd(SIZE, &payload), theirs = dup(fd);
+    CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, false, &memory));
+    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &pointer));
+    REQUIRE_EQ(ftruncate(theirs, 4096), 0);
+    CU_IS(t.cu->MemcpyDtoH(&word, pointer + SIZE - 4, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(t.cu->MemsetD32Async(pointer, 1, 1, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    close(theirs);
+}
+
+/* The page of a timeline that could be cut off is none. */
+static void cut_off_timeline(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    unsigned char bytes[CULV_SOFT_TIMELINE_SIZE];
+    const int sealed = twin_timeline_fd(t.cu, false, &page),
+              plain = memfd_create("timeline", MFD_CLOEXEC);
+    memcpy(bytes, page, sizeof bytes);
+    REQUIRE(plain >= 0 && write(plain, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
+    CU_IS(raw_cuda_import_timeline(t.cu, plain, &semaphore), CUDA_ERROR_UNKNOWN);
+    CU_OK(raw_cuda_import_timeline(t.cu, sealed, &semaphore));
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    twin_finish(&t);
+}
+
 const test_case twin_memory_cases[] = {
+    {.name = "memory.cut_off", .run = cut_off, .faults = true},
+    {.name = "memory.cut_off_timeline", .run = cut_off_timeline},
     {.name = "memory.copies", .run = copies},
     {.name = "memory.pointers", .run = pointers},
     {.name = "memory.imported", .run = imported},

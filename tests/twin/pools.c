@@ -254,7 +254,7 @@ static void shared(void)
 const test_case twin_pool_cases[] = {
     {.name = "pools.in_stream_order", .run = in_stream_order},
     {.name = "pools.free_of_plain_memory", .run = free_of_plain_memory},
-    {.name = "pools.out_of_order", .run = out_of_order, .own = true},
+    {.name = "pools.out_of_order", .run = out_of_order, .faults = true},
     {.name = "pools.attributes", .run = attributes},
     {.name = "pools.shared", .run = shared, .own = true},
     {.name = "pools.shared_child", .run = shared_child},

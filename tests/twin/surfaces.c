@@ -285,8 +285,8 @@ static void paint(void)
 const test_case twin_surface_cases[] = {
     {.name = "surfaces.types", .run = types},
     {.name = "surfaces.clamp_and_zero", .run = clamp_and_zero},
-    {.name = "surfaces.faults", .run = faults, .own = true},
-    {.name = "surfaces.stale", .run = stale, .own = true},
+    {.name = "surfaces.faults", .run = faults, .faults = true},
+    {.name = "surfaces.stale", .run = stale, .faults = true},
     {.name = "surfaces.handles", .run = handles},
     {.name = "surfaces.paint", .run = paint},
     {.name = NULL},

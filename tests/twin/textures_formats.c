@@ -384,6 +384,6 @@ const test_case twin_texture_format_cases[] = {
     {.name = "textures.integers", .run = integers},
     {.name = "textures.views", .run = views},
     {.name = "textures.settings", .run = settings},
-    {.name = "textures.faults", .run = faults, .own = true},
+    {.name = "textures.faults", .run = faults, .faults = true},
     {.name = NULL},
 };

@@ -2,6 +2,8 @@
 /* Every driver call of a small program fails once in turn, and nothing is left. */
 #include "twin.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,10 +144,97 @@ static void environment(void)
     }
 }
 
+/* How long the call took at least: what waits for 30 ms never takes less. */
+static bool takes_30_ms(const raw_cuda *cu)
+{
+    int count;
+    const double start = test_now_us();
+    CU_OK(cu->DeviceGetCount(&count));
+    return test_now_us() - start >= 30e3;
+}
+
+static void calls_are_delayed(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    char long_name[65];
+    memset(long_name, 'c', 64);
+    long_name[64] = '\0';
+    REQUIRE_EQ(cu->SoftDelay("", 30), EINVAL);
+    REQUIRE_EQ(cu->SoftDelay(NULL, 30), EINVAL);
+    REQUIRE_EQ(cu->SoftDelay(long_name, 30), EINVAL);
+    REQUIRE_EQ(cu->SoftDelay("cuDeviceGetCount", 30), 0);
+    REQUIRE(takes_30_ms(cu));
+    for (int i = 0; i < 15; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "cuOther%d", i);
+        REQUIRE_EQ(cu->SoftDelay(name, 1), 0);
+    }
+    REQUIRE_EQ(cu->SoftDelay("cuOther15", 1), ENOSPC);
+    REQUIRE_EQ(cu->SoftDelay("cuDeviceGetCount", 31), 0); /* in place of the 30 */
+    REQUIRE(takes_30_ms(cu));
+    REQUIRE_EQ(cu->SoftDelay(NULL, 0), 0);
+}
+
+typedef struct visit {
+    const raw_cuda *cu;
+    const char *call;
+    unsigned times;
+} visit;
+
+/* Calls of its own do not wait for the one that it is in. */
+static void on_call(void *user, const char *call)
+{
+    visit *v = (visit *)user;
+    int count;
+    v->call = call;
+    v->times++;
+    CU_OK(v->cu->DeviceGetCount(&count));
+}
+
+static void calls_have_a_hook(void)
+{
+    visit v = {.cu = raw_cuda_open()};
+    CUdevice device;
+    int count;
+    v.cu->SoftBefore(2, on_call, &v);
+    CU_OK(v.cu->DeviceGetCount(&count));
+    REQUIRE_EQ(v.times, 0);
+    for (unsigned i = 0; i < 3; i++)
+        CU_OK(v.cu->DeviceGet(&device, 0));
+    REQUIRE_EQ(v.times, 1);
+    REQUIRE_EQ_STR(v.call, "cuDeviceGet");
+    v.cu->SoftBefore(1, on_call, &v);
+    v.cu->SoftBefore(0, NULL, NULL);
+    CU_OK(v.cu->DeviceGet(&device, 0));
+    REQUIRE_EQ(v.times, 1);
+}
+
+/* What the child's environment makes of cuDeviceGetCount. */
+static void delay_child(void)
+{
+    if (getenv("CULVERT_SOFT_DELAY") == NULL) SKIP("only as a child");
+    REQUIRE(takes_30_ms(raw_cuda_open()));
+}
+
+static void delay_environment(void)
+{
+    static const char *const delays[] = {"cuda:cuDeviceGetCount:30",
+                                         "vulkan:vkCreateDevice:x,cuda:cuInit:1,"
+                                         "cuda::3,cuda:cuInit:-1,cuda:cuDeviceGetCount:30"};
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        REQUIRE_EQ(setenv("CULVERT_SOFT_DELAY", delays[i], 1), 0);
+        REQUIRE_EQ(test_run_child("torture.delay_child"), 0);
+    }
+}
+
 const test_case twin_torture_cases[] = {
     {.name = "torture.every_call_fails_once", .run = every_call_fails_once},
     {.name = "torture.calls_are_counted", .run = calls_are_counted},
     {.name = "torture.environment", .run = environment, .own = true},
     {.name = "torture.environment_child", .run = environment_child},
+    {.name = "torture.calls_are_delayed", .run = calls_are_delayed},
+    {.name = "torture.calls_have_a_hook", .run = calls_have_a_hook},
+    {.name = "torture.delay_environment", .run = delay_environment, .own = true},
+    {.name = "torture.delay_child", .run = delay_child},
     {.name = NULL},
 };

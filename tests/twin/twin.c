@@ -87,9 +87,10 @@ void twin_gate_free(twin_gate *gate)
 int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page)
 {
     CUuuid uuid;
-    int fd = memfd_create("timeline", MFD_CLOEXEC);
+    int fd = memfd_create("timeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     REQUIRE(fd >= 0);
     REQUIRE_EQ(ftruncate(fd, CULV_SOFT_TIMELINE_SIZE), 0);
+    REQUIRE_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     *page = mmap(NULL, CULV_SOFT_TIMELINE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     REQUIRE(*page != MAP_FAILED);
     memcpy((*page)->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof((*page)->magic));

@@ -396,7 +396,7 @@ static void threads(void)
 const test_case twin_vmm_cases[] = {
     {.name = "vmm.counted", .run = counted},
     {.name = "vmm.outlives_contexts", .run = outlives_contexts},
-    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work, .own = true},
+    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work, .faults = true},
     {.name = "vmm.limits", .run = limits},
     {.name = "vmm.two_devices", .run = two_devices, .own = true},
     {.name = "vmm.played", .run = played},

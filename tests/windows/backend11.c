@@ -4,7 +4,7 @@
 /* The harness has its own. */
 #undef CU_OK
 #undef REQUIRE
-#include "backend.h"
+#include "shared_objects.h"
 #include "suite_prefix.h"
 
 #include <stdlib.h>
@@ -170,27 +170,12 @@ static uint64_t timeline_value(void *timeline)
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
     culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
-    culv_d3d11_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     (void)fallback;
     desc.size = size;
     culv_result result = culv_d3d11_buffer_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
-{
-    culv_d3d11_buffer *mine = *buffer;
-    *buffer = NULL;
-    if (has_last_use)
-        culv_d3d11_buffer_destroy_after(&mine, last_use);
-    else
-        culv_d3d11_buffer_destroy(&mine);
-}
-
-static culv_buffer *buffer_cuda(const void *buffer)
-{
-    return culv_d3d11_buffer_cuda(buffer);
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
@@ -207,7 +192,7 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
                                 uint32_t fallback, void **out)
 {
     culv_d3d11_image_create_desc desc = culv_d3d11_image_create_desc_init();
-    culv_d3d11_image *made = NULL;
+    culv_shared_image *made = NULL;
     D3D11_TEXTURE2D_DESC what;
     (void)fallback;
     memset(&what, 0, sizeof what);
@@ -223,45 +208,15 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
     return result;
 }
 
-static void image_destroy(void **image, bool has_last_use, CUstream last_use)
-{
-    culv_d3d11_image *mine = *image;
-    *image = NULL;
-    if (has_last_use)
-        culv_d3d11_image_destroy_after(&mine, last_use);
-    else
-        culv_d3d11_image_destroy(&mine);
-}
-
-static culv_image *image_cuda(const void *image)
-{
-    return culv_d3d11_image_cuda(image);
-}
-
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
     culv_d3d11_semaphore_create_desc desc = culv_d3d11_semaphore_create_desc_init();
-    culv_d3d11_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     desc.initial_value = value;
     (void)fallback;
     culv_result result = culv_d3d11_semaphore_create(attachment, &desc, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
-{
-    culv_d3d11_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    if (has_last_use)
-        culv_d3d11_semaphore_destroy_after(&mine, last_use);
-    else
-        culv_d3d11_semaphore_destroy(&mine);
-}
-
-static culv_semaphore *semaphore_cuda(const void *semaphore)
-{
-    return culv_d3d11_semaphore_cuda(semaphore);
 }
 
 static void *semaphore_timeline(const void *semaphore)
@@ -283,36 +238,7 @@ const backend backend_under_test = {
     .imports_anew = true,
     .copies_nothing = true,
     .relays_nothing = true, /* the host signals no ID3D11Fence */
-    .open = open_native,
-    .close = close_native,
-    .lie = lie,
-    .device_open = device_open,
-    .attach = attach,
-    .detach = detach,
-    .memory_create = memory_create,
-    .memory_destroy = memory_destroy,
-    .memory_size = memory_size,
-    .memory_write = memory_write,
-    .memory_read = memory_read,
-    .memory_import = memory_import,
-    .timeline_create = timeline_create,
-    .timeline_destroy = timeline_destroy,
-    .timeline_import = timeline_import,
-    .timeline_signal = timeline_signal,
-    .timeline_wait = timeline_wait,
-    .timeline_value = timeline_value,
-    .buffer_create = buffer_create,
-    .buffer_destroy = buffer_destroy,
-    .buffer_cuda = buffer_cuda,
-    .buffer_write = buffer_write,
-    .buffer_read = buffer_read,
-    .image_create = image_create,
-    .image_destroy = image_destroy,
-    .image_cuda = image_cuda,
-    .semaphore_create = semaphore_create,
-    .semaphore_destroy = semaphore_destroy,
-    .semaphore_cuda = semaphore_cuda,
-    .semaphore_timeline = semaphore_timeline,
+    BACKEND_FUNCTIONS,
     .fail_at = fail_at,
 };
 

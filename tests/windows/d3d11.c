@@ -162,8 +162,8 @@ static void own(void)
         const scene11_row *row = &scene11_rows[i];
         culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
         culv_d3d11_buffer_create_desc buffer_desc = culv_d3d11_buffer_create_desc_init();
-        culv_d3d11_image *image = NULL;
-        culv_d3d11_buffer *buffer = NULL;
+        culv_shared_image *image = NULL;
+        culv_shared_buffer *buffer = NULL;
         D3D11_TEXTURE2D_DESC what;
         CUarray array = NULL;
         ID3D11RenderTargetView *view = NULL;
@@ -178,10 +178,10 @@ static void own(void)
         buffer_desc.size = 4096;
         OK(culv_d3d11_image_create(s.d3d11, &image_desc, &image));
         OK(culv_d3d11_buffer_create(s.d3d11, &buffer_desc, &buffer));
-        REQUIRE(culv_buffer_size(culv_d3d11_buffer_cuda(buffer)) == 4096);
-        REQUIRE(culv_buffer_sharing(culv_d3d11_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
+        REQUIRE(culv_buffer_size(culv_shared_buffer_cuda(buffer)) == 4096);
+        REQUIRE(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
         ID3D11Resource *resource = culv_d3d11_image_resource(image);
-        OK(culv_image_get_array(culv_d3d11_image_cuda(image), 0, &array));
+        OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
         turns t = turns_of(&s, resource, row);
         d3d_begins(&t);
         HR_OK(ID3D11Device_CreateRenderTargetView(s.device, resource, NULL, &view));
@@ -199,19 +199,19 @@ static void own(void)
         d3d_ends(&b);
         cuda_begins(&b);
         scene11_pattern(put, 4096, i + 70);
-        scene11_cuda_write(&s, culv_d3d11_buffer_pointer(buffer), put, 4096);
+        scene11_cuda_write(&s, culv_shared_buffer_pointer(buffer), put, 4096);
         cuda_ends(&b);
         d3d_begins(&b);
         scene11_read(&s, culv_d3d11_buffer_resource(buffer), 0, got);
         REQUIRE(memcmp(put, got, 4096) == 0);
         d3d_ends(&b);
         turns_end(&b);
-        culv_buffer *cuda = culv_d3d11_buffer_cuda(buffer);
+        culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
         culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
         REQUIRE(cuda != NULL && check_reason(CULV_REASON_OWNED));
-        REQUIRE_SAYS("culv_d3d11_buffer_destroy");
-        culv_d3d11_image_destroy(&image);
-        culv_d3d11_buffer_destroy_after(&buffer, s.stream);
+        REQUIRE_SAYS("culv_shared_buffer_destroy");
+        culv_shared_image_destroy(&image);
+        culv_shared_buffer_destroy_after(&buffer, s.stream);
         scene11_synchronize(&s);
         (void)culv_device_collect(s.culvert);
         REQUIRE(image == NULL && buffer == NULL);
@@ -243,6 +243,15 @@ static void typeless(void)
     REFUSES(culv_d3d11_image_map(s.d3d11, memory, &map, &image), CULV_ERROR_INVALID,
             CULV_REASON_FORMAT);
     map.format = DXGI_FORMAT_R32G32B32A32_FLOAT;
+    ID3D11Texture2D *twin =
+        scene11_texture(&s, DXGI_FORMAT_R32G32B32A32_TYPELESS, 16, 8, 1,
+                        D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_NTHANDLE);
+    map.resource = scene11_of_texture(twin); /* CUDA would write the other one */
+    REFUSES(culv_d3d11_image_map(s.d3d11, memory, &map, &image), CULV_ERROR_INVALID,
+            CULV_REASON_RANGE);
+    REQUIRE_SAYS("another resource than the one whose memory");
+    REQUIRE(ID3D11Texture2D_Release(twin) == 0);
+    map.resource = resource;
     OK(culv_d3d11_image_map(s.d3d11, memory, &map, &image));
     OK(culv_image_get_desc(image, &seen));
     REQUIRE(seen.format == culv_format_from_dxgi(DXGI_FORMAT_R32G32B32A32_FLOAT));
@@ -265,20 +274,20 @@ static void fences(void)
     scene11 s;
     scene11_open(&s);
     culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
-    culv_d3d11_buffer *buffer = NULL;
-    culv_d3d11_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     culv_semaphore *imported = NULL;
     desc.size = BYTES;
     OK(culv_d3d11_buffer_create(s.d3d11, &desc, &buffer));
     OK(culv_d3d11_semaphore_create(s.d3d11, NULL, &semaphore));
     ID3D11Fence *fence = culv_d3d11_semaphore_fence(semaphore);
-    culv_semaphore *cuda = culv_d3d11_semaphore_cuda(semaphore);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
     ID3D11Resource *resource = culv_d3d11_buffer_resource(buffer);
 
     CUdeviceptr copy = 0; /* a copy to the host would block this thread */
     CU_OK(s.cu->cuMemAlloc(&copy, BYTES));
     OK(culv_semaphore_wait(cuda, s.stream, 1));
-    CU_OK(s.cu->cuMemcpyDtoDAsync(copy, culv_d3d11_buffer_pointer(buffer), BYTES, s.stream));
+    CU_OK(s.cu->cuMemcpyDtoDAsync(copy, culv_shared_buffer_pointer(buffer), BYTES, s.stream));
     Sleep(100); /* a stream that did not wait would be ready by then */
     REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
     scene11_pattern(put, BYTES, 2);
@@ -289,7 +298,7 @@ static void fences(void)
     CU_OK(s.cu->cuMemFree(copy));
 
     scene11_pattern(put, BYTES, 3);
-    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_d3d11_buffer_pointer(buffer), put, BYTES, s.stream));
+    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), put, BYTES, s.stream));
     OK(culv_semaphore_signal(cuda, s.stream, 2));
     HR_OK(ID3D11DeviceContext4_Wait(s.context4, fence, 2));
     scene11_read(&s, resource, 0, got);
@@ -312,8 +321,33 @@ static void fences(void)
     culv_semaphore *owned = cuda;
     culv_semaphore_destroy(&owned);
     REQUIRE(owned != NULL && check_reason(CULV_REASON_OWNED));
-    culv_d3d11_semaphore_destroy(&semaphore);
-    culv_d3d11_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
+    scene11_close(&s);
+}
+
+/* CUDA waits for fences of a device that is removed, one of Culvert's and one that was imported. It
+ * is told, and goes on; so it does when it waits again, and the fence is destroyed. */
+static void lost(void)
+{
+    scene11 s;
+    culv_shared_semaphore *made = NULL;
+    culv_semaphore *imported = NULL;
+    scene11_open(&s);
+    ID3D11Fence *mine = cases11_fence(&s, 40, true);
+    OK(culv_d3d11_semaphore_create(s.d3d11, NULL, &made));
+    OK(culv_d3d11_semaphore_import(s.d3d11, mine, "mine", &imported));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s.stream, 3));
+    OK(culv_semaphore_wait(imported, s.stream, 50));
+    REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
+    OK(culv_d3d11_device_lost(s.d3d11));
+    scene11_synchronize(&s);
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), s.stream, 7));
+    culv_shared_semaphore_destroy(&made);
+    scene11_synchronize(&s);
+    culv_semaphore_destroy(&imported);
+    REQUIRE(ID3D11Fence_Release(mine) == 0);
+    REFUSES(culv_d3d11_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     scene11_close(&s);
 }
 
@@ -483,13 +517,9 @@ static void handles(void)
 }
 
 const case11 cases_d3d11[] = {
-    {"buffers", buffers},
-    {"textures", textures},
-    {"own", own},
-    {"typeless", typeless},
-    {"fences", fences},
-    {"mutexes", mutexes},
-    {"mutex_destroyed", mutex_destroyed},
-    {"handles", handles},
-    {NULL, NULL},
+    {"buffers", buffers}, {"textures", textures},
+    {"own", own},         {"typeless", typeless},
+    {"fences", fences},   {"lost", lost},
+    {"mutexes", mutexes}, {"mutex_destroyed", mutex_destroyed},
+    {"handles", handles}, {NULL, NULL},
 };

@@ -57,8 +57,8 @@ static void unshareable(void)
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     culv_keyed_mutex *mutex = NULL;
-    culv_d3d11_semaphore *made = NULL;
-    culv_d3d11_buffer *buffer = NULL;
+    culv_shared_semaphore *made = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_d3d11_memory_desc desc = culv_d3d11_memory_desc_init();
     culv_d3d11_buffer_create_desc make = culv_d3d11_buffer_create_desc_init();
@@ -113,7 +113,7 @@ static void unshareable(void)
     REFUSES(culv_d3d11_buffer_create(s.d3d11, &make, &buffer), CULV_ERROR_INVALID,
             CULV_REASON_SIZE);
     culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
-    culv_d3d11_image *image = NULL;
+    culv_shared_image *image = NULL;
     REFUSES(culv_d3d11_image_create(s.d3d11, &image_desc, &image), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
 
@@ -197,9 +197,9 @@ static culv_result make_all(const scene11 *s, ID3D11Buffer *resource, ID3D11Fenc
     culv_d3d11_buffer_create_desc buffer_desc = culv_d3d11_buffer_create_desc_init();
     culv_d3d11_image_create_desc image_desc = culv_d3d11_image_create_desc_init();
     culv_d3d11_memory_desc memory_desc = culv_d3d11_memory_desc_init();
-    culv_d3d11_buffer *made = NULL;
-    culv_d3d11_image *image = NULL;
-    culv_d3d11_semaphore *semaphore = NULL;
+    culv_shared_buffer *made = NULL;
+    culv_shared_image *image = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *own = NULL;
     culv_keyed_mutex *mutex = NULL;
@@ -234,9 +234,9 @@ static culv_result make_all(const scene11 *s, ID3D11Buffer *resource, ID3D11Fenc
     culv_semaphore_destroy(&own);
     culv_keyed_mutex_destroy(&mutex);
     culv_memory_destroy(&memory);
-    culv_d3d11_semaphore_destroy(&semaphore);
-    culv_d3d11_image_destroy(&image);
-    culv_d3d11_buffer_destroy(&made);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_image_destroy(&image);
+    culv_shared_buffer_destroy(&made);
     return result;
 }
 
@@ -288,21 +288,21 @@ static void orders(void)
         scene11 s;
         scene11_open(&s);
         culv_d3d11_buffer_create_desc desc = culv_d3d11_buffer_create_desc_init();
-        culv_d3d11_buffer *buffer = NULL;
-        culv_d3d11_semaphore *semaphore = NULL;
+        culv_shared_buffer *buffer = NULL;
+        culv_shared_semaphore *semaphore = NULL;
         desc.size = 4096;
         OK(culv_d3d11_buffer_create(s.d3d11, &desc, &buffer));
         OK(culv_d3d11_semaphore_create(s.d3d11, NULL, &semaphore));
         culv_d3d11_detach(&s.d3d11);
         static unsigned char put[4096], got[4096];
         scene11_pattern(put, sizeof put, 9);
-        scene11_cuda_write(&s, culv_d3d11_buffer_pointer(buffer), put, sizeof put);
+        scene11_cuda_write(&s, culv_shared_buffer_pointer(buffer), put, sizeof put);
         overlay11_take();
         scene11_read(&s, culv_d3d11_buffer_resource(buffer), 0, got);
         REQUIRE(memcmp(put, got, sizeof put) == 0);
-        if (order == 0) culv_d3d11_buffer_destroy(&buffer);
-        culv_d3d11_semaphore_destroy(&semaphore);
-        culv_d3d11_buffer_destroy(&buffer);
+        if (order == 0) culv_shared_buffer_destroy(&buffer);
+        culv_shared_semaphore_destroy(&semaphore);
+        culv_shared_buffer_destroy(&buffer);
         scene11_close(&s);
     }
 }

@@ -7,10 +7,10 @@
 enum { BYTES = 65536 + 256 };
 static unsigned char put[BYTES], got[BYTES];
 
-static culv_d3d12_buffer *make_buffer(scene *s, uint64_t size)
+static culv_shared_buffer *make_buffer(scene *s, uint64_t size)
 {
     culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
-    culv_d3d12_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     desc.size = size;
     desc.label = "vertices";
     OK(culv_d3d12_buffer_create(s->d3d12, &desc, &buffer));
@@ -22,25 +22,25 @@ static void buffers(void)
 {
     scene s;
     scene_open(&s);
-    culv_d3d12_buffer *buffer = make_buffer(&s, BYTES);
-    REQUIRE(culv_buffer_size(culv_d3d12_buffer_cuda(buffer)) == BYTES);
-    REQUIRE(culv_buffer_sharing(culv_d3d12_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
+    culv_shared_buffer *buffer = make_buffer(&s, BYTES);
+    REQUIRE(culv_buffer_size(culv_shared_buffer_cuda(buffer)) == BYTES);
+    REQUIRE(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_SHARED);
     scene_pattern(put, BYTES, 1);
-    scene_cuda_write(&s, culv_d3d12_buffer_pointer(buffer), put, BYTES);
+    scene_cuda_write(&s, culv_shared_buffer_pointer(buffer), put, BYTES);
     scene_read(&s, culv_d3d12_buffer_resource(buffer), 0, got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
     scene_pattern(put, BYTES, 2);
     scene_write(&s, culv_d3d12_buffer_resource(buffer), 0, put, BYTES);
-    scene_cuda_read(&s, culv_d3d12_buffer_pointer(buffer), got, BYTES);
+    scene_cuda_read(&s, culv_shared_buffer_pointer(buffer), got, BYTES);
     REQUIRE(memcmp(put, got, BYTES) == 0);
-    culv_buffer *cuda = culv_d3d12_buffer_cuda(buffer);
+    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     culv_buffer_unmap(&cuda); /* refused: it is the buffer's */
     REQUIRE(cuda != NULL && check_reason(CULV_REASON_OWNED));
-    REQUIRE_SAYS("culv_d3d12_buffer_destroy");
-    culv_d3d12_buffer_destroy(&buffer);
+    REQUIRE_SAYS("culv_shared_buffer_destroy");
+    culv_shared_buffer_destroy(&buffer);
     REQUIRE(buffer == NULL);
     buffer = make_buffer(&s, 4096);
-    culv_d3d12_buffer_destroy_after(&buffer, s.stream);
+    culv_shared_buffer_destroy_after(&buffer, s.stream);
     scene_synchronize(&s);
     (void)culv_device_collect(s.culvert);
     scene_close(&s);
@@ -51,11 +51,11 @@ static void fences(void)
 {
     scene s;
     scene_open(&s);
-    culv_d3d12_buffer *buffer = make_buffer(&s, BYTES);
-    culv_d3d12_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = make_buffer(&s, BYTES);
+    culv_shared_semaphore *semaphore = NULL;
     OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &semaphore));
     ID3D12Fence *fence = culv_d3d12_semaphore_fence(semaphore);
-    culv_semaphore *cuda = culv_d3d12_semaphore_cuda(semaphore);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
     ID3D12Resource *stage = scene_buffer(&s, D3D12_HEAP_TYPE_READBACK, D3D12_HEAP_FLAG_NONE, BYTES);
 
     HR_OK(ID3D12CommandQueue_Wait(s.queue, fence, 1));
@@ -72,10 +72,10 @@ static void fences(void)
 
     scene_pattern(put, BYTES, 3);
     scene_pattern(got, BYTES, 4);
-    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_d3d12_buffer_pointer(buffer), put, BYTES, s.stream));
+    CU_OK(s.cu->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), put, BYTES, s.stream));
     OK(culv_semaphore_signal(cuda, s.stream, 1));
     OK(culv_semaphore_wait(cuda, s.stream, 2));
-    CU_OK(s.cu->cuMemsetD8Async(culv_d3d12_buffer_pointer(buffer), 0x5a, BYTES, s.stream));
+    CU_OK(s.cu->cuMemsetD8Async(culv_shared_buffer_pointer(buffer), 0x5a, BYTES, s.stream));
     scene_synchronize(&s);
     REQUIRE(ID3D12Fence_GetCompletedValue(fence) == 2);
     void *mapped = NULL;
@@ -97,8 +97,8 @@ static void fences(void)
     scene_wait(fence, 6);
     scene_synchronize(&s);
     ID3D12Resource_Release(stage);
-    culv_d3d12_semaphore_destroy(&semaphore);
-    culv_d3d12_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
     scene_close(&s);
 }
 

@@ -23,7 +23,7 @@ static void used(void)
     culv_cig *cig = NULL;
     culv_device *device = NULL;
     culv_d3d12_device *d3d12 = NULL;
-    culv_d3d12_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     scene_open(&s);
     const ULONG before = references(s.queue);
     OK(culv_d3d12_cig_create(s.d3d12, s.queue, "cig", &cig));
@@ -40,7 +40,7 @@ static void used(void)
     culv_d3d12_buffer_create_desc make = culv_d3d12_buffer_create_desc_init();
     make.size = BYTES;
     OK(culv_d3d12_buffer_create(d3d12, &make, &buffer));
-    const CUdeviceptr pointer = culv_d3d12_buffer_pointer(buffer);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
     CUcontext popped = NULL;
     CU_OK(s.cu->cuCtxPushCurrent(culv_cig_context(cig)));
     scene_pattern(put, BYTES, 1);
@@ -66,7 +66,7 @@ static void used(void)
     REFUSES(culv_vector_create(device, NULL, &vector), CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
     REFUSES(culv_mem_pool_create(device, &p, &pool), CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
 
-    culv_d3d12_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     culv_d3d12_detach(&d3d12);
     culv_device_close(&device);
     culv_cig_destroy(&cig);

@@ -102,7 +102,7 @@ static void unshareable(void)
     scene_open(&s);
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_d3d12_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_d3d12_memory_desc desc = culv_d3d12_memory_desc_init();
     ID3D12Resource *plain = scene_buffer(&s, D3D12_HEAP_TYPE_DEFAULT, D3D12_HEAP_FLAG_NONE, 4096);
@@ -232,9 +232,9 @@ static culv_result make_all(scene *s, const own_objects *o)
     culv_d3d12_image_create_desc image_desc = culv_d3d12_image_create_desc_init();
     culv_d3d12_memory_desc memory_desc = culv_d3d12_memory_desc_init();
     culv_buffer_desc map = culv_buffer_desc_init();
-    culv_d3d12_buffer *made = NULL;
-    culv_d3d12_image *image = NULL;
-    culv_d3d12_semaphore *semaphore = NULL;
+    culv_shared_buffer *made = NULL;
+    culv_shared_image *image = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     culv_memory *memory = NULL;
     culv_buffer *buffer = NULL;
     culv_semaphore *own = NULL;
@@ -258,9 +258,9 @@ static culv_result make_all(scene *s, const own_objects *o)
     culv_semaphore_destroy(&own);
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    culv_d3d12_semaphore_destroy(&semaphore);
-    culv_d3d12_image_destroy(&image);
-    culv_d3d12_buffer_destroy(&made);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_image_destroy(&image);
+    culv_shared_buffer_destroy(&made);
     return result;
 }
 
@@ -318,20 +318,20 @@ static void orders(void)
         scene s;
         scene_open(&s);
         culv_d3d12_buffer_create_desc desc = culv_d3d12_buffer_create_desc_init();
-        culv_d3d12_buffer *buffer = NULL;
-        culv_d3d12_semaphore *semaphore = NULL;
+        culv_shared_buffer *buffer = NULL;
+        culv_shared_semaphore *semaphore = NULL;
         desc.size = 4096;
         OK(culv_d3d12_buffer_create(s.d3d12, &desc, &buffer));
         OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &semaphore));
         culv_d3d12_detach(&s.d3d12);
         unsigned char put[64], got[64];
         scene_pattern(put, sizeof put, 9);
-        scene_cuda_write(&s, culv_d3d12_buffer_pointer(buffer), put, sizeof put);
+        scene_cuda_write(&s, culv_shared_buffer_pointer(buffer), put, sizeof put);
         scene_read(&s, culv_d3d12_buffer_resource(buffer), 0, got, sizeof got);
         REQUIRE(memcmp(put, got, sizeof put) == 0);
-        if (order == 0) culv_d3d12_buffer_destroy(&buffer);
-        culv_d3d12_semaphore_destroy(&semaphore);
-        culv_d3d12_buffer_destroy(&buffer);
+        if (order == 0) culv_shared_buffer_destroy(&buffer);
+        culv_shared_semaphore_destroy(&semaphore);
+        culv_shared_buffer_destroy(&buffer);
         scene_close(&s);
     }
 }

@@ -95,13 +95,13 @@ static void all_kinds(void)
         const D3D12_RESOURCE_DESC what = scene_texture_desc(
             k->dimension, DXGI_FORMAT_R32_UINT, k->width, k->height, k->depth, k->levels);
         culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
-        culv_d3d12_image *image = NULL;
+        culv_shared_image *image = NULL;
         desc.resource_desc = &what;
         desc.cube = k->cube;
         desc.label = k->name;
         OK(culv_d3d12_image_create(s.d3d12, &desc, &image));
-        both_ways(&s, culv_d3d12_image_resource(image), culv_d3d12_image_cuda(image), k, 4);
-        culv_d3d12_image_destroy(&image);
+        both_ways(&s, culv_d3d12_image_resource(image), culv_shared_image_cuda(image), k, 4);
+        culv_shared_image_destroy(&image);
     }
     scene_close(&s);
 }
@@ -140,6 +140,14 @@ static void formats(void)
         OK(culv_d3d12_memory_import(s.d3d12, &import, &memory));
         map.resource = resource;
         map.format = (uint32_t)rows[i].named;
+        /* A twin of it: CUDA would write the other one. */
+        ID3D12Resource *twin = scene_texture(&s, D3D12_HEAP_FLAG_SHARED, &what);
+        map.resource = twin;
+        REFUSES(culv_d3d12_image_map(s.d3d12, memory, &map, &image), CULV_ERROR_INVALID,
+                CULV_REASON_RANGE);
+        REQUIRE_SAYS("another resource than the one whose memory");
+        REQUIRE(ID3D12Resource_Release(twin) == 0);
+        map.resource = resource;
         OK(culv_d3d12_image_map(s.d3d12, memory, &map, &image));
         both_ways(&s, resource, image, &k, rows[i].bytes);
         culv_image_unmap(&image);
@@ -184,7 +192,7 @@ static void shadows(void)
     desc.format = DXGI_FORMAT_R8G8B8A8_UNORM;
     OK(culv_d3d12_shadow_create(s.d3d12, &desc, &shadow));
     REQUIRE(culv_d3d12_shadow_copies(shadow) == 0);
-    culv_image *image = culv_d3d12_image_cuda(culv_d3d12_shadow_image(shadow));
+    culv_image *image = culv_shared_image_cuda(culv_d3d12_shadow_image(shadow));
 
     scene_pattern(put, TEXELS, 1);
     scene_write_texture(&s, engine, 0, put);
@@ -203,8 +211,8 @@ static void shadows(void)
     REQUIRE(culv_d3d12_shadow_copies(shadow) == 2);
     REFUSES(culv_d3d12_shadow_record(shadow, NULL, 0, 0), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    culv_d3d12_image *twin = (culv_d3d12_image *)culv_d3d12_shadow_image(shadow);
-    culv_d3d12_image_destroy(&twin);
+    culv_shared_image *twin = (culv_shared_image *)culv_d3d12_shadow_image(shadow);
+    culv_shared_image_destroy(&twin);
     REQUIRE(twin != NULL && check_reason(CULV_REASON_OWNED));
     REQUIRE_SAYS("culv_d3d12_shadow_destroy() destroys both");
     culv_d3d12_shadow_destroy(&shadow);
@@ -263,7 +271,7 @@ static void refused(void)
     scene s;
     scene_open(&s);
     culv_d3d12_image_create_desc desc = culv_d3d12_image_create_desc_init();
-    culv_d3d12_image *image = NULL;
+    culv_shared_image *image = NULL;
     D3D12_RESOURCE_DESC what = scene_texture_desc(D3D12_RESOURCE_DIMENSION_TEXTURE2D,
                                                   DXGI_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 1);
     REFUSES(culv_d3d12_image_create(s.d3d12, &desc, &image), CULV_ERROR_INVALID,

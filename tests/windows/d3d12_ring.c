@@ -121,7 +121,7 @@ static void frames_of(scene *s, culv_ring_side d3d, uint32_t burst, culv_ring_wa
                                         &frame));
                 REQUIRE(frame.number == i);
                 const CUdeviceptr slot =
-                    culv_d3d12_buffer_pointer(culv_d3d12_ring_buffer(x.ring, frame.slot, 0));
+                    culv_shared_buffer_pointer(culv_d3d12_ring_buffer(x.ring, frame.slot, 0));
                 if (draws_into)
                     CU_OK(s->cu->cuMemcpyDtoHAsync(got[i], slot, BYTES, s->stream));
                 else
@@ -157,7 +157,7 @@ static void ring_frames(void)
 static void one_held_frame(scene *s, culv_ring_waits waits)
 {
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
-    culv_d3d12_semaphore *gate = NULL;
+    culv_shared_semaphore *gate = NULL;
     culv_ring_frame frame;
     side x;
     desc.max_depth = DEPTH;
@@ -167,7 +167,7 @@ static void one_held_frame(scene *s, culv_ring_waits waits)
     ID3D12Fence *ready = culv_d3d12_ring_fence(x.ring, CULV_RING_PRODUCER);
     REQUIRE(ready != NULL && culv_d3d12_ring_fence(x.ring, (culv_ring_side)2) == NULL);
     OK(culv_d3d12_semaphore_create(s->d3d12, NULL, &gate));
-    OK(culv_semaphore_wait(culv_d3d12_semaphore_cuda(gate), s->stream, 1));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s->stream, 1));
     OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s->stream, 0, &frame));
     OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s->stream, &frame));
     const uint64_t signal = frame.signal_value;
@@ -199,7 +199,7 @@ static void one_held_frame(scene *s, culv_ring_waits waits)
     scene_wait(s->done, s->value);
     scene_synchronize(s);
     side_close(s, &x);
-    culv_d3d12_semaphore_destroy(&gate);
+    culv_shared_semaphore_destroy(&gate);
 }
 
 static void ring_waits(void)
@@ -209,6 +209,94 @@ static void ring_waits(void)
     one_held_frame(&s, CULV_RING_WAITS_QUEUED);
     one_held_frame(&s, CULV_RING_WAITS_SIGNAL_FIRST);
     one_held_frame(&s, CULV_RING_WAITS_DEFAULT); /* a consumer on Windows */
+    scene_close(&s);
+}
+
+/* CUDA waits for fences of a device that is removed: for a slot whose signal was never queued, and
+ * for a fence beside the ring. It is told, and goes on; a frame is submitted once more before. */
+static void ring_lost(void)
+{
+    culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
+    culv_shared_semaphore *gate = NULL;
+    culv_ring_frame frame, next;
+    scene s;
+    side x;
+    scene_open(&s);
+    desc.max_depth = 1;
+    side_open(&s, &x, &desc, D3D12_HEAP_TYPE_READBACK);
+    culv_ring *core = culv_d3d12_ring_core(x.ring);
+    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
+    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
+    OK(culv_d3d12_ring_acquire(x.ring, SCENE_FAR_MS * second / 1000, &next));
+    OK(culv_d3d12_ring_release(x.ring, &next));
+    const uint64_t value = next.signal_value;
+    OK(culv_ring_submit_failed(core, CULV_RING_CONSUMER, &next));
+    REFUSES(culv_ring_cancel(core, CULV_RING_CONSUMER, &next), CULV_ERROR_INVALID,
+            CULV_REASON_RING_ORDER);
+    OK(culv_d3d12_ring_release(x.ring, &next));
+    REQUIRE(next.signal_value == value);
+    /* Now CUDA waits for what is never queued. */
+    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 3));
+    OK(culv_d3d12_device_lost(s.d3d12));
+    scene_synchronize(&s);
+    REFUSES(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame), CULV_ERROR_ASYNC,
+            CULV_REASON_RING_STOPPED);
+    REFUSES(culv_d3d12_ring_acquire(x.ring, 0, &next), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    REQUIRE_SAYS("culv_d3d12_ring_destroy()");
+    REFUSES(culv_d3d12_device_lost(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    side_close(&s, &x);
+    culv_shared_semaphore_destroy(&gate);
+    scene_close(&s);
+}
+
+/* CUDA has not done a frame yet, and the ring goes without waiting for it. Then CUDA waits for a
+ * frame that was given back and whose signal nobody queued: the end of the ring makes it. */
+static void ring_ends(void)
+{
+    culv_d3d12_buffer_create_desc buffer = culv_d3d12_buffer_create_desc_init();
+    const culv_d3d12_ring_resource resource = {.buffer = &buffer};
+    culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
+    culv_d3d12_ring *ring = NULL;
+    culv_shared_semaphore *gate = NULL;
+    culv_ring_frame frame;
+    scene s;
+    scene_open(&s);
+    buffer.size = BYTES;
+    desc.max_depth = 1;
+    desc.resources = &resource;
+    desc.num_resources = 1;
+    OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &gate));
+    OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
+    culv_ring *core = culv_d3d12_ring_core(ring);
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
+    OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+    OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
+    culv_d3d12_ring_destroy_after(&ring, s.stream);
+    REQUIRE(ring == NULL);
+    culv_d3d12_ring_destroy_after(&ring, s.stream);
+    culv_d3d12_ring_destroy_after(NULL, s.stream);
+    REQUIRE(s.cu->cuStreamQuery(s.stream) == CUDA_ERROR_NOT_READY);
+    HR_OK(ID3D12Fence_Signal(culv_d3d12_semaphore_fence(gate), 1));
+    scene_synchronize(&s);
+
+    for (int after = 0; after < 2; after++) {
+        OK(culv_d3d12_ring_create(s.d3d12, &desc, &ring));
+        core = culv_d3d12_ring_core(ring);
+        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+        OK(culv_ring_release_on(core, CULV_RING_PRODUCER, s.stream, &frame));
+        OK(culv_d3d12_ring_acquire(ring, SCENE_FAR_MS * second / 1000, &frame));
+        OK(culv_d3d12_ring_release(ring, &frame));
+        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, s.stream, 0, &frame));
+        if (after)
+            culv_d3d12_ring_destroy_after(&ring, s.stream);
+        else
+            culv_d3d12_ring_destroy(&ring);
+        scene_synchronize(&s);
+    }
+    culv_shared_semaphore_destroy(&gate);
+    (void)culv_device_collect(s.culvert);
     scene_close(&s);
 }
 
@@ -306,14 +394,14 @@ static void ring_parts(void)
     culv_ring_destroy(&core);
     REQUIRE(core == was && owned("culv_d3d12_ring_destroy() destroys both"));
     for (uint32_t slot = 0; slot < 2; slot++) {
-        culv_d3d12_buffer *buffer = culv_d3d12_ring_buffer(ring, slot, 0), *const b = buffer;
-        culv_d3d12_image *image = culv_d3d12_ring_image(ring, slot, 1), *const i = image;
-        culv_d3d12_buffer_destroy(&buffer);
-        REQUIRE(buffer == b && owned("culv_d3d12_buffer_destroy: it is a part of another object"));
-        culv_d3d12_image_destroy(&image);
-        REQUIRE(image == i && owned("culv_d3d12_image_destroy: it is a part of another object"));
-        culv_d3d12_buffer_destroy_after(&buffer, s.stream);
-        culv_d3d12_image_destroy_after(&image, s.stream);
+        culv_shared_buffer *buffer = culv_d3d12_ring_buffer(ring, slot, 0), *const b = buffer;
+        culv_shared_image *image = culv_d3d12_ring_image(ring, slot, 1), *const i = image;
+        culv_shared_buffer_destroy(&buffer);
+        REQUIRE(buffer == b && owned("culv_shared_buffer_destroy: it is a part of another object"));
+        culv_shared_image_destroy(&image);
+        REQUIRE(image == i && owned("culv_shared_image_destroy: it is a part of another object"));
+        culv_shared_buffer_destroy_after(&buffer, s.stream);
+        culv_shared_image_destroy_after(&image, s.stream);
         REQUIRE(buffer == b && image == i && owned("culv_d3d12_ring_destroy()"));
     }
     /* All of it is still there. */
@@ -395,7 +483,7 @@ static void ring_mistakes(void)
         0x0ec870a6, 0x5d7e, 0x4c22, {0x8c, 0xfc, 0x5b, 0xaa, 0xe0, 0x76, 0x16, 0xed}};
     const D3D12_COMMAND_QUEUE_DESC copies = {.Type = D3D12_COMMAND_LIST_TYPE_COPY};
     culv_d3d12_buffer_create_desc buffer_desc = culv_d3d12_buffer_create_desc_init();
-    culv_d3d12_buffer *buffers[3] = {NULL, NULL, NULL};
+    culv_shared_buffer *buffers[3] = {NULL, NULL, NULL};
     culv_d3d12_ring_resource resource = {.buffers = buffers};
     culv_d3d12_ring_desc desc = culv_d3d12_ring_desc_init();
     culv_d3d12_ring *ring = NULL;
@@ -412,8 +500,8 @@ static void ring_mistakes(void)
     OK(culv_d3d12_buffer_create(s.d3d12, &buffer_desc, &buffers[1]));
     buffers[2] = buffers[0];
     REFUSES(culv_d3d12_ring_create(s.d3d12, &desc, &ring), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    culv_d3d12_buffer_destroy(&buffers[0]);
-    culv_d3d12_buffer_destroy(&buffers[1]);
+    culv_shared_buffer_destroy(&buffers[0]);
+    culv_shared_buffer_destroy(&buffers[1]);
     open_burst(&s, &x, CULV_RING_PRODUCER, 1);
     HR_OK(ID3D12Device_CreateCommandQueue(s.device, &copies, &iid_queue, (void **)&queue));
     OK(culv_d3d12_ring_acquire(x.ring, 0, &frame));
@@ -482,5 +570,6 @@ const case12 cases_d3d12_ring[] = {
     {"ring_frames", ring_frames},   {"ring_waits", ring_waits},
     {"ring_refused", ring_refused}, {"ring_parts", ring_parts},
     {"ring_kept", ring_kept},       {"ring_mistakes", ring_mistakes},
-    {"ring_torture", ring_torture}, {NULL, NULL},
+    {"ring_lost", ring_lost},       {"ring_torture", ring_torture},
+    {"ring_ends", ring_ends},       {NULL, NULL},
 };

@@ -118,7 +118,7 @@ static void ordered(void)
     culv_vmm_allocation *allocation = allocate(&s, ODD, nt);
     culv_vmm_range *range = map(&s, allocation);
     ID3D12Heap *heap = NULL;
-    culv_d3d12_semaphore *semaphore = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     OK(culv_d3d12_heap_from_vmm(s.d3d12, allocation, &heap));
     OK(culv_d3d12_semaphore_create(s.d3d12, NULL, &semaphore));
     ID3D12Resource *buffer = place(&s, heap, 0, ODD);
@@ -132,15 +132,15 @@ static void ordered(void)
     HR_OK(ID3D12CommandQueue_Signal(s.queue, culv_d3d12_semaphore_fence(semaphore), 2));
     scene_pattern(put, ODD, 9);
     CU_OK(s.cu->cuMemcpyHtoDAsync(culv_vmm_range_pointer(range), put, ODD, s.stream));
-    OK(culv_semaphore_signal(culv_d3d12_semaphore_cuda(semaphore), s.stream, 1));
-    OK(culv_semaphore_wait(culv_d3d12_semaphore_cuda(semaphore), s.stream, 2));
+    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(semaphore), s.stream, 2));
     CU_OK(s.cu->cuMemsetD8Async(culv_vmm_range_pointer(range), 0, ODD, s.stream));
     scene_synchronize(&s);
     void *mapped = NULL;
     HR_OK(ID3D12Resource_Map(stage, 0, NULL, &mapped));
     REQUIRE(memcmp(mapped, put, ODD) == 0);
     ID3D12Resource_Unmap(stage, 0, NULL);
-    culv_d3d12_semaphore_destroy(&semaphore);
+    culv_shared_semaphore_destroy(&semaphore);
     ID3D12Resource_Release(stage);
     ID3D12Resource_Release(buffer);
     ID3D12Heap_Release(heap);
@@ -155,25 +155,25 @@ static void vectors(void)
     scene_open(&s);
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
-    culv_d3d12_vector *view = NULL;
-    culv_d3d12_vector_buffer parts[4];
+    culv_vector_view *view = NULL;
+    culv_d3d12_vector_view_buffer parts[4];
     size_t count = 0;
     desc.handle_types = nt;
     desc.label = "grid";
     OK(culv_vector_create(s.culvert, &desc, &vector));
     OK(culv_vector_grow(vector, ODD));
-    OK(culv_d3d12_vector_create(s.d3d12, vector, NULL, &view));
-    OK(culv_d3d12_vector_get_buffers(view, parts, 4, &count));
+    OK(culv_d3d12_vector_view_create(s.d3d12, vector, NULL, &view));
+    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
     REQUIRE(count == 1 && parts[0].offset == 0 && parts[0].size == culv_vector_committed(vector));
     ID3D12Resource *first = parts[0].resource;
     both_ways(&s, culv_vector_pointer(vector), first, 1001, 20);
-    const uint64_t before = culv_d3d12_vector_generation(view);
+    const uint64_t before = culv_vector_view_generation(view);
     OK(culv_vector_grow(vector, 5 * MIB));
-    OK(culv_d3d12_vector_update(view));
-    OK(culv_d3d12_vector_get_buffers(view, parts, 4, &count));
+    OK(culv_vector_view_update(view));
+    OK(culv_d3d12_vector_view_get_buffers(view, parts, 4, &count));
     REQUIRE(count >= 2 && parts[0].resource == first);
-    REQUIRE(culv_d3d12_vector_generation(view) != before &&
-            culv_d3d12_vector_generation(view) == culv_vector_generation(vector));
+    REQUIRE(culv_vector_view_generation(view) != before &&
+            culv_vector_view_generation(view) == culv_vector_generation(vector));
     for (size_t i = 0; i < count; i++)
         both_ways(&s, culv_vector_pointer(vector) + parts[i].offset, parts[i].resource,
                   parts[i].size - ODD, 30 + 2 * (unsigned)i);
@@ -185,14 +185,14 @@ static void vectors(void)
     OK(culv_vector_shrink(vector, ODD, s.stream));
     scene_synchronize(&s);
     (void)culv_device_collect(s.culvert);
-    OK(culv_d3d12_vector_update(view));
-    OK(culv_d3d12_vector_get_buffers(view, NULL, 0, &count));
+    OK(culv_vector_view_update(view));
+    OK(culv_d3d12_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE(count == 1);
     culv_vector_destroy(&vector);
-    REFUSES(culv_d3d12_vector_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_read(&s, first, parts[0].size - ODD, got, ODD); /* the view holds the memory */
     REQUIRE(memcmp(put, got, ODD) == 0);
-    culv_d3d12_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
     close_scene(&s);
 }
@@ -384,7 +384,8 @@ static void refusals(void)
         culv_reason reason;
         const char *says;
     } lies[] = {
-        {OVERLAY_WRAPPER, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED, "culv_d3d12_buffer"},
+        {OVERLAY_WRAPPER, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_REFUSED,
+         "culv_d3d12_buffer_create"},
         {OVERLAY_REMOVED, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, "removed"},
         {OVERLAY_SMALL, CULV_ERROR_DRIVER, CULV_REASON_SIZE, "bytes"},
     };
@@ -396,14 +397,14 @@ static void refusals(void)
         REQUIRE(heap == NULL && overlay_opened() == 0);
     }
     culv_vector *vector = NULL;
-    culv_d3d12_vector *view = NULL;
+    culv_vector_view *view = NULL;
     OK(culv_vector_create(s.culvert, NULL, &vector));
-    REFUSES(culv_d3d12_vector_create(s.d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_vector_view_create(s.d3d12, vector, NULL, &view), CULV_ERROR_INVALID,
             CULV_REASON_NOT_EXPORTABLE);
-    REFUSES(culv_d3d12_vector_create(s.d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
+    REFUSES(culv_d3d12_vector_view_create(s.d3d12, NULL, NULL, &view), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     culv_vector_destroy(&vector);
-    culv_d3d12_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vmm_allocation_destroy(&plain);
     culv_vmm_allocation_destroy(&only_kmt);
     culv_vmm_allocation_destroy(&good);
@@ -415,7 +416,7 @@ static culv_result work(scene *s)
 {
     culv_vector_desc desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
-    culv_d3d12_vector *view = NULL;
+    culv_vector_view *view = NULL;
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_vmm_allocation *imported = NULL;
     culv_vmm_import_desc in = culv_vmm_import_desc_init();
@@ -424,9 +425,9 @@ static culv_result work(scene *s)
     desc.handle_types = nt | kmt;
     culv_result result = culv_vector_create(s->culvert, &desc, &vector);
     if (result == CULV_OK) result = culv_vector_grow(vector, ODD);
-    if (result == CULV_OK) result = culv_d3d12_vector_create(s->d3d12, vector, NULL, &view);
+    if (result == CULV_OK) result = culv_d3d12_vector_view_create(s->d3d12, vector, NULL, &view);
     if (result == CULV_OK) result = culv_vector_grow(vector, 3 * MIB);
-    if (result == CULV_OK) result = culv_d3d12_vector_update(view);
+    if (result == CULV_OK) result = culv_vector_view_update(view);
     if (result == CULV_OK) result = culv_vector_get_chunks(vector, &chunk, 1, &count, NULL);
     for (int i = 0; i < 2 && result == CULV_OK; i++) {
         result = culv_vmm_export_dup(
@@ -438,7 +439,7 @@ static culv_result work(scene *s)
         culv_vmm_allocation_destroy(&imported);
         culv_handle_close(&handle);
     }
-    culv_d3d12_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     return result;
 }

@@ -370,8 +370,8 @@ static void imports(culv_vk_device *vk)
 {
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_vk_semaphore *made = NULL;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_semaphore *made = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     md.memory = (VkDeviceMemory)(uintptr_t)0x72;
     md.allocation_size = 65536;
@@ -388,7 +388,7 @@ static void imports(culv_vk_device *vk)
     REQUIRE(!section_lives(exported_name));
     OK(culv_vk_semaphore_create(vk, NULL, &made));
     REQUIRE(vulkan.export_types == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT);
-    culv_vk_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made);
     REQUIRE(!section_lives(exported_name));
 
     /* This CUDA maps nothing: all that was made before goes. */

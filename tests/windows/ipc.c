@@ -123,7 +123,7 @@ static void use(const char *name)
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     REQUIRE(culv_ipc_client_server_pid(client) != (int32_t)GetCurrentProcessId());
-    OK(culv_ipc_client_list(client, 1, SCENE_FAR, &info, &count));
+    OK(culv_ipc_client_get_offer(client, 1, SCENE_FAR, &info, &count));
     REQUIRE(count == SHARES && strcmp(info.name, "picture") == 0);
     REFUSES(culv_ipc_client_receive(client, "nothing", SCENE_FAR, &o), CULV_ERROR_INVALID,
             CULV_REASON_IPC_NAME);
@@ -285,20 +285,22 @@ static void watch(const char *name)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
-    culv_ipc_frame f;
+    culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
+        OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
+                                SCENE_FAR, &f));
         REQUIRE(f.number == i);
         ipc_require(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ipc_consumer_release_on(side, s.stream, &f));
+        OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, &f));
     }
     ipc_say(name, 'r');
-    REFUSES(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f), CULV_ERROR_ASYNC,
-            CULV_REASON_RING_STOPPED); /* the server is gone */
+    REFUSES(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream,
+                                 SCENE_FAR, &f),
+            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED); /* the server is gone */
     REQUIRE(!culv_ipc_consumer_connected(side));
     CU_OK(s.cu->cuStreamSynchronize(s.stream));
     culv_ipc_consumer_destroy(&side);
@@ -312,12 +314,13 @@ static void hold(const char *name)
 {
     ipc_scene s;
     culv_buffer *slots[SCENE_SLOTS];
-    culv_ipc_frame f;
+    culv_ring_frame f;
     ipc_open(&s);
     culv_ipc_client *client = ipc_client(&s, name);
     culv_ipc_consumer *side = ipc_join_ring(client, NULL, slots);
     ipc_say(name, 'j');
-    OK(culv_ipc_consumer_acquire_on(side, s.stream, SCENE_FAR, &f));
+    OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, s.stream, SCENE_FAR,
+                            &f));
     ipc_say(name, 'h');
     Sleep(INFINITE);
 }
@@ -327,7 +330,7 @@ static void run_ring(bool dies)
     ipc_scene s;
     ipc_child child;
     culv_buffer *slots[SCENE_SLOTS];
-    culv_ipc_frame f;
+    culv_ring_frame f;
     char name[CULV_IPC_NAME_SIZE];
     ipc_open(&s);
     culv_ipc_server *server = ipc_server(&s, ipc_name(name, dies ? "ring-dies" : "ring"));
@@ -335,9 +338,10 @@ static void run_ring(bool dies)
     ipc_start(&child, dies ? "hold" : "watch", name);
     ipc_hear(name, 'j', server);
     for (uint32_t i = 0; i < FRAMES; i++) {
-        OK(culv_ipc_ring_acquire_on(ring, s.stream, SCENE_FAR, &f));
+        OK(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, SCENE_FAR,
+                                &f));
         ipc_write(&s, culv_buffer_pointer(slots[f.slot]), SLOT_WORDS, i);
-        OK(culv_ipc_ring_release_on(ring, s.stream, &f));
+        OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, &f));
         if (!dies || i > 0) continue;
         ipc_hear(name, 'h', server);
         ipc_kill(&child);
@@ -348,8 +352,8 @@ static void run_ring(bool dies)
     CU_OK(s.cu->cuStreamSynchronize(s.stream)); /* it hangs unless a dead one was moved on */
     culv_ipc_server_destroy(&server);
     if (!dies) ipc_join(&child, NULL);
-    REFUSES(culv_ipc_ring_acquire_on(ring, s.stream, 0, &f), CULV_ERROR_ASYNC,
-            CULV_REASON_RING_STOPPED);
+    REFUSES(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, 0, &f),
+            CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     culv_ipc_ring_destroy(&ring);
     ipc_leave_ring(slots);
     REQUIRE(!section_lives(names[3]));

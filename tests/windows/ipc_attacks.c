@@ -262,7 +262,7 @@ static void server(void)
         culv_ipc_client *client = ipc_client(&t.scene, t.name);
         uint32_t count = 1;
         culv_ipc_info info = culv_ipc_info_init();
-        OK(culv_ipc_client_list(client, 0, SCENE_FAR, &info, &count));
+        OK(culv_ipc_client_get_offer(client, 0, SCENE_FAR, &info, &count));
         REQUIRE(count == 0);
         culv_ipc_client_destroy(&client);
     }

@@ -189,7 +189,7 @@ static void listed(const char *name)
         there |= strcmp(names[i], name) == 0;
     REQUIRE(there);
     culv_ipc_client *client = ipc_client(NULL, name);
-    OK(culv_ipc_client_list(client, 0, SCENE_FAR, &info, &count));
+    OK(culv_ipc_client_get_offer(client, 0, SCENE_FAR, &info, &count));
     REQUIRE(count == 1 && strcmp(info.name, "steps") == 0 && info.kind == CULV_IPC_SEMAPHORE);
     culv_ipc_client_destroy(&client);
 }

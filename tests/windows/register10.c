@@ -7,9 +7,9 @@
 enum { BYTES = 4096, MOST = 65536 };
 static unsigned char mine[MOST], theirs[MOST];
 
-static culv_d3d_registration *register_10(const scene_register *r, ID3D10Resource *resource)
+static culv_registration *register_10(const scene_register *r, ID3D10Resource *resource)
 {
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     OK(culv_d3d10_register(r->s.culvert, resource, NULL, &made));
     return made;
 }
@@ -29,24 +29,24 @@ static void buffers10(void)
     HR_OK(ID3D10Device_CreateBuffer(r.d10, &desc, NULL, &stage));
     object = buffer;
     const ULONG references = register_references(buffer);
-    culv_d3d_registration *registration = register_10(&r, object);
+    culv_registration *registration = register_10(&r, object);
     REQUIRE(register_references(buffer) == references + 1);
     for (unsigned turn = 0; turn < 3; turn++) {
         scene11_pattern(mine, BYTES, turn);
         ID3D10Device_UpdateSubresource(r.d10, object, 0, NULL, mine, 0, 0);
-        OK(culv_d3d_map(&registration, 1, r.s.stream));
-        const CUdeviceptr pointer = culv_d3d_registration_pointer(registration);
+        OK(culv_registration_map(&registration, 1, r.s.stream));
+        const CUdeviceptr pointer = culv_registration_pointer(registration);
         scene11_cuda_read(&r.s, pointer, theirs, BYTES);
         REQUIRE(!memcmp(mine, theirs, BYTES));
         scene11_pattern(mine, BYTES, turn + 50);
         CU_OK(r.s.cu->cuMemcpyHtoDAsync(pointer, mine, BYTES, r.s.stream));
-        OK(culv_d3d_unmap(&registration, 1, r.s.stream));
+        OK(culv_registration_unmap(&registration, 1, r.s.stream));
         ID3D10Device_CopyResource(r.d10, (ID3D10Resource *)(void *)stage, object);
         HR_OK(ID3D10Buffer_Map(stage, D3D10_MAP_READ, 0, &data));
         REQUIRE(!memcmp(mine, data, BYTES));
         ID3D10Buffer_Unmap(stage);
     }
-    OK(culv_d3d_unregister(&registration));
+    OK(culv_registration_destroy(&registration));
     REQUIRE(ID3D10Buffer_Release(stage) == 0 && ID3D10Buffer_Release(buffer) == 0);
     register_close(&r);
 }
@@ -75,13 +75,13 @@ static void textures10(void)
     desc.CPUAccessFlags = D3D10_CPU_ACCESS_READ;
     HR_OK(ID3D10Device_CreateTexture2D(r.d10, &desc, NULL, &stage));
     void *object = texture;
-    culv_d3d_registration *registration = register_10(&r, object);
+    culv_registration *registration = register_10(&r, object);
     for (unsigned i = 0; i < LEVELS * LAYERS; i++) {
         const register_part part = {(size_t)(WIDTH >> i % LEVELS) * 4, HEIGHT >> i % LEVELS, 1};
         scene11_pattern(mine, register_part_size(&part), i);
         ID3D10Device_UpdateSubresource(r.d10, object, i, NULL, mine, (UINT)part.row, 0);
     }
-    OK(culv_d3d_map(&registration, 1, r.s.stream));
+    OK(culv_registration_map(&registration, 1, r.s.stream));
     for (unsigned i = 0; i < LEVELS * LAYERS; i++) {
         const register_part part = {(size_t)(WIDTH >> i % LEVELS) * 4, HEIGHT >> i % LEVELS, 1};
         const size_t size = register_part_size(&part);
@@ -91,7 +91,7 @@ static void textures10(void)
         scene11_pattern(mine, size, i + 90);
         register_cuda(&r, registration, i / LEVELS, i % LEVELS, &part, mine, true);
     }
-    OK(culv_d3d_unmap(&registration, 1, r.s.stream));
+    OK(culv_registration_unmap(&registration, 1, r.s.stream));
     ID3D10Device_CopyResource(r.d10, (ID3D10Resource *)(void *)stage, object);
     for (unsigned i = 0; i < LEVELS * LAYERS; i++) {
         const size_t row = (size_t)(WIDTH >> i % LEVELS) * 4, rows = HEIGHT >> i % LEVELS;
@@ -101,7 +101,7 @@ static void textures10(void)
             REQUIRE(!memcmp(mine + y * row, (const char *)map.pData + y * map.RowPitch, row));
         ID3D10Texture2D_Unmap(stage, i);
     }
-    OK(culv_d3d_unregister(&registration));
+    OK(culv_registration_destroy(&registration));
     REQUIRE(ID3D10Texture2D_Release(stage) == 0 && ID3D10Texture2D_Release(texture) == 0);
     register_close(&r);
 }
@@ -132,12 +132,12 @@ static void kinds10(void)
     HR_OK(ID3D10Device_CreateTexture2D(r.d10, &cube, NULL, (ID3D10Texture2D **)&objects[2]));
     for (unsigned i = 0; i < 3; i++) {
         culv_image_desc is = culv_image_desc_init();
-        culv_d3d_registration *registration = register_10(&r, objects[i]);
-        OK(culv_image_get_desc(culv_d3d_registration_image(registration), &is));
+        culv_registration *registration = register_10(&r, objects[i]);
+        OK(culv_image_get_desc(culv_registration_image(registration), &is));
         REQUIRE(is.type == types[i]);
-        OK(culv_d3d_map(&registration, 1, r.s.stream));
-        OK(culv_d3d_unmap(&registration, 1, r.s.stream));
-        OK(culv_d3d_unregister(&registration));
+        OK(culv_registration_map(&registration, 1, r.s.stream));
+        OK(culv_registration_unmap(&registration, 1, r.s.stream));
+        OK(culv_registration_destroy(&registration));
         REQUIRE(IUnknown_Release((IUnknown *)objects[i]) == 0);
     }
     register_close(&r);

@@ -28,11 +28,13 @@ static void buffers(void)
 {
     static const struct {
         D3D11_USAGE usage;
-        culv_d3d_access access;
+        culv_access access;
     } rows[] = {
-        {D3D11_USAGE_DEFAULT, CULV_D3D_READ_WRITE},    {D3D11_USAGE_DEFAULT, CULV_D3D_READ_ONLY},
-        {D3D11_USAGE_DEFAULT, CULV_D3D_WRITE_DISCARD}, {D3D11_USAGE_DYNAMIC, CULV_D3D_READ_WRITE},
-        {D3D11_USAGE_IMMUTABLE, CULV_D3D_READ_ONLY},
+        {D3D11_USAGE_DEFAULT, CULV_ACCESS_READ_WRITE},
+        {D3D11_USAGE_DEFAULT, CULV_ACCESS_READ_ONLY},
+        {D3D11_USAGE_DEFAULT, CULV_ACCESS_WRITE_DISCARD},
+        {D3D11_USAGE_DYNAMIC, CULV_ACCESS_READ_WRITE},
+        {D3D11_USAGE_IMMUTABLE, CULV_ACCESS_READ_ONLY},
     };
     const register_part whole = {BYTES, 1, 1};
     scene_register r;
@@ -41,25 +43,26 @@ static void buffers(void)
         scene11_pattern(mine, BYTES, i);
         ID3D11Buffer *buffer = buffer_of(&r, rows[i].usage, mine);
         const ULONG references = register_references(buffer);
-        culv_d3d_registration *registration = register_11(&r, buffer, rows[i].access);
+        culv_registration *registration = register_11(&r, buffer, rows[i].access);
         REQUIRE(register_references(buffer) == references + 1);
         REQUIRE(register_driver_resources() == 1);
-        culv_buffer *cuda = culv_d3d_registration_buffer(registration);
-        REQUIRE(culv_d3d_registration_image(registration) == NULL);
+        culv_buffer *cuda = culv_registration_buffer(registration);
+        REQUIRE(culv_registration_image(registration) == NULL);
         REQUIRE(culv_buffer_size(cuda) == BYTES && culv_buffer_pointer(cuda) == 0);
         for (unsigned turn = 0; turn < 3; turn++) {
-            OK(culv_d3d_map(&registration, 1, r.s.stream));
-            REQUIRE(culv_d3d_registration_is_mapped(registration));
-            const CUdeviceptr pointer = culv_d3d_registration_pointer(registration);
+            OK(culv_registration_map(&registration, 1, r.s.stream));
+            REQUIRE(culv_registration_is_mapped(registration));
+            const CUdeviceptr pointer = culv_registration_pointer(registration);
             REQUIRE(pointer != 0 && culv_buffer_pointer(cuda) == pointer);
             scene11_cuda_read(&r.s, pointer, theirs, BYTES);
-            if (rows[i].access != CULV_D3D_WRITE_DISCARD) REQUIRE(!memcmp(mine, theirs, BYTES));
-            if (rows[i].access != CULV_D3D_READ_ONLY) {
+            if (rows[i].access != CULV_ACCESS_WRITE_DISCARD) REQUIRE(!memcmp(mine, theirs, BYTES));
+            if (rows[i].access != CULV_ACCESS_READ_ONLY) {
                 scene11_pattern(mine, BYTES, 100 * i + turn);
                 CU_OK(r.s.cu->cuMemcpyHtoDAsync(pointer, mine, BYTES, r.s.stream));
             }
-            OK(culv_d3d_unmap(&registration, 1, r.s.stream)); /* without waiting for CUDA */
-            REQUIRE(culv_d3d_registration_pointer(registration) == 0);
+            OK(culv_registration_unmap(&registration, 1,
+                                       r.s.stream)); /* without waiting for CUDA */
+            REQUIRE(culv_registration_pointer(registration) == 0);
             REQUIRE(culv_buffer_pointer(cuda) == 0);
             register_read(&r, scene11_of_buffer(buffer), 0, &whole, theirs);
             REQUIRE(!memcmp(mine, theirs, BYTES));
@@ -67,7 +70,7 @@ static void buffers(void)
             scene11_pattern(mine, BYTES, 1000 * i + turn);
             register_write(&r, scene11_of_buffer(buffer), 0, &whole, mine);
         }
-        OK(culv_d3d_unregister(&registration));
+        OK(culv_registration_destroy(&registration));
         REQUIRE(registration == NULL && register_references(buffer) == references);
         ID3D11Buffer_Release(buffer);
     }
@@ -142,9 +145,9 @@ static void fill_part(unsigned char *out, size_t size, DXGI_FORMAT format, unsig
 static void both_ways(const scene_register *r, const kind *k, DXGI_FORMAT format, unsigned texel)
 {
     ID3D11Resource *texture = texture_of(r, k, format);
-    culv_d3d_registration *registration = register_11(r, texture, CULV_D3D_READ_WRITE);
-    culv_image *image = culv_d3d_registration_image(registration);
-    REQUIRE(culv_d3d_registration_buffer(registration) == NULL);
+    culv_registration *registration = register_11(r, texture, CULV_ACCESS_READ_WRITE);
+    culv_image *image = culv_registration_image(registration);
+    REQUIRE(culv_registration_buffer(registration) == NULL);
     culv_image_desc is = culv_image_desc_init();
     OK(culv_image_get_desc(image, &is));
     REQUIRE(is.type == k->type && is.width == k->width && is.height == k->height);
@@ -155,7 +158,7 @@ static void both_ways(const scene_register *r, const kind *k, DXGI_FORMAT format
             fill_part(mine, register_part_size(&part), format, turn, i);
             register_write(r, texture, i, &part, mine);
         }
-        OK(culv_d3d_map(&registration, 1, r->s.stream));
+        OK(culv_registration_map(&registration, 1, r->s.stream));
         for (unsigned i = 0; i < k->levels * k->layers; i++) {
             const register_part part = part_of(k, i % k->levels, texel);
             const size_t size = register_part_size(&part);
@@ -167,7 +170,7 @@ static void both_ways(const scene_register *r, const kind *k, DXGI_FORMAT format
             fill_part(mine, size, format, turn + 7, i);
             register_cuda(r, registration, i / k->levels, i % k->levels, &part, mine, true);
         }
-        OK(culv_d3d_unmap(&registration, 1, r->s.stream));
+        OK(culv_registration_unmap(&registration, 1, r->s.stream));
         for (unsigned i = 0; i < k->levels * k->layers; i++) {
             const register_part part = part_of(k, i % k->levels, texel);
             const size_t size = register_part_size(&part);
@@ -176,7 +179,7 @@ static void both_ways(const scene_register *r, const kind *k, DXGI_FORMAT format
             REQUIRE(!memcmp(mine, theirs, size));
         }
     }
-    OK(culv_d3d_unregister(&registration));
+    OK(culv_registration_destroy(&registration));
     REQUIRE(ID3D11Resource_Release(texture) == 0);
 }
 
@@ -237,7 +240,7 @@ static void many(void)
     const register_part whole = {BYTES, 1, 1}, texels = {64, 16, 1};
     const kind k = {"2D", 2, 16, 16, 1, 1, 1, false, CULV_IMAGE_2D};
     ID3D11Resource *resources[COUNT];
-    culv_d3d_registration *list[COUNT];
+    culv_registration *list[COUNT];
     scene_register r;
     register_open(&r);
     for (unsigned i = 0; i < COUNT; i++) {
@@ -245,33 +248,33 @@ static void many(void)
         resources[i] = i % 2 ? texture_of(&r, &k, DXGI_FORMAT_R8G8B8A8_UINT)
                              : scene11_of_buffer(buffer_of(&r, D3D11_USAGE_DEFAULT, mine));
         if (i % 2) register_write(&r, resources[i], 0, &texels, mine);
-        list[i] = register_11(&r, resources[i], CULV_D3D_READ_WRITE);
+        list[i] = register_11(&r, resources[i], CULV_ACCESS_READ_WRITE);
     }
-    OK(culv_d3d_map(list, COUNT, r.s.stream));
+    OK(culv_registration_map(list, COUNT, r.s.stream));
     for (unsigned i = 0; i < COUNT; i++) {
         const size_t size = i % 2 ? 1024 : BYTES;
         if (i % 2)
             register_cuda(&r, list[i], 0, 0, &texels, theirs, false);
         else
-            scene11_cuda_read(&r.s, culv_d3d_registration_pointer(list[i]), theirs, BYTES);
+            scene11_cuda_read(&r.s, culv_registration_pointer(list[i]), theirs, BYTES);
         memset(mine, (int)i, size);
         REQUIRE(!memcmp(mine, theirs, size));
         memset(mine, (int)i + 100, size);
         if (i % 2)
             register_cuda(&r, list[i], 0, 0, &texels, mine, true);
         else
-            scene11_cuda_write(&r.s, culv_d3d_registration_pointer(list[i]), mine, BYTES);
+            scene11_cuda_write(&r.s, culv_registration_pointer(list[i]), mine, BYTES);
     }
-    OK(culv_d3d_unmap(list, COUNT, r.s.stream));
+    OK(culv_registration_unmap(list, COUNT, r.s.stream));
     for (unsigned i = 0; i < COUNT; i++) {
         const size_t size = i % 2 ? 1024 : BYTES;
         register_read(&r, resources[i], 0, i % 2 ? &texels : &whole, theirs);
         memset(mine, (int)i + 100, size);
         REQUIRE(!memcmp(mine, theirs, size));
-        OK(culv_d3d_unregister(&list[i]));
+        OK(culv_registration_destroy(&list[i]));
         REQUIRE(ID3D11Resource_Release(resources[i]) == 0);
     }
-    OK(culv_d3d_map(NULL, 0, r.s.stream));
+    OK(culv_registration_map(NULL, 0, r.s.stream));
     register_close(&r);
 }
 
@@ -286,30 +289,30 @@ static void kept(void)
     scene_register r;
     register_open(&r);
     ID3D11Resource *texture = texture_of(&r, &k, DXGI_FORMAT_R32_FLOAT);
-    culv_d3d_registration *registration = register_11(&r, texture, CULV_D3D_READ_WRITE);
-    culv_image *image = culv_d3d_registration_image(registration);
+    culv_registration *registration = register_11(&r, texture, CULV_ACCESS_READ_WRITE);
+    culv_image *image = culv_registration_image(registration);
     for (unsigned turn = 0; turn < 3; turn++) {
         REFUSES(culv_image_get_array(image, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
         REFUSES(culv_image_get_surface(image, 0, &surface), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_MAPPED);
-        REFUSES(culv_d3d_registration_get_array(registration, 0, 0, &array), CULV_ERROR_INVALID,
+        REFUSES(culv_registration_get_array(registration, 0, 0, &array), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_MAPPED);
-        OK(culv_d3d_map(&registration, 1, r.s.stream));
+        OK(culv_registration_map(&registration, 1, r.s.stream));
         OK(culv_image_get_array(image, 1, &array));
         OK(culv_image_get_surface(image, 1, &surface));
         OK(culv_image_get_texture(image, &desc, &sampler));
-        REFUSES(culv_d3d_registration_get_array(registration, 0, 2, &array), CULV_ERROR_INVALID,
+        REFUSES(culv_registration_get_array(registration, 0, 2, &array), CULV_ERROR_INVALID,
                 CULV_REASON_LEVEL);
-        REFUSES(culv_d3d_registration_get_array(registration, 1, 0, &array), CULV_ERROR_INVALID,
+        REFUSES(culv_registration_get_array(registration, 1, 0, &array), CULV_ERROR_INVALID,
                 CULV_REASON_LEVEL);
         culv_image_unmap(&image);
         REQUIRE(image != NULL && check_reason(CULV_REASON_OWNED));
         if (turn == 2) break; /* unregistered while it is mapped */
-        OK(culv_d3d_unmap(&registration, 1, r.s.stream));
+        OK(culv_registration_unmap(&registration, 1, r.s.stream));
     }
-    OK(culv_d3d_unregister(&registration));
-    OK(culv_d3d_unregister(&registration));
-    OK(culv_d3d_unregister(NULL));
+    OK(culv_registration_destroy(&registration));
+    OK(culv_registration_destroy(&registration));
+    OK(culv_registration_destroy(NULL));
     REQUIRE(ID3D11Resource_Release(texture) == 0);
     register_close(&r);
 }

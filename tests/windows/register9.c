@@ -7,9 +7,9 @@
 enum { BYTES = 4096, MOST = 65536 };
 static unsigned char mine[MOST], theirs[MOST];
 
-static culv_d3d_registration *register_9(const scene_register *r, void *resource)
+static culv_registration *register_9(const scene_register *r, void *resource)
 {
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     OK(culv_d3d9_register(r->s.culvert, resource, NULL, &made));
     return made;
 }
@@ -46,22 +46,22 @@ static void buffers9(void)
     for (unsigned i = 0; i < 2; i++) {
         void *buffer = buffer_of(&r, i == 0);
         const ULONG references = register_references(buffer);
-        culv_d3d_registration *registration = register_9(&r, buffer);
+        culv_registration *registration = register_9(&r, buffer);
         REQUIRE(register_references(buffer) == references + 1);
         for (unsigned turn = 0; turn < 3; turn++) {
             scene11_pattern(mine, BYTES, turn);
             copy_buffer(buffer, i == 0, mine, false);
-            OK(culv_d3d_map(&registration, 1, r.s.stream));
-            const CUdeviceptr pointer = culv_d3d_registration_pointer(registration);
+            OK(culv_registration_map(&registration, 1, r.s.stream));
+            const CUdeviceptr pointer = culv_registration_pointer(registration);
             scene11_cuda_read(&r.s, pointer, theirs, BYTES);
             REQUIRE(!memcmp(mine, theirs, BYTES));
             scene11_pattern(mine, BYTES, turn + 50);
             CU_OK(r.s.cu->cuMemcpyHtoDAsync(pointer, mine, BYTES, r.s.stream));
-            OK(culv_d3d_unmap(&registration, 1, r.s.stream));
+            OK(culv_registration_unmap(&registration, 1, r.s.stream));
             copy_buffer(buffer, i == 0, theirs, true);
             REQUIRE(!memcmp(mine, theirs, BYTES));
         }
-        OK(culv_d3d_unregister(&registration));
+        OK(culv_registration_destroy(&registration));
         REQUIRE(IUnknown_Release((IUnknown *)buffer) == 0);
     }
     register_close(&r);
@@ -153,13 +153,13 @@ static void both_ways(const scene_register *r, texture_kind kind, D3DFORMAT form
 {
     const texture t = texture_of(r, kind, format);
     culv_image_desc is = culv_image_desc_init();
-    culv_d3d_registration *registration = register_9(r, t.object);
-    OK(culv_image_get_desc(culv_d3d_registration_image(registration), &is));
+    culv_registration *registration = register_9(r, t.object);
+    OK(culv_image_get_desc(culv_registration_image(registration), &is));
     REQUIRE(is.type == (kind == CUBE ? CULV_IMAGE_CUBE : CULV_IMAGE_2D));
     REQUIRE(is.width == t.width && is.mip_levels == t.levels && is.array_layers == t.faces);
     for (unsigned step = 0; step < 3; step++) {
-        if (step == 1) OK(culv_d3d_map(&registration, 1, r->s.stream));
-        if (step == 2) OK(culv_d3d_unmap(&registration, 1, r->s.stream));
+        if (step == 1) OK(culv_registration_map(&registration, 1, r->s.stream));
+        if (step == 2) OK(culv_registration_unmap(&registration, 1, r->s.stream));
         for (unsigned i = 0; i < t.levels * t.faces; i++) {
             const unsigned level = i % t.levels, face = i / t.levels;
             const register_part part = {(size_t)(t.width >> level) * texel, t.height >> level, 1};
@@ -178,7 +178,7 @@ static void both_ways(const scene_register *r, texture_kind kind, D3DFORMAT form
             }
         }
     }
-    OK(culv_d3d_unregister(&registration));
+    OK(culv_registration_destroy(&registration));
     REQUIRE(IUnknown_Release((IUnknown *)t.object) == 0);
 }
 

@@ -10,28 +10,28 @@
 
 static culv_result try_11(const scene_register *r, void *resource)
 {
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     culv_result result = culv_d3d11_register(r->s.culvert, resource, NULL, &made);
     REQUIRE((made != NULL) == (result == CULV_OK));
-    if (made != NULL) OK(culv_d3d_unregister(&made));
+    if (made != NULL) OK(culv_registration_destroy(&made));
     return result;
 }
 
 static culv_result try_10(const scene_register *r, void *resource)
 {
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     culv_result result = culv_d3d10_register(r->s.culvert, resource, NULL, &made);
     REQUIRE((made != NULL) == (result == CULV_OK));
-    if (made != NULL) OK(culv_d3d_unregister(&made));
+    if (made != NULL) OK(culv_registration_destroy(&made));
     return result;
 }
 
 static culv_result try_9(const scene_register *r, void *resource)
 {
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     culv_result result = culv_d3d9_register(r->s.culvert, resource, NULL, &made);
     REQUIRE((made != NULL) == (result == CULV_OK));
-    if (made != NULL) OK(culv_d3d_unregister(&made));
+    if (made != NULL) OK(culv_registration_destroy(&made));
     return result;
 }
 
@@ -244,7 +244,7 @@ static void refused9(void)
     HR_OK(IDirect3DDevice9Ex_CreateTexture(r.d9, 16, 16, 2, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
                                            &texture, NULL));
     HR_OK(IDirect3DTexture9_GetSurfaceLevel(texture, 1, &surface));
-    refuses9(&r, surface, CULV_REASON_USAGE, "culv_d3d_registration_get_array()",
+    refuses9(&r, surface, CULV_REASON_USAGE, "culv_registration_get_array()",
              CUDA_ERROR_INVALID_HANDLE);
     IDirect3DTexture9_Release(texture);
     /* The twin has no volume textures; Culvert lets them pass. */
@@ -306,7 +306,7 @@ static ID3D11Buffer *buffer_of(const scene_register *r, D3D11_USAGE usage)
 static void misuse(void)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
-    culv_d3d_registration *a = NULL, *b = NULL, *list[3];
+    culv_registration *a = NULL, *b = NULL, *list[3];
     CUarray array = NULL;
     CUgraph graph = NULL;
     scene_register r;
@@ -322,55 +322,54 @@ static void misuse(void)
     REFUSES(culv_d3d11_register(r.s.culvert, resource, &desc, &a), INVALID,
             CULV_REASON_STRUCT_SIZE);
     desc = culv_d3d_register_desc_init();
-    desc.access = (culv_d3d_access)3;
+    desc.access = (culv_access)3;
     REFUSES(culv_d3d11_register(r.s.culvert, resource, &desc, &a), INVALID, CULV_REASON_VALUE);
-    desc.access = CULV_D3D_READ_WRITE;
+    desc.access = CULV_ACCESS_READ_WRITE;
     REFUSES(culv_d3d11_register(r.s.culvert, scene11_of_buffer(second), &desc, &a), INVALID,
             CULV_REASON_VALUE);
     REQUIRE_SAYS("IMMUTABLE");
     REQUIRE(a == NULL);
 
-    a = register_11(&r, first, CULV_D3D_READ_WRITE);
-    b = register_11(&r, second, CULV_D3D_READ_ONLY);
+    a = register_11(&r, first, CULV_ACCESS_READ_WRITE);
+    b = register_11(&r, second, CULV_ACCESS_READ_ONLY);
     REFUSES(try_11(&r, first), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     REQUIRE_SAYS("registered with this CUDA context already");
-    REFUSES(culv_d3d_unmap(&a, 1, r.s.stream), INVALID, CULV_REASON_NOT_MAPPED);
-    REFUSES(culv_d3d_map(NULL, 1, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_unmap(&a, 1, r.s.stream), INVALID, CULV_REASON_NOT_MAPPED);
+    REFUSES(culv_registration_map(NULL, 1, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
     list[0] = a;
     list[1] = NULL;
     list[2] = a;
-    REFUSES(culv_d3d_map(list, 2, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d_map(&list[1], 1, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_map(list, 2, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_map(&list[1], 1, r.s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
     list[1] = b;
-    REFUSES(culv_d3d_map(list, 3, r.s.stream), INVALID, CULV_REASON_VALUE);
-    REQUIRE(!culv_d3d_registration_is_mapped(a) && !culv_d3d_registration_is_mapped(b));
-    REFUSES(culv_d3d_registration_set_access(a, (culv_d3d_access)-1), INVALID, CULV_REASON_VALUE);
+    REFUSES(culv_registration_map(list, 3, r.s.stream), INVALID, CULV_REASON_VALUE);
+    REQUIRE(!culv_registration_is_mapped(a) && !culv_registration_is_mapped(b));
+    REFUSES(culv_registration_set_access(a, (culv_access)-1), INVALID, CULV_REASON_VALUE);
     CU_OK(r.s.cu->cuStreamBeginCapture(r.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    REFUSES(culv_d3d_map(list, 2, r.s.stream), INVALID, CULV_REASON_CAPTURE);
+    REFUSES(culv_registration_map(list, 2, r.s.stream), INVALID, CULV_REASON_CAPTURE);
     CU_OK(r.s.cu->cuStreamEndCapture(r.s.stream, &graph));
     CU_OK(r.s.cu->cuGraphDestroy(graph));
 
-    OK(culv_d3d_map(&a, 1, r.s.stream));
-    REFUSES(culv_d3d_map(list, 2, r.s.stream), INVALID, CULV_REASON_MAPPED);
-    REQUIRE(!culv_d3d_registration_is_mapped(b));
-    REFUSES(culv_d3d_unmap(list, 2, r.s.stream), INVALID, CULV_REASON_NOT_MAPPED);
-    REQUIRE(culv_d3d_registration_is_mapped(a));
-    REFUSES(culv_d3d_registration_set_access(a, CULV_D3D_READ_ONLY), INVALID, CULV_REASON_MAPPED);
-    REFUSES(culv_d3d_registration_get_array(a, 0, 0, &array), INVALID, CULV_REASON_USAGE);
-    REFUSES(culv_d3d_registration_get_array(NULL, 0, 0, &array), INVALID,
-            CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d_registration_get_array(a, 0, 0, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
-    culv_buffer *buffer = culv_d3d_registration_buffer(a);
+    OK(culv_registration_map(&a, 1, r.s.stream));
+    REFUSES(culv_registration_map(list, 2, r.s.stream), INVALID, CULV_REASON_MAPPED);
+    REQUIRE(!culv_registration_is_mapped(b));
+    REFUSES(culv_registration_unmap(list, 2, r.s.stream), INVALID, CULV_REASON_NOT_MAPPED);
+    REQUIRE(culv_registration_is_mapped(a));
+    REFUSES(culv_registration_set_access(a, CULV_ACCESS_READ_ONLY), INVALID, CULV_REASON_MAPPED);
+    REFUSES(culv_registration_get_array(a, 0, 0, &array), INVALID, CULV_REASON_USAGE);
+    REFUSES(culv_registration_get_array(NULL, 0, 0, &array), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_registration_get_array(a, 0, 0, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
+    culv_buffer *buffer = culv_registration_buffer(a);
     culv_buffer_unmap(&buffer);
     REQUIRE(buffer != NULL && check_reason(CULV_REASON_OWNED));
-    REQUIRE_SAYS("culv_d3d_unregister()");
-    OK(culv_d3d_unmap(&a, 1, r.s.stream));
-    OK(culv_d3d_registration_set_access(a, CULV_D3D_WRITE_DISCARD));
-    REQUIRE(culv_d3d_registration_pointer(NULL) == 0 && !culv_d3d_registration_is_mapped(NULL));
-    REQUIRE(culv_d3d_registration_buffer(NULL) == NULL);
-    REQUIRE(culv_d3d_registration_image(NULL) == NULL);
-    OK(culv_d3d_unregister(&a));
-    OK(culv_d3d_unregister(&b));
+    REQUIRE_SAYS("culv_registration_destroy()");
+    OK(culv_registration_unmap(&a, 1, r.s.stream));
+    OK(culv_registration_set_access(a, CULV_ACCESS_WRITE_DISCARD));
+    REQUIRE(culv_registration_pointer(NULL) == 0 && !culv_registration_is_mapped(NULL));
+    REQUIRE(culv_registration_buffer(NULL) == NULL);
+    REQUIRE(culv_registration_image(NULL) == NULL);
+    OK(culv_registration_destroy(&a));
+    OK(culv_registration_destroy(&b));
     REQUIRE(ID3D11Buffer_Release(first) == 0 && ID3D11Buffer_Release(second) == 0);
     register_close(&r);
 }
@@ -442,34 +441,36 @@ static void devices(void)
     HR_OK(IDirect3D9_GetAdapterIdentifier(d3d, 0, 0, &id));
     IDirect3D9_Release(d3d);
 
+    IUnknown *const each[3] = {(IUnknown *)r.s.device, (IUnknown *)r.d10, (IUnknown *)d9};
     for (int list = CULV_D3D_DEVICES_ALL; list <= CULV_D3D_DEVICES_NEXT_FRAME; list++) {
         for (uint32_t room = 0; room < 2; room++) {
             int32_t ordinals[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
             uint32_t counts[3] = {0};
             const culv_d3d_device_list which = (culv_d3d_device_list)list;
-            OK(culv_d3d11_get_devices(r.s.device, which, room, ordinals[0], &counts[0]));
-            OK(culv_d3d10_get_devices(r.d10, which, room, ordinals[1], &counts[1]));
-            OK(culv_d3d9_get_devices(d9, which, room, ordinals[2], &counts[2]));
-            for (int i = 0; i < 3; i++)
+            for (int i = 0; i < 3; i++) {
+                OK(culv_d3d_get_devices(each[i], which, room, ordinals[i], &counts[i]));
                 REQUIRE(counts[i] == 1 && ordinals[i][0] == (room > 0 ? 0 : -1) &&
                         ordinals[i][1] == -1);
+            }
         }
     }
-    int32_t found[3] = {-1, -1, -1};
+    int32_t found[2] = {-1, -1};
     uint32_t count = 77;
-    OK(culv_d3d11_get_device(adapter, &found[0]));
-    OK(culv_d3d10_get_device(adapter, &found[1]));
-    OK(culv_d3d9_get_device(id.DeviceName, &found[2]));
-    REQUIRE(found[0] == 0 && found[1] == 0 && found[2] == 0);
-    REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[2]), CULV_ERROR_NO_DEVICE,
+    OK(culv_d3d_get_device(adapter, &found[0]));
+    OK(culv_d3d9_get_device(id.DeviceName, &found[1]));
+    REQUIRE(found[0] == 0 && found[1] == 0);
+    REFUSES(culv_d3d9_get_device("\\\\.\\DISPLAY99", &found[1]), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_d3d9_get_device(NULL, &found[2]), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d11_get_device(adapter, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d11_get_devices(r.s.device, (culv_d3d_device_list)4, 0, NULL, &count), INVALID,
+    REFUSES(culv_d3d9_get_device(NULL, &found[1]), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_get_device(adapter, NULL), INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(culv_d3d_get_devices(each[0], (culv_d3d_device_list)4, 0, NULL, &count), INVALID,
             CULV_REASON_VALUE);
-    REFUSES(culv_d3d11_get_devices(NULL, CULV_D3D_DEVICES_ALL, 0, NULL, &count), INVALID,
+    REFUSES(culv_d3d_get_devices((IUnknown *)adapter, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
+            INVALID, CULV_REASON_VALUE);
+    REQUIRE_SAYS("IDirect3DDevice9");
+    REFUSES(culv_d3d_get_devices(NULL, CULV_D3D_DEVICES_ALL, 0, NULL, &count), INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSES(culv_d3d11_get_devices(r.s.device, CULV_D3D_DEVICES_ALL, 1, NULL, &count), INVALID,
+    REFUSES(culv_d3d_get_devices(each[0], CULV_D3D_DEVICES_ALL, 1, NULL, &count), INVALID,
             CULV_REASON_NULL_ARGUMENT);
 
     OK(culv_device_open_for_d3d10(r.d10, NULL, &other));
@@ -483,11 +484,14 @@ static void devices(void)
     memcpy(wrong, caps.luid.bytes, sizeof wrong);
     wrong[0] ^= 0x40;
     soft11.play_luid(0, wrong, 1);
-    REFUSES(culv_d3d11_get_devices(r.s.device, CULV_D3D_DEVICES_ALL, 0, NULL, &count),
-            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_d3d11_get_device(adapter, &found[0]), CULV_ERROR_NO_DEVICE,
-            CULV_REASON_DEVICE_UNKNOWN);
-    REFUSES(culv_d3d10_get_device(adapter, &found[0]), CULV_ERROR_NO_DEVICE,
+    for (int i = 0; i < 3; i++) {
+        static const char *const asked[] = {"cuD3D11GetDevices", "cuD3D10GetDevices",
+                                            "cuD3D9GetDevices"};
+        REFUSES(culv_d3d_get_devices(each[i], CULV_D3D_DEVICES_ALL, 0, NULL, &count),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        REQUIRE_SAYS(asked[i]);
+    }
+    REFUSES(culv_d3d_get_device(adapter, &found[0]), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
     REFUSES(culv_d3d9_get_device(id.DeviceName, &found[0]), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
@@ -496,7 +500,7 @@ static void devices(void)
     REFUSES(culv_device_open_for_d3d9(d9, NULL, &other), CULV_ERROR_NO_DEVICE,
             CULV_REASON_DEVICE_UNKNOWN);
     OK(culv_device_open_by_ordinal(0, NULL, &other));
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     ID3D11Buffer *buffer = buffer_of(&r, D3D11_USAGE_DEFAULT);
     REFUSES(culv_d3d11_register(other, scene11_of_buffer(buffer), NULL, &made), INVALID,
             CULV_REASON_DEVICE_MISMATCH);
@@ -516,23 +520,23 @@ static void devices(void)
 static culv_result turn(const scene_register *r, ID3D11Resource *buffer, ID3D11Resource *texture)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
-    culv_d3d_registration *list[2] = {NULL, NULL};
+    culv_registration *list[2] = {NULL, NULL};
     CUsurfObject surface = 0;
     CUarray array = NULL;
-    desc.access = CULV_D3D_WRITE_DISCARD;
+    desc.access = CULV_ACCESS_WRITE_DISCARD;
     culv_result result = culv_d3d11_register(r->s.culvert, buffer, &desc, &list[0]);
     if (result == CULV_OK) result = culv_d3d11_register(r->s.culvert, texture, &desc, &list[1]);
-    if (result == CULV_OK) result = culv_d3d_registration_set_access(list[0], CULV_D3D_READ_WRITE);
-    if (result == CULV_OK) result = culv_d3d_map(list, 2, r->s.stream);
-    if (result == CULV_OK) result = culv_d3d_registration_get_array(list[1], 0, 1, &array);
+    if (result == CULV_OK) result = culv_registration_set_access(list[0], CULV_ACCESS_READ_WRITE);
+    if (result == CULV_OK) result = culv_registration_map(list, 2, r->s.stream);
+    if (result == CULV_OK) result = culv_registration_get_array(list[1], 0, 1, &array);
     if (result == CULV_OK)
-        result = culv_image_get_surface(culv_d3d_registration_image(list[1]), 0, &surface);
-    if (result == CULV_OK) result = culv_d3d_unmap(list, 2, r->s.stream);
-    if (result == CULV_OK) result = culv_d3d_map(list, 1, r->s.stream);
+        result = culv_image_get_surface(culv_registration_image(list[1]), 0, &surface);
+    if (result == CULV_OK) result = culv_registration_unmap(list, 2, r->s.stream);
+    if (result == CULV_OK) result = culv_registration_map(list, 1, r->s.stream);
     for (int i = 0; i < 2; i++) {
-        culv_result ended = culv_d3d_unregister(&list[i]);
+        culv_result ended = culv_registration_destroy(&list[i]);
         if (result == CULV_OK) result = ended;
-        if (ended != CULV_OK) OK(culv_d3d_unregister(&list[i]));
+        if (ended != CULV_OK) OK(culv_registration_destroy(&list[i]));
     }
     return result;
 }

@@ -98,10 +98,10 @@ ULONG register_references(void *object)
     return IUnknown_Release((IUnknown *)object);
 }
 
-culv_d3d_registration *register_11(const scene_register *r, void *resource, culv_d3d_access access)
+culv_registration *register_11(const scene_register *r, void *resource, culv_access access)
 {
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
-    culv_d3d_registration *made = NULL;
+    culv_registration *made = NULL;
     desc.access = access;
     desc.label = "mine";
     OK(culv_d3d11_register(r->s.culvert, resource, &desc, &made));
@@ -165,11 +165,10 @@ void register_read(const scene_register *r, ID3D11Resource *resource, UINT index
 
 /* CUDA's work ---------------------------------------------------------------------------------- */
 
-void register_cuda(const scene_register *r, const culv_d3d_registration *registration,
-                   uint32_t layer, uint32_t level, const register_part *part, void *data,
-                   bool to_array)
+void register_cuda(const scene_register *r, const culv_registration *registration, uint32_t layer,
+                   uint32_t level, const register_part *part, void *data, bool to_array)
 {
     CUarray array = NULL;
-    OK(culv_d3d_registration_get_array(registration, layer, level, &array));
+    OK(culv_registration_get_array(registration, layer, level, &array));
     scene11_cuda_copy(&r->s, array, data, part->row, part->rows, part->slices, to_array);
 }

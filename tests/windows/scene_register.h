@@ -39,7 +39,7 @@ void register_end(void); /* after the last case */
 ULONG register_references(void *object);
 uint64_t register_driver_resources(void); /* what the twin has registered */
 
-culv_d3d_registration *register_11(const scene_register *r, void *resource, culv_d3d_access access);
+culv_registration *register_11(const scene_register *r, void *resource, culv_access access);
 
 /* A sub-resource's rows without gaps. */
 typedef struct register_part {
@@ -52,8 +52,7 @@ void register_write(const scene_register *r, ID3D11Resource *resource, UINT inde
 void register_read(const scene_register *r, ID3D11Resource *resource, UINT index,
                    const register_part *part, void *data);
 /* CUDA does, in the array of a layer and a level of a mapped texture. */
-void register_cuda(const scene_register *r, const culv_d3d_registration *registration,
-                   uint32_t layer, uint32_t level, const register_part *part, void *data,
-                   bool to_array);
+void register_cuda(const scene_register *r, const culv_registration *registration, uint32_t layer,
+                   uint32_t level, const register_part *part, void *data, bool to_array);
 
 #endif

@@ -10,10 +10,34 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { SCHEMA_SHARED = 1, MOST_SERVERS = 1024, MOST_OFFERS = 65536 };
-/* A program that works on its frames answers between them. */
-static const uint64_t patience = UINT64_C(2000000000);
+/* A program that works on its frames answers between them. Anybody can listen and say nothing, so
+ * all together get a time, and each its share of what is left of it. */
+static const uint64_t patience = UINT64_C(500000000), patience_with_all = UINT64_C(3000000000),
+                      least = UINT64_C(2000000);
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t left_till(uint64_t until)
+{
+    const uint64_t t = now();
+    return until > t ? until - t : 0;
+}
+
+/* When the time of a server ends, after which `others` are asked. */
+static uint64_t turn_of(uint64_t until, size_t others)
+{
+    uint64_t share = left_till(until) / (others + 1);
+    share = share > patience ? patience : share < least ? least : share;
+    return now() + share;
+}
 
 static const char *kind_key(culv_ipc_kind kind)
 {
@@ -58,13 +82,15 @@ static void describe(const culv_ipc_info *i, char *out, size_t size)
 }
 
 /* Adds the offers to the JSON, or prints them. False: the server did not tell all of them. */
-static bool offers(culv_ipc_client *client, struct json *json, const struct page *page)
+static bool offers(culv_ipc_client *client, uint64_t until, struct json *json,
+                   const struct page *page)
 {
     uint32_t count = 1;
     for (uint32_t i = 0; i < count && i < MOST_OFFERS; i++) {
         char text[512];
         culv_ipc_info info = culv_ipc_info_init();
-        if (culv_ipc_client_list(client, i, patience, &info, &count) != CULV_OK) return false;
+        if (culv_ipc_client_get_offer(client, i, left_till(until), &info, &count) != CULV_OK)
+            return false;
         if (i >= count) break;
         if (json == NULL) {
             describe(&info, text, sizeof text);
@@ -89,7 +115,7 @@ static bool offers(culv_ipc_client *client, struct json *json, const struct page
     return true;
 }
 
-static void one_server(const char *directory, const char *name, struct json *json,
+static void one_server(const char *directory, const char *name, uint64_t until, struct json *json,
                        const struct page *page)
 {
     char heading[192], why[TEXT_SIZE] = "";
@@ -97,14 +123,14 @@ static void one_server(const char *directory, const char *name, struct json *jso
     culv_ipc_client_desc d = culv_ipc_client_desc_init();
     d.name = name;
     d.directory = directory;
-    if (culv_ipc_client_connect(NULL, &d, patience, &client) != CULV_OK)
+    if (culv_ipc_client_connect(NULL, &d, left_till(until), &client) != CULV_OK)
         text_set(why, sizeof why, "%s", culv_last_error_message());
     const int32_t pid = culv_ipc_client_server_pid(client);
     if (json == NULL) {
         text_set(heading, sizeof heading, client != NULL ? "%s (process %d)" : "%s", name,
                  (int)pid);
         page_heading(page, heading);
-        if (client != NULL && !offers(client, NULL, page))
+        if (client != NULL && !offers(client, until, NULL, page))
             text_set(why, sizeof why, "%s", culv_last_error_message());
         if (why[0] != 0) page_row(page, "not told", why);
     } else {
@@ -115,7 +141,7 @@ static void one_server(const char *directory, const char *name, struct json *jso
         else
             json_null(json, "pid");
         json_begin(json, "offers", '[');
-        if (client != NULL && !offers(client, json, NULL))
+        if (client != NULL && !offers(client, until, json, NULL))
             text_set(why, sizeof why, "%s", culv_last_error_message());
         json_end(json, ']');
         json_text(json, "why", why);
@@ -134,6 +160,7 @@ bool print_shared(const char *directory, bool as_json, FILE *out)
         return false;
     }
     if (count > MOST_SERVERS) count = MOST_SERVERS;
+    const uint64_t until = now() + patience_with_all;
     if (as_json) {
         struct json json = {out, 0, true};
         json_begin(&json, NULL, '{');
@@ -142,7 +169,7 @@ bool print_shared(const char *directory, bool as_json, FILE *out)
         json_text(&json, "directory", directory != NULL ? directory : "");
         json_begin(&json, "servers", '[');
         for (size_t i = 0; i < count; i++)
-            one_server(directory, names[i], &json, NULL);
+            one_server(directory, names[i], turn_of(until, count - i - 1), &json, NULL);
         json_end(&json, ']');
         json_end(&json, '}');
     } else {
@@ -154,7 +181,7 @@ bool print_shared(const char *directory, bool as_json, FILE *out)
                  directory != NULL ? directory : "");
         page_verdict(&page, count > 0 ? STYLE_GOOD : STYLE_PLAIN, verdict);
         for (size_t i = 0; i < count; i++)
-            one_server(directory, names[i], NULL, &page);
+            one_server(directory, names[i], turn_of(until, count - i - 1), NULL, &page);
     }
     free(names);
     return true;

@@ -29,6 +29,7 @@ static const char *const names[] = {"CUDA_VISIBLE_DEVICES",
                                     "CULVERT_SOFT_PATH",
                                     "CULVERT_SOFT_DEVICES",
                                     "CULVERT_SOFT_FAIL_AT",
+                                    "CULVERT_SOFT_DELAY",
                                     "CULVERT_LOG",
                                     "LD_LIBRARY_PATH",
                                     "LD_PRELOAD"};

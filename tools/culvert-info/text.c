@@ -44,12 +44,17 @@ static void end_style(const struct page *page, enum style style)
     if (page->colour && style != STYLE_PLAIN) fputs("\033[0m", page->out);
 }
 
-/* Names and variables come from outside: no control character of theirs reaches a terminal. */
+/* Names and variables come from outside: no control character of theirs reaches a terminal, nor a
+ * byte that is one where it is not part of a character (0x80 to 0x9f). */
 static void put_word(FILE *out, const char *word, size_t length)
 {
+    unsigned more = 0; /* bytes of this character that are to come */
     for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)word[i];
-        fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+        const unsigned char c = (unsigned char)word[i],
+                            before = i > 0 ? (unsigned char)word[i - 1] : 0;
+        const bool c1 = c >= 0x80 && c < 0xa0 && (more == 0 || before == 0xc2);
+        fputc(c < 0x20 || c == 0x7f || c1 ? '?' : c, out);
+        more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : c >= 0xc2 ? 1 : c >= 0x80 && more > 0 ? more - 1 : 0;
     }
 }
 

@@ -144,8 +144,8 @@ static void read_candidates(struct report *report, const VkPhysicalDevice *devic
     for (uint32_t i = 0; i < count; i++)
         candidates[i] = culv_vk_candidate_init();
     uint32_t ranked = count;
-    if (culv_vk_rank_physical_devices(vulkan->get_proc, vulkan->instance, NULL, &ranked,
-                                      candidates) != CULV_OK) {
+    if (culv_vk_rank_physical_devices(vulkan->get_proc, vulkan->instance, NULL, candidates, ranked,
+                                      &ranked) != CULV_OK) {
         text_set(vulkan->why, sizeof vulkan->why, "%s", culv_last_error_message());
         ranked = 0;
     }

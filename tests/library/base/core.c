@@ -254,19 +254,19 @@ static void nulls(void)
     culv_vk_memory_desc vk_memory_desc = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc vk_semaphore_desc = culv_vk_semaphore_desc_init();
     uint32_t count = 7;
-    NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, &count, NULL));
-    NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, &count, NULL));
+    NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, NULL, 0, &count));
+    NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, NULL, 0, &count));
     NULLS(culv_device_open_for_vulkan(NULL, NULL, NULL, NULL, &device));
     NULLS(culv_device_open_for_vulkan(lib_lying_loader, NULL, NULL, NULL, &device));
     NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
     NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
     LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    culv_vk_semaphore *made = POISON(culv_vk_semaphore);
+    culv_shared_semaphore *made = POISON(culv_shared_semaphore);
     NULLS(culv_vk_semaphore_create(NULL, NULL, &made));
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE &&
-            culv_vk_semaphore_cuda(NULL) == NULL);
-    REQUIRE(made == POISON(culv_vk_semaphore));
+            culv_shared_semaphore_cuda(NULL) == NULL);
+    REQUIRE(made == POISON(culv_shared_semaphore));
     REQUIRE_EQ(count, 7);
     REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) &&
             buffer == POISON(culv_buffer));
@@ -311,11 +311,11 @@ static void nulls_to_destroy(void)
     culv_semaphore_destroy(&semaphore);
     culv_semaphore_destroy_after(NULL, NULL);
     culv_semaphore_destroy_after(&semaphore, NULL);
-    culv_vk_semaphore *made = NULL;
-    culv_vk_semaphore_destroy(NULL);
-    culv_vk_semaphore_destroy(&made);
-    culv_vk_semaphore_destroy_after(NULL, NULL);
-    culv_vk_semaphore_destroy_after(&made, NULL);
+    culv_shared_semaphore *made = NULL;
+    culv_shared_semaphore_destroy(NULL);
+    culv_shared_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy_after(NULL, NULL);
+    culv_shared_semaphore_destroy_after(&made, NULL);
     culv_vk_detach(NULL);
     culv_vk_detach(&vk);
 }

@@ -74,7 +74,7 @@ static culv_result rank(lib_world *w, const void *desc)
 {
     uint32_t count = 77;
     culv_result r =
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, &count, NULL);
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, NULL, 0, &count);
     REQUIRE((count == 77) == (r != CULV_OK));
     return r;
 }
@@ -150,12 +150,12 @@ static culv_result import_vk_semaphore(lib_world *w, const void *desc)
 
 static culv_result make_vk_semaphore(lib_world *w, const void *desc)
 {
-    culv_vk_semaphore *semaphore = POISON(culv_vk_semaphore);
+    culv_shared_semaphore *semaphore = POISON(culv_shared_semaphore);
     culv_result r = culv_vk_semaphore_create(w->attachment, desc, &semaphore);
     if (r == CULV_OK)
-        culv_vk_semaphore_destroy(&semaphore);
+        culv_shared_semaphore_destroy(&semaphore);
     else
-        REQUIRE(semaphore == POISON(culv_vk_semaphore));
+        REQUIRE(semaphore == POISON(culv_shared_semaphore));
     return r;
 }
 
@@ -327,7 +327,8 @@ static void candidates(void)
     lib_world w;
     lib_open_vulkan(&w);
     uint32_t count = 0;
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, NULL));
+    LIB_OK(
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, 0, &count));
     REQUIRE(count >= 1 && count < 64);
     uint32_t total = count;
     culv_vk_candidate *now = calloc(count, sizeof *now);
@@ -336,13 +337,14 @@ static void candidates(void)
     REQUIRE(now != NULL && newer != NULL);
     for (uint32_t i = 0; i < total; i++)
         now[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, now, count,
+                                         &count));
     REQUIRE_EQ(count, total);
     memset(newer, 0x77, (total + 1) * stride);
     for (uint32_t i = 0; i < total; i++)
         memcpy(newer + i * stride, &stride, sizeof stride);
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count,
-                                         (culv_vk_candidate *)(void *)newer));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL,
+                                         (culv_vk_candidate *)(void *)newer, count, &count));
     for (uint32_t i = 0; i < total; i++) {
         REQUIRE_EQ_BYTES(newer + i * stride + sizeof(size_t), (char *)&now[i] + sizeof(size_t),
                          sizeof(culv_vk_candidate) - sizeof(size_t));
@@ -354,8 +356,8 @@ static void candidates(void)
     count = 0; /* room for none */
     memset(newer, 0x77, stride);
     memcpy(newer, &stride, sizeof stride);
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count,
-                                         (culv_vk_candidate *)(void *)newer));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL,
+                                         (culv_vk_candidate *)(void *)newer, count, &count));
     REQUIRE_EQ(count, total);
     REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
 
@@ -364,9 +366,9 @@ static void candidates(void)
                                    SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         now[0].struct_size = wrong[i];
-        LIB_ERROR(
-            culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
-            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, now,
+                                                count, &count),
+                  CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
         LIB_SAYS("culv_vk_candidate");
     }
     REQUIRE_EQ(count, total);

@@ -35,16 +35,16 @@ static culv_result map_vk(lib_world *w, const void *desc)
 
 static culv_result make_buffer(lib_world *w, const void *desc)
 {
-    culv_vk_buffer *buffer = POISON(culv_vk_buffer);
+    culv_shared_buffer *buffer = POISON(culv_shared_buffer);
     culv_result r = culv_vk_buffer_create(w->attachment, desc, &buffer);
-    UNDONE(culv_vk_buffer, buffer, r, culv_vk_buffer_destroy);
+    UNDONE(culv_shared_buffer, buffer, r, culv_shared_buffer_destroy);
 }
 
 static culv_result make_image(lib_world *w, const void *desc)
 {
-    culv_vk_image *image = POISON(culv_vk_image);
+    culv_shared_image *image = POISON(culv_shared_image);
     culv_result r = culv_vk_image_create(w->attachment, desc, &image);
-    UNDONE(culv_vk_image, image, r, culv_vk_image_destroy);
+    UNDONE(culv_shared_image, image, r, culv_shared_image_destroy);
 }
 
 static culv_result barriers(lib_world *w, const void *desc)

@@ -4,6 +4,8 @@
 #include "library.h"
 #include "raw_binary.h"
 
+#include "culvert/multicast.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -48,6 +50,7 @@ static const struct row {
      {(memory) != 0, (binary) != 0, (timeline) != 0, (vmm) != 0, (multicast) != 0,                 \
       (vk_memory) != 0, (vk_semaphore) != 0}},
 #include "base/handle_rows.h"
+
 #undef CULVI_HANDLE
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };

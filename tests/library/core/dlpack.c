@@ -39,9 +39,9 @@ _Static_assert((int)CULV_DL_READ_ONLY == (int)DLPACK_FLAG_BITMASK_READ_ONLY, "RE
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
-static culv_vk_buffer *make_buffer(const lib_world *w)
+static culv_shared_buffer *make_buffer(const lib_world *w)
 {
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
@@ -53,7 +53,7 @@ static culv_vk_buffer *make_buffer(const lib_world *w)
     return buffer;
 }
 
-static raw_vk_buffer as_raw(const culv_vk_buffer *buffer)
+static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 {
     raw_vk_buffer raw = {
         .buffer = culv_vk_buffer_handle(buffer), .size = BYTES, .flags = RAW_VK_EXPORT};
@@ -87,7 +87,7 @@ static void buffer_both_ways(void)
     static uint32_t words[WORDS];
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(&w);
     const raw_vk_buffer raw = as_raw(made);
     culv_dl_managed_tensor_versioned *tensor = NULL;
     const int64_t shape[] = {WORDS / 4, 4};
@@ -95,7 +95,7 @@ static void buffer_both_ways(void)
     d.type = (culv_dl_type){.code = CULV_DL_FLOAT, .bits = 32, .lanes = 1};
     d.ndim = 2;
     d.shape = shape;
-    LIB_OK(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), &d, &tensor));
+    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &tensor));
     REQUIRE_EQ(tensor->version.major, CULV_DLPACK_VERSION_MAJOR);
     REQUIRE_EQ(tensor->flags, 0);
     REQUIRE_EQ(tensor->dl_tensor.device.device_type,
@@ -105,7 +105,7 @@ static void buffer_both_ways(void)
     REQUIRE(tensor->dl_tensor.shape[0] == WORDS / 4 && tensor->dl_tensor.shape[1] == 4);
     REQUIRE(tensor->dl_tensor.strides[0] == 4 && tensor->dl_tensor.strides[1] == 1);
     REQUIRE_EQ(tensor->dl_tensor.byte_offset, 0);
-    REQUIRE_EQ(address(tensor), culv_vk_buffer_pointer(made));
+    REQUIRE_EQ(address(tensor), culv_shared_buffer_pointer(made));
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 1);
     raw_vk_write(&w.vk, &raw, 0, words, BYTES);
@@ -121,7 +121,7 @@ static void buffer_both_ways(void)
     raw_vk_read(&w.vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 2);
 
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     REQUIRE(made == NULL);
     culv_device_counts c = lib_counts(&w);
     REQUIRE_EQ(c.created, 0);
@@ -202,8 +202,8 @@ static void shapes(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = make_buffer(&w);
-    culv_buffer *buffer = culv_vk_buffer_cuda(made);
+    culv_shared_buffer *made = make_buffer(&w);
+    culv_buffer *buffer = culv_shared_buffer_cuda(made);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r = &rows[i];
         culv_dl_managed_tensor_versioned *tensor = NULL;
@@ -256,7 +256,7 @@ static void shapes(void)
     LIB_ERROR(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     empty->deleter(empty);
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     lib_close(&w);
 }
 
@@ -264,12 +264,12 @@ static void forms(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(&w);
     culv_dl_managed_tensor_versioned *tensor = NULL, *none = NULL;
     culv_dl_managed_tensor *old = NULL;
     culv_dlpack_desc d = culv_dlpack_desc_init();
     d.read_only = 1;
-    LIB_OK(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), &d, &tensor));
+    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &tensor));
     REQUIRE_EQ(tensor->flags, CULV_DL_READ_ONLY);
     culv_dl_managed_tensor_versioned *const same = tensor;
     LIB_REFUSES(culv_dl_managed_tensor, old, culv_dlpack_to_unversioned(&tensor, &old),
@@ -277,7 +277,7 @@ static void forms(void)
     REQUIRE(tensor == same);
     tensor->deleter(tensor);
 
-    LIB_OK(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), NULL, &tensor));
+    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, &tensor));
     culv_dl_managed_tensor_versioned theirs = *tensor, *stranger = &theirs;
     theirs.deleter = NULL;
     LIB_REFUSES(culv_dl_managed_tensor, old, culv_dlpack_to_unversioned(&stranger, &old),
@@ -286,7 +286,7 @@ static void forms(void)
     REQUIRE(tensor == NULL);
     REQUIRE_EQ(old->dl_tensor.shape[0], BYTES);
     REQUIRE_EQ(old->dl_tensor.strides[0], 1);
-    REQUIRE_EQ((CUdeviceptr)(uintptr_t)old->dl_tensor.data, culv_vk_buffer_pointer(made));
+    REQUIRE_EQ((CUdeviceptr)(uintptr_t)old->dl_tensor.data, culv_shared_buffer_pointer(made));
     REQUIRE_EQ(lib_counts(&w).buffers, 2);
     old->deleter(old);
     REQUIRE_EQ(lib_counts(&w).buffers, 1);
@@ -295,20 +295,20 @@ static void forms(void)
     LIB_ERROR(culv_dlpack_to_unversioned(&none, &old), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_dlpack_to_unversioned(NULL, &old), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_buffer_get_dlpack(NULL, NULL, &none), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), NULL, NULL), null,
+    LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, NULL), null,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vector_get_dlpack(NULL, NULL, &none), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_dlpack_get_range(NULL, NULL, NULL), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_dlpack_hand_over(NULL, NULL, 1), null, CULV_REASON_NULL_ARGUMENT);
     culv_dlpack_desc zero = {0};
-    LIB_ERROR(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), &zero, &none), null,
+    LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), null,
               CULV_REASON_STRUCT_SIZE);
     d = culv_dlpack_desc_init();
     d.device_type = w.cu->software ? CULV_DL_DEVICE_CUDA : CULV_DL_DEVICE_CPU;
-    LIB_ERROR(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), &d, &none), null,
+    LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     lib_close(&w);
 }
 
@@ -319,12 +319,12 @@ static void many(void)
     static culv_dl_managed_tensor_versioned *tensors[AT_ONCE];
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(&w);
     const culv_device_counts before = lib_counts(&w);
     for (int i = 0; i < TIMES; i++) {
         culv_dl_managed_tensor_versioned **t = &tensors[i % AT_ONCE];
         if (*t != NULL) (*t)->deleter(*t);
-        LIB_OK(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), NULL, t));
+        LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, t));
     }
     culv_device_counts now = lib_counts(&w);
     REQUIRE_EQ(now.buffers, before.buffers + AT_ONCE);
@@ -334,7 +334,7 @@ static void many(void)
     now = lib_counts(&w);
     REQUIRE_EQ(now.buffers, before.buffers);
     REQUIRE_EQ(now.deferred, 0);
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     lib_close(&w);
 }
 
@@ -380,10 +380,10 @@ static void outlives_a_reset(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(&w);
     culv_dl_managed_tensor_versioned *tensor = NULL;
-    LIB_OK(culv_buffer_get_dlpack(culv_vk_buffer_cuda(made), NULL, &tensor));
-    culv_vk_buffer_destroy(&made);
+    LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, &tensor));
+    culv_shared_buffer_destroy(&made);
     culv_vk_detach(&w.attachment);
     culv_device_close(&w.device);
     CU_OK(w.cu->DevicePrimaryCtxReset(0));

@@ -41,22 +41,22 @@ static void culvert_made(stage *s, bool after)
                                             .size = BYTES,
                                             .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     bd.create_info = &buffer_info;
     LIB_OK(culv_vk_buffer_create(s->w.attachment, &bd, &buffer));
-    fill(s, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)));
+    fill(s, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)));
     shared_image i;
     shared_image_open(s, CULVERTS, image_desc.format, WIDTH, HEIGHT, LEVELS, 0, &i);
     use_image(i.cuda);
     cuda_paint(s, &i, 0, 1);
     if (after) {
-        culv_vk_buffer_destroy_after(&buffer, s->stream);
-        culv_vk_image_destroy_after(&i.made, s->stream);
+        culv_shared_buffer_destroy_after(&buffer, s->stream);
+        culv_shared_image_destroy_after(&i.made, s->stream);
         lib_finish(&s->w, s->stream);
     } else {
         lib_finish(&s->w, s->stream);
-        culv_vk_buffer_destroy(&buffer);
-        culv_vk_image_destroy(&i.made);
+        culv_shared_buffer_destroy(&buffer);
+        culv_shared_image_destroy(&i.made);
     }
 }
 

@@ -38,10 +38,10 @@ static void culvert_binary(scene *s)
 static void culvert_turn(void *user, long i)
 {
     scene *s = user;
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     LIB_OK(culv_vk_semaphore_create(s->w.attachment, NULL, &made));
     culv_semaphore *imported = lib_import_timeline(&s->w, s->lasting);
-    const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(made), 1},
+    const culv_semaphore_point points[] = {{culv_shared_semaphore_cuda(made), 1},
                                            {imported, ++s->value}};
     LIB_OK(culv_semaphore_signal_batch(points, 2, s->stream));
     LIB_OK(culv_semaphore_wait_batch(points, 2, s->stream));
@@ -49,10 +49,10 @@ static void culvert_turn(void *user, long i)
     LIB_OK(culv_semaphore_wait(imported, s->stream, s->value));
     if (i % 2 == 0) { /* one by one */
         lib_finish(&s->w, s->stream);
-        culv_vk_semaphore_destroy(&made);
+        culv_shared_semaphore_destroy(&made);
         culv_semaphore_destroy(&imported);
     } else {
-        culv_vk_semaphore_destroy_after(&made, s->stream);
+        culv_shared_semaphore_destroy_after(&made, s->stream);
         culv_semaphore_destroy_after(&imported, s->stream);
         lib_finish(&s->w, s->stream);
     }

@@ -21,10 +21,10 @@ typedef struct scene {
     CUstream stream;
     CUmodule module;
     CUfunction write;
-    culv_vk_buffer *buffer;
+    culv_shared_buffer *buffer;
     raw_vk_buffer log;
     /* Timelines: the second of each direction is the batch's. */
-    culv_vk_semaphore *out[2], *in[2];
+    culv_shared_semaphore *out[2], *in[2];
     raw_binary written, read; /* binary semaphores */
     culv_semaphore *to_vulkan, *to_cuda;
 } scene;
@@ -69,8 +69,8 @@ static void scene_open(kind k)
         LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &s.out[i]));
         LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &s.in[i]));
     }
-    s.to_vulkan = culv_vk_semaphore_cuda(s.out[0]);
-    s.to_cuda = culv_vk_semaphore_cuda(s.in[0]);
+    s.to_vulkan = culv_shared_semaphore_cuda(s.out[0]);
+    s.to_cuda = culv_shared_semaphore_cuda(s.in[0]);
 }
 
 static void scene_close(void)
@@ -83,10 +83,10 @@ static void scene_close(void)
         raw_binary_destroy(&s.w.vk, &s.read);
     }
     for (int i = 0; i < 2; i++) {
-        culv_vk_semaphore_destroy(&s.out[i]);
-        culv_vk_semaphore_destroy(&s.in[i]);
+        culv_shared_semaphore_destroy(&s.out[i]);
+        culv_shared_semaphore_destroy(&s.in[i]);
     }
-    culv_vk_buffer_destroy(&s.buffer);
+    culv_shared_buffer_destroy(&s.buffer);
     lib_settle(&s.w);
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->ModuleUnload(s.module));
@@ -102,14 +102,14 @@ static void simulate(uint32_t f)
     const raw_cuda *cu = s.w.cu;
     if (s.kind == BATCHES) {
         const culv_semaphore_point read[] = {{s.to_cuda, f - 1},
-                                             {culv_vk_semaphore_cuda(s.out[1]), f - 1}};
+                                             {culv_shared_semaphore_cuda(s.out[1]), f - 1}};
         LIB_OK(culv_semaphore_wait_batch(read, 2, s.stream));
     } else if (s.kind == TIMELINES) {
         LIB_OK(culv_semaphore_wait(s.to_cuda, s.stream, f - 1));
     } else if (f > 1) {
         LIB_OK(culv_semaphore_wait(s.to_cuda, s.stream, 0));
     }
-    CUdeviceptr pointer = culv_buffer_pointer(culv_vk_buffer_cuda(s.buffer));
+    CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(s.buffer));
     uint32_t count = WORDS;
     void *params[] = {&pointer, &count, &f};
     CUcontext before = lib_enter(&s.w);
@@ -117,7 +117,7 @@ static void simulate(uint32_t f)
     lib_leave(&s.w, before);
     if (s.kind == BATCHES) {
         const culv_semaphore_point written[] = {{s.to_vulkan, f},
-                                                {culv_vk_semaphore_cuda(s.out[1]), f}};
+                                                {culv_shared_semaphore_cuda(s.out[1]), f}};
         LIB_OK(culv_semaphore_signal_batch(written, 2, s.stream));
     } else {
         LIB_OK(culv_semaphore_signal(s.to_vulkan, s.stream, s.kind == BINARIES ? 0 : f));
@@ -236,8 +236,8 @@ static void driver_calls(void)
         CALLS(LIB_OK(culv_semaphore_wait(s.to_cuda, NULL, 0)), f < 10 ? 2 : 4);
         CALLS(culv_semaphore_mark_value(s.to_cuda, f), 0);
         CALLS((void)culv_semaphore_last_value(s.to_cuda), 0);
-        CALLS((void)culv_buffer_pointer(culv_vk_buffer_cuda(s.buffer)), 0);
-        CALLS((void)culv_vk_buffer_pointer(s.buffer), 0);
+        CALLS((void)culv_buffer_pointer(culv_shared_buffer_cuda(s.buffer)), 0);
+        CALLS((void)culv_shared_buffer_pointer(s.buffer), 0);
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
         t.queue_family = 0;

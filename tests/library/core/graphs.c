@@ -9,7 +9,7 @@
 typedef struct scene {
     lib_world w;
     CUstream stream;
-    culv_vk_semaphore *made[3];
+    culv_shared_semaphore *made[3];
     /* CUDA's halves: the host signals the first, CUDA the others */
     culv_semaphore *in, *out, *more;
     VkSemaphore in_vk, out_vk, more_vk;
@@ -25,9 +25,9 @@ static void scene_open(scene *s)
     s->stream = lib_stream(&s->w);
     for (int i = 0; i < 3; i++)
         LIB_OK(culv_vk_semaphore_create(s->w.attachment, NULL, &s->made[i]));
-    s->in = culv_vk_semaphore_cuda(s->made[0]);
-    s->out = culv_vk_semaphore_cuda(s->made[1]);
-    s->more = culv_vk_semaphore_cuda(s->made[2]);
+    s->in = culv_shared_semaphore_cuda(s->made[0]);
+    s->out = culv_shared_semaphore_cuda(s->made[1]);
+    s->more = culv_shared_semaphore_cuda(s->made[2]);
     s->in_vk = culv_vk_semaphore_handle(s->made[0]);
     s->out_vk = culv_vk_semaphore_handle(s->made[1]);
     s->more_vk = culv_vk_semaphore_handle(s->made[2]);
@@ -42,7 +42,7 @@ static void scene_close(scene *s)
     lib_leave(&s->w, s->before);
     lib_finish(&s->w, s->stream);
     for (int i = 0; i < 3; i++)
-        culv_vk_semaphore_destroy(&s->made[i]);
+        culv_shared_semaphore_destroy(&s->made[i]);
     lib_stream_destroy(&s->w, s->stream);
     lib_close(&s->w);
 }
@@ -319,15 +319,15 @@ static void refused_kinds(void)
     CUgraphNode node = NULL;
     culv_device *other = NULL;
     culv_vk_device *attached = NULL;
-    culv_vk_semaphore *theirs = NULL, *relayed = NULL;
+    culv_shared_semaphore *theirs = NULL, *relayed = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s.w);
     LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical,
                                        NULL, &other));
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
-    const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_vk_semaphore_cuda(theirs), 1}};
+    const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
     NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, mixed, 2, &node), CULV_REASON_DEVICE_MISMATCH);
-    culv_vk_semaphore_destroy(&theirs);
+    culv_shared_semaphore_destroy(&theirs);
     culv_vk_detach(&attached);
 
     lib_lying = (lib_lies){.exports_no_semaphores = true};
@@ -336,13 +336,13 @@ static void refused_kinds(void)
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
-    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(relayed)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(relayed)), CULV_SHARING_HOST);
     LIB_REFUSES(struct CUgraphNode_st, node,
-                culv_graph_add_signal(s.graph, NULL, 0,
-                                      &(culv_semaphore_point){culv_vk_semaphore_cuda(relayed), 1},
-                                      1, &node),
+                culv_graph_add_signal(
+                    s.graph, NULL, 0,
+                    &(culv_semaphore_point){culv_shared_semaphore_cuda(relayed), 1}, 1, &node),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
-    culv_vk_semaphore_destroy(&relayed);
+    culv_shared_semaphore_destroy(&relayed);
     culv_vk_detach(&attached);
     culv_device_close(&other);
 
@@ -384,7 +384,7 @@ static void produce(ring_stage *s, produced *g)
     const culv_semaphore_point wait = {done, frame.wait_value},
                                signal = {ready, frame.signal_value};
     CUdeviceptr pointer =
-        culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
     uint32_t count = RING_WORDS, seed = ring_seed(frame.number);
     void *arguments[] = {&pointer, &count, &seed};
     const CUDA_KERNEL_NODE_PARAMS kernel = {.func = s->write,
@@ -422,8 +422,8 @@ static void consume(ring_stage *s, produced *all)
     LIB_OK(culv_ring_release(s->core, CULV_RING_CONSUMER, &frame));
     produced *g = &all[frame.slot];
     if (g->exec == NULL) {
-        CUdeviceptr from =
-            culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+        CUdeviceptr from = culv_buffer_pointer(
+            culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
         CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
         LIB_OK(culv_semaphore_wait(ready, s->stream, frame.wait_value));
         CU_OK(cu->MemcpyDtoHAsync(ring_copy(s, &s->cuda, frame.slot), from, RING_BYTES, s->stream));

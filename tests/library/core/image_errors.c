@@ -103,7 +103,7 @@ static void infos(void)
     stage s;
     shared_image i;
     culv_image *mapped = NULL;
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     stage_open(&s);
     shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
     for (int n = 0; n < BAD_INFOS; n++) {
@@ -118,7 +118,7 @@ static void infos(void)
         culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
         info.pNext = NULL;
         c.create_info = &info;
-        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(s.w.attachment, &c, &made),
+        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(s.w.attachment, &c, &made),
                     bad_infos[n].result, bad_infos[n].reason);
     }
     culv_device_counts counts = lib_counts(&s.w);
@@ -134,7 +134,7 @@ static void descriptors(void)
     stage s;
     shared_image i;
     culv_image *mapped = NULL;
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     stage_open(&s);
     shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
     culv_vk_device *vk = s.w.attachment;
@@ -148,7 +148,7 @@ static void descriptors(void)
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     d.create_info = c.create_info = &info;
@@ -160,9 +160,9 @@ static void descriptors(void)
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(NULL, &c, &made), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(NULL, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, NULL, &made), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, NULL, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_image_create(vk, &c, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 
@@ -170,7 +170,7 @@ static void descriptors(void)
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     info.pNext = NULL;
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
 
@@ -195,11 +195,11 @@ static void descriptors(void)
     info.pNext = &formats; /* behind others it is found as well */
     LIB_OK(culv_vk_image_map(vk, i.memory, &d, &mapped));
     culv_image_unmap(&mapped);
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     formats.pNext = NULL;
     LIB_OK(culv_vk_image_create(vk, &c, &made));
-    culv_vk_image_destroy(&made);
+    culv_shared_image_destroy(&made);
     shared_image_close(&s, &i);
     stage_close(&s);
 }
@@ -280,8 +280,8 @@ static void vulkan_says_no(void)
     stage s;
     shared_image at;
     culv_image *mapped = NULL;
-    culv_vk_image *made = NULL;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_image *made = NULL;
+    culv_shared_buffer *buffer = NULL;
     stage_open(&s);
     shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
     VkExternalMemoryImageCreateInfo external;
@@ -337,14 +337,14 @@ static void vulkan_says_no(void)
             lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_buffer_create(lying, &b, &buffer));
             REQUIRE(lib_saw_dedicated && lib_saw_chain);
-            culv_vk_image_destroy(&made);
-            culv_vk_buffer_destroy(&buffer);
+            culv_shared_image_destroy(&made);
+            culv_shared_buffer_destroy(&buffer);
         } else {
-            LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(lying, &c, &made),
+            LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(lying, &c, &made),
                         answers[n].result, answers[n].reason);
         }
         if (n == 2)
-            LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
+            LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
                         answers[n].result, answers[n].reason);
         culv_vk_detach(&lying);
     }

@@ -434,7 +434,7 @@ static void threads_ask_for_levels(void)
     stage_close(&s);
 }
 
-/* docs/vulkan.md's example. */
+/* docs/vulkan-memory.md's example. */
 static culv_result image_from_fd(culv_device *device, culv_vk_device *vk, int fd,
                                  uint64_t allocation_size, uint64_t offset, VkImage image,
                                  const VkImageCreateInfo *create_info, culv_image **out)

@@ -8,8 +8,8 @@
 
 static void make_and_destroy(log_scene *s)
 {
-    culv_vk_buffer *buffer = log_make_buffer(s, "particles", 40000);
-    culv_vk_semaphore *semaphore = log_make_timeline(s, "frames", 7);
+    culv_shared_buffer *buffer = log_make_buffer(s, "particles", 40000);
+    culv_shared_semaphore *semaphore = log_make_timeline(s, "frames", 7);
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_memory *memory = NULL;
@@ -33,8 +33,8 @@ static void make_and_destroy(log_scene *s)
     culv_memory_destroy(&memory); /* lives on in the buffer */
     culv_buffer_unmap(&mapped);
     culv_vector_destroy(&vector);
-    culv_vk_semaphore_destroy(&semaphore);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
     raw_vk_buffer_destroy(&s->w.vk, &raw);
     lib_settle(&s->w);
 }
@@ -118,10 +118,10 @@ static void calls(void)
         if (at == s.count) FAIL("'%s' comes too early", order[i].text);
     }
     log_forget(&s);
-    culv_vk_buffer *made = log_make_buffer(&s, "made", 12345);
+    culv_shared_buffer *made = log_make_buffer(&s, "made", 12345);
     (void)log_line_of(&s, CULV_LOG_DEBUG, "vkCreateBuffer(0x", "{12345 bytes, usage 0x1, ");
     (void)log_line_of(&s, CULV_LOG_DEBUG, "vkAllocateMemory(0x", ") = VK_SUCCESS");
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     (void)log_line_of(&s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
     (void)log_line_of(&s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
     raw_vk_buffer_destroy(&s.w.vk, &raw);
@@ -179,12 +179,12 @@ static void silence(void)
         log_scene s;
         log_open(&s, levels[i]);
         if (s.w.cu->SoftCounts == NULL) SKIP("only the twin counts its calls");
-        culv_vk_buffer *warm = log_make_buffer(&s, "warm", 40000);
-        culv_vk_buffer_destroy(&warm);
+        culv_shared_buffer *warm = log_make_buffer(&s, "warm", 40000);
+        culv_shared_buffer_destroy(&warm);
         log_forget(&s);
         uint64_t before = cuda_calls(&s);
-        culv_vk_buffer *buffer = log_make_buffer(&s, "particles", 40000);
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_buffer *buffer = log_make_buffer(&s, "particles", 40000);
+        culv_shared_buffer_destroy(&buffer);
         made[i] = cuda_calls(&s) - before;
         for (size_t k = 0; k < s.count; k++)
             REQUIRE(s.lines[k].level <= levels[i]);

@@ -98,23 +98,23 @@ void log_forget(log_scene *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-culv_vk_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSize size)
+culv_shared_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSize size)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *out = NULL;
+    culv_shared_buffer *out = NULL;
     d.create_info = &info;
     d.label = label;
     LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &out));
     return out;
 }
 
-culv_vk_semaphore *log_make_timeline(log_scene *s, const char *label, uint64_t value)
+culv_shared_semaphore *log_make_timeline(log_scene *s, const char *label, uint64_t value)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    culv_vk_semaphore *out = NULL;
+    culv_shared_semaphore *out = NULL;
     d.initial_value = value;
     d.label = label;
     LIB_OK(culv_vk_semaphore_create(s->w.attachment, &d, &out));

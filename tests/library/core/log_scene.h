@@ -34,7 +34,7 @@ bool log_wait(log_scene *s, culv_log_level level, const char *text);
 const char *log_line_of(log_scene *s, culv_log_level level, const char *text, const char *another);
 void log_forget(log_scene *s);
 
-culv_vk_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSize size);
-culv_vk_semaphore *log_make_timeline(log_scene *s, const char *label, uint64_t value);
+culv_shared_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSize size);
+culv_shared_semaphore *log_make_timeline(log_scene *s, const char *label, uint64_t value);
 
 #endif

@@ -2,6 +2,8 @@
 /* Destroys that wait for a stream that waits: the log says which object, which stream, for what. */
 #include "log_scene.h"
 
+#include "cuda/watch.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -49,14 +51,14 @@ static void buffer_waits(void)
     opener o;
     char stream[64];
     log_open(&s, CULV_LOG_WARNING);
-    culv_vk_buffer *buffer = log_make_buffer(&s, "late", 65536);
-    culv_vk_semaphore *gate = log_make_timeline(&s, "gate", 3);
-    culv_vk_semaphore *other = log_make_timeline(&s, "reached", 9);
+    culv_shared_buffer *buffer = log_make_buffer(&s, "late", 65536);
+    culv_shared_semaphore *gate = log_make_timeline(&s, "gate", 3);
+    culv_shared_semaphore *other = log_make_timeline(&s, "reached", 9);
     CUstream work = lib_stream(&s.w);
-    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(other), work, 9));
-    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(gate), work, 5));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
     opener_start(&o, &s, culv_vk_semaphore_handle(gate), 5);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     opener_end(&o);
     const char *line =
         log_line_of(&s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release has waited for",
@@ -69,8 +71,8 @@ static void buffer_waits(void)
                       NULL);
     lib_finish(&s.w, work);
     lib_stream_destroy(&s.w, work);
-    culv_vk_semaphore_destroy(&gate);
-    culv_vk_semaphore_destroy(&other);
+    culv_shared_semaphore_destroy(&gate);
+    culv_shared_semaphore_destroy(&other);
     log_close(&s);
 }
 
@@ -138,9 +140,37 @@ static void closing_waits(void)
     log_close(&s);
 }
 
+/* A second call waits while the thread that tells sleeps long, since it has told of the first one
+ * more than once: played by a first one that is due in an hour. */
+static void second_waits(void)
+{
+    log_scene s;
+    culvi_watch first, second;
+    log_open(&s, CULV_LOG_WARNING);
+    culv_device *device = s.w.device;
+    culvi_watchman *man = &device->watchman;
+    const uint64_t hour = (uint64_t)3600 * 1000000000;
+    culvi_watch_begin(device, &first, "block", "first", 1);
+    culvi_mutex_lock(&man->lock);
+    first.due += hour;
+    culvi_mutex_unlock(&man->lock);
+    for (bool sleeps = false; !sleeps; lib_sleep_ms(1)) {
+        culvi_mutex_lock(&man->lock);
+        sleeps = man->until == first.due;
+        culvi_mutex_unlock(&man->lock);
+    }
+    culvi_watch_begin(device, &second, "block", "second", 1);
+    REQUIRE(log_wait(&s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
+    culvi_watch_done(device, &second);
+    culvi_watch_done(device, &first);
+    REQUIRE_EQ(log_find(&s, 0, CULV_LOG_WARNING, "'first'", NULL), s.count);
+    log_close(&s);
+}
+
 const test_case log_wait_cases[] = {
     {.name = "waits.buffer", .run = buffer_waits},
     {.name = "waits.semaphore", .run = semaphore_waits},
+    {.name = "waits.second", .run = second_waits},
     {.name = "waits.closing", .run = closing_waits, .own = true},
     {.name = NULL},
 };

@@ -240,19 +240,19 @@ static void check_made(const lib_world *w, const row *r)
     VkDeviceSize size = 0;
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_image_desc told = culv_image_desc_init();
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(w->attachment, &info, NULL, &sharing));
     LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
     REQUIRE(culv_vk_image_memory(made, &size) != VK_NULL_HANDLE);
-    LIB_OK(culv_image_get_desc(culv_vk_image_cuda(made), &told));
+    LIB_OK(culv_image_get_desc(culv_shared_image_cuda(made), &told));
     REQUIRE_EQ(size, sharing.requirements.size);
     REQUIRE(memcmp(told.plane_offsets, sharing.image.plane_offsets, sizeof told.plane_offsets) ==
             0);
     REQUIRE(told.plane_offsets[1] > 0);
-    check_planes(w, culv_vk_image_cuda(made), r);
-    culv_vk_image_destroy(&made);
+    check_planes(w, culv_shared_image_cuda(made), r);
+    culv_shared_image_destroy(&made);
 }
 
 /* The caller's image, each plane told right, and then all that can be told wrong. */

@@ -281,17 +281,17 @@ static void *make_and_destroy(void *user)
 {
     maker *m = user;
     for (uint64_t i = 1; i <= MAKER_TURNS; i++) {
-        culv_vk_semaphore *made = NULL;
+        culv_shared_semaphore *made = NULL;
         LIB_OK(culv_vk_semaphore_create(m->w->attachment, NULL, &made));
         culv_semaphore *imported = lib_import_timeline(m->w, m->lasting);
         LIB_OK(culv_semaphore_signal(imported, m->stream, i));
-        LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(made), m->stream, 0));
+        LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(made), m->stream, 0));
         if (i % 2 == 0) {
             culv_semaphore_destroy_after(&imported, m->stream);
-            culv_vk_semaphore_destroy_after(&made, m->stream);
+            culv_shared_semaphore_destroy_after(&made, m->stream);
         } else {
             culv_semaphore_destroy(&imported);
-            culv_vk_semaphore_destroy(&made);
+            culv_shared_semaphore_destroy(&made);
         }
         (void)lib_counts(m->w);
         lib_finish(m->w, m->stream); /* so that the next import finds the value there */

@@ -95,7 +95,7 @@ static void vulkan_road(void)
     lib_open(&w);
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
     culv_semaphore *semaphore = NULL;
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
@@ -113,14 +113,15 @@ static void vulkan_road(void)
                     culv_vk_semaphore_import(w.attachment, &d, &semaphore), CULV_ERROR_INVALID,
                     CULV_REASON_VALUE);
         if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
-            LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
-                        CULV_ERROR_INVALID, CULV_REASON_VALUE);
+            LIB_REFUSES(culv_shared_semaphore, made,
+                        culv_vk_semaphore_create(w.attachment, &cd, &made), CULV_ERROR_INVALID,
+                        CULV_REASON_VALUE);
     }
     d.type = cd.type = CULV_SEMAPHORE_TIMELINE;
     d.untracked = cd.untracked = 1;
     LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d.untracked = 0;
     d.signal_pending = 1;
@@ -129,10 +130,10 @@ static void vulkan_road(void)
     cd = culv_vk_semaphore_create_desc_init();
     cd.type = CULV_SEMAPHORE_BINARY;
     cd.initial_value = 1;
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     cd.struct_size = 3;
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     raw_vk_timeline_destroy(&w.vk, timeline);
     lib_close(&w);
@@ -162,7 +163,7 @@ static void export_fails(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vk_device *lying = NULL;
         culv_semaphore *semaphore = NULL;
-        culv_vk_semaphore *made = NULL;
+        culv_shared_semaphore *made = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
@@ -173,7 +174,7 @@ static void export_fails(void)
         LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(lying, &d, &semaphore),
                     rows[i].result, rows[i].reason);
         require_no_success();
-        LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made),
+        LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made),
                     rows[i].result, rows[i].reason);
         REQUIRE_EQ(lib_counts(&w).created, 0);
         REQUIRE_EQ(lib_counts(&w).attached_devices, 2);

@@ -7,12 +7,12 @@
 
 extern const test_case semaphore_made_cases[];
 
-static culv_vk_semaphore *make(const lib_world *w, uint64_t initial)
+static culv_shared_semaphore *make(const lib_world *w, uint64_t initial)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.initial_value = initial;
     d.label = "frame";
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     LIB_OK(culv_vk_semaphore_create(w->attachment, &d, &made));
     return made;
 }
@@ -32,10 +32,11 @@ static void use(void)
     lib_world w;
     lib_open(&w);
     CUstream stream = lib_stream(&w);
-    culv_vk_semaphore *out = NULL, *in = NULL;
+    culv_shared_semaphore *out = NULL, *in = NULL;
     LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &out)); /* a timeline at 0 */
     in = make(&w, 0);
-    culv_semaphore *to_vulkan = culv_vk_semaphore_cuda(out), *to_cuda = culv_vk_semaphore_cuda(in);
+    culv_semaphore *to_vulkan = culv_shared_semaphore_cuda(out),
+                   *to_cuda = culv_shared_semaphore_cuda(in);
     VkSemaphore out_handle = culv_vk_semaphore_handle(out),
                 in_handle = culv_vk_semaphore_handle(in);
     REQUIRE(to_vulkan != NULL && to_cuda != NULL && to_vulkan != to_cuda);
@@ -64,20 +65,20 @@ static void use(void)
     LIB_OK(culv_semaphore_wait(to_cuda, stream, 21));
     lib_finish(&w, stream);
 
-    culv_vk_semaphore_destroy(&out);
+    culv_shared_semaphore_destroy(&out);
     REQUIRE(out == NULL);
-    culv_vk_semaphore_destroy(&out);
-    culv_vk_semaphore_destroy_after(&out, stream);
-    culv_vk_semaphore_destroy(NULL);
-    culv_vk_semaphore_destroy_after(NULL, NULL);
+    culv_shared_semaphore_destroy(&out);
+    culv_shared_semaphore_destroy_after(&out, stream);
+    culv_shared_semaphore_destroy(NULL);
+    culv_shared_semaphore_destroy_after(NULL, NULL);
     REQUIRE_EQ(lib_counts(&w).created, 1);
-    culv_vk_semaphore_destroy_after(&in, stream);
+    culv_shared_semaphore_destroy_after(&in, stream);
     REQUIRE(in == NULL);
     lib_settle(&w);
     REQUIRE_EQ(lib_counts(&w).created, 0);
     REQUIRE_EQ(lib_counts(&w).semaphores, 0);
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE);
-    REQUIRE(culv_vk_semaphore_cuda(NULL) == NULL);
+    REQUIRE(culv_shared_semaphore_cuda(NULL) == NULL);
     lib_stream_destroy(&w, stream);
     lib_close(&w);
 }
@@ -86,8 +87,8 @@ static void initial_value(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_semaphore *made = make(&w, 41);
-    culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
+    culv_shared_semaphore *made = make(&w, 41);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
     REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 41);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
@@ -98,7 +99,7 @@ static void initial_value(void)
     LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
     REQUIRE(raw_vk_timeline_wait(&w.vk, handle, 42, TEST_FAR_MS));
     lib_finish(&w, NULL);
-    culv_vk_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made);
     lib_close(&w);
 }
 
@@ -107,8 +108,8 @@ static void cuda_side_is_not_the_callers(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_semaphore *made = make(&w, 0);
-    culv_semaphore *cuda = culv_vk_semaphore_cuda(made), *kept = cuda;
+    culv_shared_semaphore *made = make(&w, 0);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
     for (int i = 0; i < 2; i++) {
         lib_forget_error();
         if (i == 0)
@@ -120,10 +121,10 @@ static void cuda_side_is_not_the_callers(void)
         REQUIRE_EQ(e.result, CULV_ERROR_INVALID);
         REQUIRE_EQ(e.reason, CULV_REASON_OWNED);
         LIB_SAYS("culv_semaphore_destroy");
-        LIB_SAYS("culv_vk_semaphore_destroy() destroys both"); /* what to do */
+        LIB_SAYS("culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");
         REQUIRE(cuda == kept);
-        REQUIRE(culv_vk_semaphore_cuda(made) == kept);
+        REQUIRE(culv_shared_semaphore_cuda(made) == kept);
         REQUIRE_EQ(lib_counts(&w).semaphores, 1);
         REQUIRE_EQ(lib_counts(&w).deferred, 0);
         lib_require_driver_counts(&w, 0, 0, 1);
@@ -131,7 +132,7 @@ static void cuda_side_is_not_the_callers(void)
     }
     REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
     lib_finish(&w, NULL);
-    culv_vk_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made);
     lib_close(&w);
 }
 
@@ -148,14 +149,14 @@ static void any_order(void)
     for (int i = 0; i < 12; i++) {
         uint64_t before = layer_semaphores();
         lib_open_culvert(&w);
-        culv_vk_semaphore *made = make(&w, 0);
-        LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made), NULL, 1));
+        culv_shared_semaphore *made = make(&w, 0);
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), NULL, 1));
         printf("%s\n", orders[i / 2]);
         for (const char *step = orders[i / 2]; *step != '\0'; step++) {
             if (*step == 'd') culv_device_close(&w.device);
             if (*step == 'v') culv_vk_detach(&w.attachment);
-            if (*step == 's' && i % 2 == 0) culv_vk_semaphore_destroy(&made);
-            if (*step == 's' && i % 2 == 1) culv_vk_semaphore_destroy_after(&made, NULL);
+            if (*step == 's' && i % 2 == 0) culv_shared_semaphore_destroy(&made);
+            if (*step == 's' && i % 2 == 1) culv_shared_semaphore_destroy_after(&made, NULL);
             if (w.device != NULL) {
                 culv_device_counts c = lib_counts(&w);
                 REQUIRE_EQ(c.created, made != NULL);
@@ -163,7 +164,7 @@ static void any_order(void)
                 REQUIRE_EQ(c.attached_devices, w.attachment != NULL || made != NULL);
             }
             if (made == NULL) continue;
-            culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
+            culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
             uint64_t next = culv_semaphore_last_value(cuda) + 1;
             LIB_OK(culv_semaphore_signal(cuda, NULL, next));
             REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), next, TEST_FAR_MS));
@@ -186,10 +187,10 @@ static void destroyed_while_cuda_uses_it(void)
     VkSemaphore gate = raw_vk_timeline(&w.vk, 0, true);
     culv_semaphore *closed = lib_import_timeline(&w, gate);
     CUstream stream = lib_stream(&w);
-    culv_vk_semaphore *made = make(&w, 0);
+    culv_shared_semaphore *made = make(&w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made), stream, 1));
-    culv_vk_semaphore_destroy_after(&made, stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
+    culv_shared_semaphore_destroy_after(&made, stream);
     REQUIRE(made == NULL);
     REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
     culv_device_counts c = lib_counts(&w);
@@ -215,19 +216,19 @@ static void many(void)
     enum { COUNT = 100 };
     lib_world w;
     lib_open(&w);
-    culv_vk_semaphore *made[COUNT];
+    culv_shared_semaphore *made[COUNT];
     for (int i = 0; i < COUNT; i++) {
         made[i] = make(&w, (uint64_t)i);
         REQUIRE_EQ(lib_counts(&w).created, i + 1);
     }
     lib_require_driver_counts(&w, 0, 0, COUNT);
     for (int i = 0; i < COUNT; i++)
-        LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made[i]), NULL, 1000));
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made[i]), NULL, 1000));
     lib_finish(&w, NULL);
     for (int i = 0; i < COUNT; i++)
         REQUIRE_EQ(raw_vk_timeline_value(&w.vk, culv_vk_semaphore_handle(made[i])), 1000);
     for (int i = 0; i < COUNT; i++)
-        culv_vk_semaphore_destroy(&made[(i * 37) % COUNT]);
+        culv_shared_semaphore_destroy(&made[(i * 37) % COUNT]);
     REQUIRE_EQ(lib_counts(&w).created, 0);
     REQUIRE_EQ(lib_counts(&w).semaphores, 0);
     lib_close(&w);
@@ -238,13 +239,13 @@ static void device_without_timelines(void)
 {
     lib_world w;
     culv_vk_device *vk = NULL;
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     lib_open(&w);
     culv_vk_device_desc d = lib_vk_desc(&w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
                 CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("timelineSemaphore");
     culv_vk_detach(&vk);

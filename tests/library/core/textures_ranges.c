@@ -94,11 +94,11 @@ static void ranges(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const kind *k = &rows[i].kind;
         const VkImageCreateInfo info = kind_info(k, VK_FORMAT_R8G8B8A8_UNORM);
-        culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
-        fill(culv_vk_image_cuda(image), k, NULL, 4, 1);
-        wrong += wrong_ranges(culv_vk_image_cuda(image), k, rows[i].name);
-        culv_vk_image_destroy(&image);
+        fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
+        wrong += wrong_ranges(culv_shared_image_cuda(image), k, rows[i].name);
+        culv_shared_image_destroy(&image);
     }
     REQUIRE_EQ(wrong, 0);
     close_room();
@@ -164,11 +164,11 @@ static void formats(void)
     open_room();
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         const VkImageCreateInfo info = kind_info(&some_layers, list[i]);
-        culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
         culv_format_info f = culv_format_info_init();
         LIB_OK(culv_format_get_info((culv_format)list[i], &f));
-        fill(culv_vk_image_cuda(image), &some_layers, NULL, f.bytes_per_block, 1);
+        fill(culv_shared_image_cuda(image), &some_layers, NULL, f.bytes_per_block, 1);
         for (int read = CULV_TEXTURE_READ_AS_GRAPHICS; read <= CULV_TEXTURE_READ_STORED; read++) {
             culv_texture_desc d = some_of_it();
             CUtexObject texture = 0;
@@ -178,7 +178,7 @@ static void formats(void)
                                 (read == CULV_TEXTURE_READ_AS_GRAPHICS &&
                                  f.kind != CULV_TEXEL_KIND_UINT && f.kind != CULV_TEXEL_KIND_SINT);
             d.read = (culv_texture_read)read;
-            LIB_OK(culv_image_get_texture(culv_vk_image_cuda(image), &d, &texture));
+            LIB_OK(culv_image_get_texture(culv_shared_image_cuda(image), &d, &texture));
             for (uint32_t level = 0; level < 2; level++) {
                 const uint32_t w = side(some_layers.extent.width, level + 1),
                                h = side(some_layers.extent.height, level + 1);
@@ -194,7 +194,7 @@ static void formats(void)
                                         room.found[t][c]);
             }
         }
-        culv_vk_image_destroy(&image);
+        culv_shared_image_destroy(&image);
     }
     close_room();
 }
@@ -220,19 +220,19 @@ static void refused(void)
     open_room();
     culv_texture_desc d = culv_texture_desc_init();
     VkImageCreateInfo info = kind_info(&cubes, VK_FORMAT_R8G8B8A8_UNORM);
-    culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+    culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 6;
-    if (image != NULL) refuse_range(culv_vk_image_cuda(image), &d, "cubes");
-    culv_vk_image_destroy(&image);
+    if (image != NULL) refuse_range(culv_shared_image_cuda(image), &d, "cubes");
+    culv_shared_image_destroy(&image);
     info = kind_info(&some_layers, VK_FORMAT_BC1_RGBA_UNORM_BLOCK);
     image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 1;
-    if (image != NULL) refuse_range(culv_vk_image_cuda(image), &d, "block-compressed");
+    if (image != NULL) refuse_range(culv_shared_image_cuda(image), &d, "block-compressed");
     d = culv_texture_desc_init();
     d.base_level = 1;
     d.level_count = 2;
-    if (image != NULL) refuse_range(culv_vk_image_cuda(image), &d, "block-compressed");
-    culv_vk_image_destroy(&image);
+    if (image != NULL) refuse_range(culv_shared_image_cuda(image), &d, "block-compressed");
+    culv_shared_image_destroy(&image);
 
     /* Layers of a level's own array. */
     CUtexObject texels = 0;
@@ -242,13 +242,13 @@ static void refused(void)
     d = culv_texture_desc_init();
     d.unnormalized_coordinates = 1;
     for (d.level_count = 1; d.layer_count < 3; d.layer_count++) /* all, and some */
-        refuse_range(culv_vk_image_cuda(image), &d, "unnormalized_coordinates");
-    culv_vk_image_destroy(&image);
+        refuse_range(culv_shared_image_cuda(image), &d, "unnormalized_coordinates");
+    culv_shared_image_destroy(&image);
     info.mipLevels = 1;
     image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 0;
-    LIB_OK(culv_image_get_texture(culv_vk_image_cuda(image), &d, &texels));
-    culv_vk_image_destroy(&image);
+    LIB_OK(culv_image_get_texture(culv_shared_image_cuda(image), &d, &texels));
+    culv_shared_image_destroy(&image);
 
     /* CUDA's normalized arrays: one level, or those from 0 on. */
     static const VkFormat normalized[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16_SNORM,
@@ -258,7 +258,7 @@ static void refused(void)
         info = kind_info(&some_layers, normalized[i]);
         image = make(&info, CULV_TEXELS_NORMALIZED);
         if (image == NULL) continue;
-        culv_image *cuda = culv_vk_image_cuda(image);
+        culv_image *cuda = culv_shared_image_cuda(image);
         d = some_of_it();
         refuse_range(cuda, &d, "CULV_TEXELS_STORED");
         d.base_layer = 0;
@@ -270,7 +270,7 @@ static void refused(void)
         d.base_level = 0;
         d.level_count = 2;
         LIB_OK(culv_image_get_texture(cuda, &d, &texture));
-        culv_vk_image_destroy(&image);
+        culv_shared_image_destroy(&image);
     }
     close_room();
 }
@@ -283,9 +283,9 @@ static void srgb_blocks(void)
     static const unsigned char block[8] = {0x10, 0x84, 0x10, 0x84}; /* red 16 of 31, 132 of 255 */
     open_room();
     const VkImageCreateInfo info = kind_info(&flat, VK_FORMAT_BC1_RGBA_SRGB_BLOCK);
-    culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+    culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
     if (image == NULL) SKIP("%s", culv_last_error_message());
-    culv_image *cuda = culv_vk_image_cuda(image);
+    culv_image *cuda = culv_shared_image_cuda(image);
     fill(cuda, &flat, block, sizeof block, 4);
     for (int read = CULV_TEXTURE_READ_AS_GRAPHICS; read <= CULV_TEXTURE_READ_STORED; read++)
         for (int one_level = 0; one_level < 2; one_level++) {
@@ -308,7 +308,7 @@ static void srgb_blocks(void)
                 if (!(fabs(as_double(room.found[i][0]) - wanted) < 0.003))
                     FAIL("texel %zu is %.6f, not %.6f", i, as_double(room.found[i][0]), wanted);
         }
-    culv_vk_image_destroy(&image);
+    culv_shared_image_destroy(&image);
     close_room();
 }
 

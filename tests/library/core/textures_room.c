@@ -44,9 +44,9 @@ VkImageCreateInfo kind_info(const kind *k, VkFormat format)
     return info;
 }
 
-culv_vk_image *make(const VkImageCreateInfo *info, culv_texels texels)
+culv_shared_image *make(const VkImageCreateInfo *info, culv_texels texels)
 {
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = info;
     d.texels = texels;

@@ -35,7 +35,7 @@ typedef struct kind {
 uint32_t side(uint32_t whole, uint32_t level);
 VkImageCreateInfo kind_info(const kind *k, VkFormat format);
 /* NULL: there is no such image here. */
-culv_vk_image *make(const VkImageCreateInfo *info, culv_texels texels);
+culv_shared_image *make(const VkImageCreateInfo *info, culv_texels texels);
 /* In CUDA's turn. With this block everywhere unless NULL. */
 void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes,
           uint32_t across);

@@ -181,12 +181,12 @@ static void routes(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const kind *k = &rows[i].kind;
         const VkImageCreateInfo info = kind_info(k, VK_FORMAT_R8G8B8A8_UNORM);
-        culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+        culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
-        fill(culv_vk_image_cuda(image), k, NULL, 4, 1);
-        try_ranges(culv_vk_image_cuda(image), k, rows[i].name, 1);
-        if (k->layers > 6) try_ranges(culv_vk_image_cuda(image), k, rows[i].name, 6);
-        culv_vk_image_destroy(&image);
+        fill(culv_shared_image_cuda(image), k, NULL, 4, 1);
+        try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 1);
+        if (k->layers > 6) try_ranges(culv_shared_image_cuda(image), k, rows[i].name, 6);
+        culv_shared_image_destroy(&image);
     }
     close_room();
 }

@@ -169,7 +169,7 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
     enum { MOST = 64 };
     CUtexObject seen[MOST];
     const VkImageCreateInfo info = kind_info(k, format);
-    culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+    culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
     if (image == NULL) return;
     REQUIRE(count <= MOST);
     for (int again = 0; again < 2; again++)
@@ -177,14 +177,14 @@ static void try_rows(const kind *k, VkFormat format, const row *list, size_t cou
             CUtexObject texture = 0;
             culv_texture_desc d = list[i].asked;
             d.struct_size = sizeof d;
-            LIB_OK(culv_image_get_texture(culv_vk_image_cuda(image), &d, &texture));
+            LIB_OK(culv_image_get_texture(culv_shared_image_cuda(image), &d, &texture));
             require_told(&list[i], texture);
             if (again && texture != seen[i]) FAIL("%s: another texture", list[i].what);
             for (size_t j = 0; !again && j < i; j++)
                 if (seen[j] == texture) FAIL("%s: the texture of '%s'", list[i].what, list[j].what);
             seen[i] = texture;
         }
-    culv_vk_image_destroy(&image);
+    culv_shared_image_destroy(&image);
 }
 
 static void told(void)
@@ -341,15 +341,15 @@ static void values(void)
 {
     open_room();
     const VkImageCreateInfo info = kind_info(&floats, VK_FORMAT_R32_SFLOAT);
-    culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
+    culv_shared_image *image = make(&info, CULV_TEXELS_STORED);
     REQUIRE(image != NULL);
-    fill_floats(culv_vk_image_cuda(image));
+    fill_floats(culv_shared_image_cuda(image));
     unsigned wrong =
-        wrong_places(culv_vk_image_cuda(image), places, sizeof places / sizeof places[0], true);
-    wrong += wrong_places(culv_vk_image_cuda(image), by_texels,
+        wrong_places(culv_shared_image_cuda(image), places, sizeof places / sizeof places[0], true);
+    wrong += wrong_places(culv_shared_image_cuda(image), by_texels,
                           sizeof by_texels / sizeof by_texels[0], false);
     REQUIRE_EQ(wrong, 0);
-    culv_vk_image_destroy(&image);
+    culv_shared_image_destroy(&image);
     close_room();
 }
 

@@ -55,7 +55,7 @@ static void buffers_run(void)
     lib_world *w = &torture.w;
     const raw_cuda *cu = w->cu;
     CUstream stream;
-    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
+    culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = 70000,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
@@ -63,15 +63,15 @@ static void buffers_run(void)
     d.create_info = &info;
     d.label = "tortured";
     open_all(&stream);
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
     CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(one)), 7, 100, stream));
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100, stream));
     lib_leave(w, before);
     require_counts(2, 0, 2);
-    DO(culv_vk_buffer_destroy_after(&one, stream));
+    DO(culv_shared_buffer_destroy_after(&one, stream));
     lib_finish(w, stream);
-    DO(culv_vk_buffer_destroy(&two));
+    DO(culv_shared_buffer_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
     close_all(stream);
 }
@@ -87,20 +87,20 @@ static void images_run(void)
 {
     lib_world *w = &torture.w;
     CUstream stream;
-    culv_vk_image *one = POISON(culv_vk_image), *two = POISON(culv_vk_image);
+    culv_shared_image *one = POISON(culv_shared_image), *two = POISON(culv_shared_image);
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, LEVELS, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
     open_all(&stream);
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &one), one == POISON(culv_vk_image));
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &two), two == POISON(culv_vk_image));
-    ask_for_levels(culv_vk_image_cuda(one), false);
-    ask_for_levels(culv_vk_image_cuda(two), true);
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &one), one == POISON(culv_shared_image));
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &two), two == POISON(culv_shared_image));
+    ask_for_levels(culv_shared_image_cuda(one), false);
+    ask_for_levels(culv_shared_image_cuda(two), true);
     require_counts(0, 2, 2);
-    DO(culv_vk_image_destroy_after(&one, stream));
+    DO(culv_shared_image_destroy_after(&one, stream));
     lib_finish(w, stream);
-    DO(culv_vk_image_destroy(&two));
+    DO(culv_shared_image_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
     close_all(stream);
 }
@@ -188,7 +188,7 @@ static void planes_run(void)
     CUstream stream;
     culv_memory *memory = POISON(culv_memory);
     culv_image *one = POISON(culv_image);
-    culv_vk_image *two = POISON(culv_vk_image);
+    culv_shared_image *two = POISON(culv_shared_image);
     VkImageCreateInfo info = image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 32, 16, 1, 0, NULL);
     info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
     open_all(&stream);
@@ -208,10 +208,11 @@ static void planes_run(void)
     if (lib_disjoint(w, info.format)) {
         culv_vk_image_create_desc made = culv_vk_image_create_desc_init();
         made.create_info = &info;
-        TRY_AGAIN(culv_vk_image_create(w->attachment, &made, &two), two == POISON(culv_vk_image));
-        ask_for_planes(culv_vk_image_cuda(two));
+        TRY_AGAIN(culv_vk_image_create(w->attachment, &made, &two),
+                  two == POISON(culv_shared_image));
+        ask_for_planes(culv_shared_image_cuda(two));
         require_counts(0, 2, 1);
-        DO(culv_vk_image_destroy(&two));
+        DO(culv_shared_image_destroy(&two));
     }
     DO(culv_image_unmap_after(&one, stream));
     lib_finish(w, stream);

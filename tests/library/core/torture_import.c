@@ -37,7 +37,7 @@ static void run(void)
     lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
     bool taken_fd = false;
 
-    TRY(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &count, NULL),
+    TRY(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &count),
         true, no_rank);
     REQUIRE(count < 64);
 no_rank:

@@ -11,9 +11,9 @@ static culv_semaphore *semaphore_poison(void)
     return POISON(culv_semaphore);
 }
 
-static culv_vk_semaphore *made_poison(void)
+static culv_shared_semaphore *made_poison(void)
 {
-    return POISON(culv_vk_semaphore);
+    return POISON(culv_shared_semaphore);
 }
 
 /* Gives device and attachment up, after which nothing may be left. */
@@ -31,7 +31,7 @@ static void close_all(CUstream stream)
 static void made_run(void)
 {
     lib_world *w = &torture.w;
-    culv_vk_semaphore *one = made_poison(), *two = made_poison();
+    culv_shared_semaphore *one = made_poison(), *two = made_poison();
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     TRY_AGAIN(culv_vk_semaphore_create(w->attachment, NULL, &one), one == made_poison());
@@ -39,7 +39,7 @@ static void made_run(void)
     d.initial_value = 5;
     d.label = "tortured";
     TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == made_poison());
-    culv_semaphore *out = culv_vk_semaphore_cuda(one), *in = culv_vk_semaphore_cuda(two);
+    culv_semaphore *out = culv_shared_semaphore_cuda(one), *in = culv_shared_semaphore_cuda(two);
     TRY_AGAIN(culv_semaphore_signal(out, stream, 1), culv_semaphore_last_value(out) == 0);
     REQUIRE_EQ(culv_semaphore_last_value(out), 1);
     TRY_AGAIN(culv_semaphore_wait(in, stream, 5), true);
@@ -53,8 +53,8 @@ static void made_run(void)
     REQUIRE_EQ(counts.created, 2);
     REQUIRE_EQ(counts.semaphores, 2);
     lib_finish(w, stream);
-    DO(culv_vk_semaphore_destroy_after(&one, stream));
-    DO(culv_vk_semaphore_destroy(&two));
+    DO(culv_shared_semaphore_destroy_after(&one, stream));
+    DO(culv_shared_semaphore_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
     close_all(stream);
 }
@@ -120,7 +120,7 @@ static void binary_run(void)
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &vd, &vk));
     culv_semaphore *taken = semaphore_poison(), *borrowed = semaphore_poison();
-    culv_vk_semaphore *made = made_poison();
+    culv_shared_semaphore *made = made_poison();
 
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
@@ -142,7 +142,8 @@ static void binary_run(void)
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
     cd.type = CULV_SEMAPHORE_BINARY;
     TRY_AGAIN(culv_vk_semaphore_create(vk, &cd, &made), made == made_poison());
-    culv_semaphore *cuda = culv_vk_semaphore_cuda(made), *timed = lib_import_timeline(w, timeline);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made),
+                   *timed = lib_import_timeline(w, timeline);
     const culv_semaphore_point signals[] = {{timed, value + 1}, {cuda, 0}};
     TRY_AGAIN(culv_semaphore_signal_batch(signals, 2, stream),
               culv_semaphore_last_value(timed) == value && unsignaled(cuda));
@@ -154,7 +155,7 @@ static void binary_run(void)
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), value);
 
     DO(culv_semaphore_destroy_after(&borrowed, stream));
-    DO(culv_vk_semaphore_destroy_after(&made, stream));
+    DO(culv_shared_semaphore_destroy_after(&made, stream));
     DO(culv_semaphore_destroy(&timed));
     DO(culv_vk_detach(&vk));
     DO(culv_semaphore_destroy(&taken));

@@ -72,7 +72,7 @@ static void every_entry(void)
         /* A CHECK of the form that the header's own cuda.h calls so. */
         int version = strstr(entries[i].kind, "CUDA_12") != NULL ? 12090 : CUDA_VERSION;
         lib_forget_error();
-        REQUIRE_EQ(culv_device_check_cuda_api(w.device, entries[i].name, version),
+        REQUIRE_EQ(culv_check_cuda_api(w.device, entries[i].name, version),
                    wanted != NULL ? CULV_OK : CULV_ERROR_UNSUPPORTED);
         if (wanted == NULL) LIB_SAYS(entries[i].name);
     }
@@ -126,9 +126,9 @@ static void misused(void)
     lib_world w;
     lib_open(&w);
     REQUIRE(culv_device_cuda_api(NULL) == NULL && culv_device_cuda_api_per_thread(NULL) == NULL);
-    LIB_ERROR(culv_device_check_cuda_api(NULL, "cuMemAlloc", CUDA_VERSION), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_check_cuda_api(NULL, "cuMemAlloc", CUDA_VERSION), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_device_check_cuda_api(w.device, NULL, CUDA_VERSION), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_check_cuda_api(w.device, NULL, CUDA_VERSION), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     const char *const strangers[] = {"",
                                      "cu",
@@ -139,8 +139,8 @@ static void misused(void)
                                      "cuMemAlloc_v9000",
                                      "cuTexRefCreate"};
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        LIB_ERROR(culv_device_check_cuda_api(w.device, strangers[i], CUDA_VERSION),
-                  CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_check_cuda_api(w.device, strangers[i], CUDA_VERSION), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         LIB_SAYS("culv_device_cuda_proc()");
     }
     LIB_OK(CULV_CUDA_CHECK(w.device, cuMemAlloc));
@@ -175,8 +175,8 @@ static void older_driver(void)
     LIB_SAYS("CUDA 12.0");
     LIB_SAYS("CUDA 12.1");
     /* The later form is missing, the earlier one is there. */
-    LIB_OK(culv_device_check_cuda_api(w.device, "cuGraphAddDependencies", 12040));
-    LIB_ERROR(culv_device_check_cuda_api(w.device, "cuGraphAddDependencies", 13000),
+    LIB_OK(culv_check_cuda_api(w.device, "cuGraphAddDependencies", 12040));
+    LIB_ERROR(culv_check_cuda_api(w.device, "cuGraphAddDependencies", 13000),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("CUDA 12.3");
     LIB_OK(CULV_CUDA_CHECK(w.device, cuMemAlloc));

@@ -356,7 +356,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     culv_device_caps caps = culv_device_caps_init();
     culv_device_counts counts = culv_device_counts_init();
     uint32_t n = 0;
-    STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &n, NULL));
+    STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &n));
     STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
     STEP(culv_device_open_by_ordinal(99, NULL, &device));
     STEP(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,

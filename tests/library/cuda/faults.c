@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,14 +29,15 @@ typedef struct scene {
     culv_memory *memory;
     culv_buffer *buffer, *second;
     culv_semaphore *semaphore;
-    culv_vk_semaphore *made;
-    culv_vk_buffer *made_buffer;
-    culv_vk_image *made_image; /* of two levels: the array and the surface of the first are known */
+    culv_shared_semaphore *made;
+    culv_shared_buffer *made_buffer;
+    culv_shared_image
+        *made_image; /* of two levels: the array and the surface of the first are known */
     CUstream stream;
     size_t fds;
 } scene;
 
-static culv_result make_buffer(const scene *s, culv_vk_buffer **out)
+static culv_result make_buffer(const scene *s, culv_shared_buffer **out)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = 65536,
@@ -45,7 +47,7 @@ static culv_result make_buffer(const scene *s, culv_vk_buffer **out)
     return culv_vk_buffer_create(s->w.attachment, &d, out);
 }
 
-static culv_result make_image(const scene *s, culv_vk_image **out)
+static culv_result make_image(const scene *s, culv_shared_image **out)
 {
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 2, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
@@ -79,7 +81,7 @@ static void scene_open(scene *s)
     LIB_OK(make_buffer(s, &s->made_buffer));
     LIB_OK(make_image(s, &s->made_image));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(s->made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s->made_image), 0, &surface));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, TEST_FAR_MS));
@@ -147,19 +149,20 @@ static void sticky_fault(void)
     BROKEN(culv_semaphore_signal(s.semaphore, s.stream, 2));
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
     BROKEN(culv_semaphore_wait(s.semaphore, s.stream, 1));
-    const culv_semaphore_point points[] = {{s.semaphore, 2}, {culv_vk_semaphore_cuda(s.made), 1}};
+    const culv_semaphore_point points[] = {{s.semaphore, 2},
+                                           {culv_shared_semaphore_cuda(s.made), 1}};
     BROKEN(culv_semaphore_signal_batch(points, 2, s.stream));
     BROKEN(culv_semaphore_wait_batch(points, 2, s.stream));
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
-    culv_vk_semaphore *made = POISON(culv_vk_semaphore);
+    culv_shared_semaphore *made = POISON(culv_shared_semaphore);
     BROKEN(culv_vk_semaphore_create(s.w.attachment, NULL, &made));
-    REQUIRE(made == POISON(culv_vk_semaphore));
-    culv_vk_buffer *made_buffer = POISON(culv_vk_buffer);
+    REQUIRE(made == POISON(culv_shared_semaphore));
+    culv_shared_buffer *made_buffer = POISON(culv_shared_buffer);
     BROKEN(make_buffer(&s, &made_buffer));
-    REQUIRE(made_buffer == POISON(culv_vk_buffer));
-    culv_vk_image *made_image = POISON(culv_vk_image);
+    REQUIRE(made_buffer == POISON(culv_shared_buffer));
+    culv_shared_image *made_image = POISON(culv_shared_image);
     BROKEN(make_image(&s, &made_image));
-    REQUIRE(made_image == POISON(culv_vk_image));
+    REQUIRE(made_image == POISON(culv_shared_image));
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
     BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
@@ -188,7 +191,7 @@ static void sticky_fault(void)
     LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
     REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(s.made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface));
     REQUIRE(surface != 0);
 
     s.heard = (heard){0};
@@ -196,9 +199,9 @@ static void sticky_fault(void)
     culv_buffer_unmap(&s.buffer);
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy_after(&s.semaphore, s.stream);
-    culv_vk_semaphore_destroy(&s.made);
-    culv_vk_buffer_destroy_after(&s.made_buffer, s.stream);
-    culv_vk_image_destroy(&s.made_image);
+    culv_shared_semaphore_destroy(&s.made);
+    culv_shared_buffer_destroy_after(&s.made_buffer, s.stream);
+    culv_shared_image_destroy(&s.made_image);
     culv_memory_destroy(&s.memory);
     culv_memory_destroy(&unmapped);
     culv_vk_detach(&s.w.attachment);
@@ -234,18 +237,18 @@ static void primary_context_is_reset(void)
     LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
               CULV_REASON_DEVICE_LOST);
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
-    culv_vk_semaphore *made = NULL;
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
+    culv_shared_semaphore *made = NULL;
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
                 CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-    culv_vk_buffer *made_buffer = NULL;
-    LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_ASYNC,
+    culv_shared_buffer *made_buffer = NULL;
+    LIB_REFUSES(culv_shared_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
-    culv_vk_image *made_image = NULL;
-    LIB_REFUSES(culv_vk_image, made_image, make_image(&s, &made_image), CULV_ERROR_ASYNC,
+    culv_shared_image *made_image = NULL;
+    LIB_REFUSES(culv_shared_image, made_image, make_image(&s, &made_image), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 1, &array),
+              CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     REQUIRE(array == NULL);
 
     /* Quiet: neither an error of this thread's nor a log line; counted. */
@@ -259,9 +262,9 @@ static void primary_context_is_reset(void)
     lib_forget_error();
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy(&s.semaphore);
-    culv_vk_semaphore_destroy_after(&s.made, s.stream);
-    culv_vk_buffer_destroy(&s.made_buffer);
-    culv_vk_image_destroy_after(&s.made_image, s.stream);
+    culv_shared_semaphore_destroy_after(&s.made, s.stream);
+    culv_shared_buffer_destroy(&s.made_buffer);
+    culv_shared_image_destroy_after(&s.made_image, s.stream);
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
@@ -296,8 +299,8 @@ static void first_call(scene *s, way which)
     culv_buffer *buffer;
     culv_memory *memory;
     culv_semaphore *semaphore;
-    culv_vk_buffer *made_buffer;
-    culv_vk_image *made_image;
+    culv_shared_buffer *made_buffer;
+    culv_shared_image *made_image;
     CUarray array = NULL;
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
@@ -322,13 +325,14 @@ static void first_call(scene *s, way which)
                     culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost, why);
         break;
     case MAKE_BUFFER:
-        LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why);
+        LIB_REFUSES(culv_shared_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why);
         break;
     case MAKE_IMAGE:
-        LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why);
+        LIB_REFUSES(culv_shared_image, made_image, make_image(s, &made_image), lost, why);
         break;
     default:
-        LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);
+        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s->made_image), 1, &array), lost,
+                  why);
         REQUIRE(array == NULL);
         break;
     }
@@ -348,7 +352,7 @@ static void nothing_from_before(bool retained_again)
         md.allocation_size = s.vk2.allocation_size;
         LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &md, &acquired));
         CUtexObject texture = 0;
-        LIB_OK(culv_image_get_texture(culv_vk_image_cuda(s.made_image), NULL, &texture));
+        LIB_OK(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture));
         texture = 0;
         CU_OK(cu->DevicePrimaryCtxReset(ordinal));
         CUcontext theirs = NULL;
@@ -363,11 +367,11 @@ static void nothing_from_before(bool retained_again)
         /* Those that ask no driver know by then. */
         CUsurfObject surface = 0;
         CUarray array = NULL;
-        LIB_ERROR(culv_image_get_surface(culv_vk_image_cuda(s.made_image), 0, &surface),
+        LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(s.made_image), 0, &surface),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s.made_image), 0, &array),
+        LIB_ERROR(culv_image_get_array(culv_shared_image_cuda(s.made_image), 0, &array),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_get_texture(culv_vk_image_cuda(s.made_image), NULL, &texture),
+        LIB_ERROR(culv_image_get_texture(culv_shared_image_cuda(s.made_image), NULL, &texture),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         REQUIRE(surface == 0 && array == NULL && texture == 0);
         LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
@@ -378,9 +382,9 @@ static void nothing_from_before(bool retained_again)
         culv_buffer_unmap(&s.buffer);
         culv_buffer_unmap_after(&s.second, s.stream);
         culv_semaphore_destroy_after(&s.semaphore, s.stream);
-        culv_vk_semaphore_destroy(&s.made);
-        culv_vk_buffer_destroy(&s.made_buffer);
-        culv_vk_image_destroy(&s.made_image);
+        culv_shared_semaphore_destroy(&s.made);
+        culv_shared_buffer_destroy(&s.made_buffer);
+        culv_shared_image_destroy(&s.made_image);
         culv_memory_destroy(&s.memory);
         culv_memory_destroy(&acquired);
         culv_vk_detach(&s.w.attachment);
@@ -433,9 +437,9 @@ static void signal_is_first(void)
         culv_buffer_unmap(&s.buffer);
         culv_buffer_unmap(&s.second);
         culv_semaphore_destroy(&s.semaphore);
-        culv_vk_semaphore_destroy(&s.made);
-        culv_vk_buffer_destroy(&s.made_buffer);
-        culv_vk_image_destroy(&s.made_image);
+        culv_shared_semaphore_destroy(&s.made);
+        culv_shared_buffer_destroy(&s.made_buffer);
+        culv_shared_image_destroy(&s.made_image);
         culv_memory_destroy(&s.memory);
         culv_vk_detach(&s.w.attachment);
         culv_device_close(&s.w.device);
@@ -466,9 +470,9 @@ static void opened_after_a_fault(void)
     culv_buffer_unmap(&s.buffer);
     culv_buffer_unmap(&s.second);
     culv_semaphore_destroy(&s.semaphore);
-    culv_vk_semaphore_destroy(&s.made);
-    culv_vk_buffer_destroy(&s.made_buffer);
-    culv_vk_image_destroy(&s.made_image);
+    culv_shared_semaphore_destroy(&s.made);
+    culv_shared_buffer_destroy(&s.made_buffer);
+    culv_shared_image_destroy(&s.made_image);
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
@@ -495,9 +499,9 @@ static void reset_and_closed_first(void)
     culv_buffer_unmap(&s.buffer);
     culv_semaphore_destroy_after(&s.semaphore, NULL);
     culv_buffer_unmap(&s.second);
-    culv_vk_semaphore_destroy(&s.made);
-    culv_vk_image_destroy(&s.made_image);
-    culv_vk_buffer_destroy_after(&s.made_buffer, NULL);
+    culv_shared_semaphore_destroy(&s.made);
+    culv_shared_image_destroy(&s.made_image);
+    culv_shared_buffer_destroy_after(&s.made_buffer, NULL);
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     scene_close(&s);
     raw_cuda_require_empty(s.w.cu);
@@ -544,19 +548,90 @@ static void callers_context_is_destroyed_first(void)
     lib_close(&w);
 }
 
+/* A child that called no exec: each call says so, whatever it is about. */
+static void forked_calls(scene *s, int fd)
+{
+    culv_memory_desc d = lib_memory_desc(&s->w, &s->vk2, fd);
+    culv_memory *memory = NULL;
+    culv_device *device = NULL;
+    culv_vmm_allocation_desc vd = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
+    culv_buffer *late = NULL;
+    vd.size = 1;
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(s->w.device, &vd, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_FORKED);
+    LIB_SAYS("child of fork()");
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s->w.device, &d, &memory),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
+    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s->memory, NULL, &late), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_FORKED);
+    LIB_ERROR(culv_semaphore_signal(s->semaphore, s->stream, 2), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORKED);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
+    LIB_SAYS("child of fork()");
+    s->heard = (heard){0};
+    culv_buffer_unmap(&s->buffer);
+    culv_buffer_unmap_after(&s->second, s->stream);
+    culv_semaphore_destroy_after(&s->semaphore, s->stream);
+    culv_memory_destroy(&s->memory);
+    REQUIRE_EQ(s->heard.errors + s->heard.warnings, 0);
+}
+
+static void forked_child(void)
+{
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer ends a forked child that starts a thread");
+    int status = 0;
+    scene s;
+    scene_open(&s);
+    const int fd = raw_vk_buffer_fd(&s.w.vk, &s.vk2);
+    fflush(NULL);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        alarm(TEST_FAR_MS / 1000);
+        forked_calls(&s, fd);
+        fflush(NULL);
+        _exit(0);
+    }
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(fd);
+    /* Here all is as it was. */
+    LIB_OK(culv_semaphore_signal(s.semaphore, s.stream, 2));
+    REQUIRE(raw_vk_timeline_wait(&s.w.vk, s.timeline, 2, TEST_FAR_MS));
+    culv_buffer_unmap(&s.buffer);
+    culv_buffer_unmap(&s.second);
+    culv_semaphore_destroy(&s.semaphore);
+    culv_shared_semaphore_destroy(&s.made);
+    culv_shared_buffer_destroy(&s.made_buffer);
+    culv_shared_image_destroy(&s.made_image);
+    culv_memory_destroy(&s.memory);
+    lib_stream_destroy(&s.w, s.stream);
+    culv_vk_detach(&s.w.attachment);
+    culv_device_close(&s.w.device);
+    scene_close(&s);
+    raw_cuda_require_empty(s.w.cu);
+}
+
 static const test_case cases[] = {
-    {.name = "sticky_fault", .run = sticky_fault, .own = true},
-    {.name = "reset.primary_context", .run = primary_context_is_reset, .own = true, .smoke = true},
-    {.name = "opened_after_a_fault", .run = opened_after_a_fault, .own = true},
-    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .own = true},
+    {.name = "forked.child", .run = forked_child, .own = true},
+    {.name = "sticky_fault", .run = sticky_fault, .faults = true},
+    {.name = "reset.primary_context",
+     .run = primary_context_is_reset,
+     .faults = true,
+     .smoke = true},
+    {.name = "opened_after_a_fault", .run = opened_after_a_fault, .faults = true},
+    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .faults = true},
     {.name = "reset.nothing_after_the_next_retain",
      .run = nothing_after_the_next_retain,
-     .own = true},
-    {.name = "reset.signal_is_first", .run = signal_is_first, .own = true},
-    {.name = "reset.device_closed_first", .run = reset_and_closed_first, .own = true},
+     .faults = true},
+    {.name = "reset.signal_is_first", .run = signal_is_first, .faults = true},
+    {.name = "reset.device_closed_first", .run = reset_and_closed_first, .faults = true},
     {.name = "reset.callers_context_destroyed_first",
      .run = callers_context_is_destroyed_first,
-     .own = true},
+     .faults = true},
     {.name = NULL},
 };
 TEST_SUITE(cases);

@@ -33,7 +33,7 @@ static void from_cuda(void)
         for (uint32_t channels = 0; channels < 6; channels++) {
             culv_format list[MOST];
             uint32_t count = MOST;
-            LIB_OK(culv_format_from_cuda(array, channels, &count, list));
+            LIB_OK(culv_format_from_cuda(array, channels, list, count, &count));
             REQUIRE(count <= MOST);
             total += count;
             for (uint32_t i = 0; i < count; i++) {
@@ -50,19 +50,19 @@ static void from_cuda(void)
         culv_format list[MOST];
         uint32_t count = MOST;
         if (!f.mapped || f.cuda_array_format == 0) continue;
-        LIB_OK(culv_format_from_cuda(f.cuda_array_format, f.channels, &count, list));
+        LIB_OK(culv_format_from_cuda(f.cuda_array_format, f.channels, list, count, &count));
         REQUIRE(contains(list, count, f.format));
         forms++;
         if (srgb_array_format(&f) != 0) {
             count = MOST;
-            LIB_OK(culv_format_from_cuda(srgb_array_format(&f), f.channels, &count, list));
+            LIB_OK(culv_format_from_cuda(srgb_array_format(&f), f.channels, list, count, &count));
             REQUIRE(contains(list, count, f.format));
             forms++;
         }
         if (f.normalized_array_format == 0) continue;
         count = MOST;
-        LIB_OK(
-            culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, &count, list));
+        LIB_OK(culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, list, count,
+                                     &count));
         REQUIRE(contains(list, count, f.format));
         forms++;
     }
@@ -74,7 +74,7 @@ static void require_first(CUarray_format array, uint32_t channels, const culv_fo
 {
     culv_format list[MOST];
     uint32_t count = MOST;
-    LIB_OK(culv_format_from_cuda((uint32_t)array, channels, &count, list));
+    LIB_OK(culv_format_from_cuda((uint32_t)array, channels, list, count, &count));
     REQUIRE(count >= num);
     for (uint32_t i = 0; i < num; i++)
         REQUIRE_EQ(list[i], expected[i]);
@@ -116,24 +116,26 @@ static void count_protocol(void)
 {
     culv_format all[MOST], some[MOST];
     uint32_t count = 0;
-    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, &count, NULL));
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, NULL, 0, &count));
     uint32_t num = count;
     REQUIRE(num > 3 && num < MOST);
-    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, &count, all));
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, all, count, &count));
     REQUIRE_EQ(count, num);
     for (uint32_t room = 0; room < num + 2; room++) {
         memset(some, 0x77, sizeof some);
         count = room;
-        LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, &count, some));
+        LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT16, 1, some, count, &count));
         REQUIRE_EQ(count, num);
         uint32_t written = room < num ? room : num;
         REQUIRE_EQ_BYTES(some, all, written * sizeof some[0]);
         REQUIRE_EQ(some[written], 0x77777777);
     }
     count = 5;
-    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT8, 3, &count, some));
+    LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT8, 3, some, count, &count));
     REQUIRE_EQ(count, 0);
-    LIB_ERROR(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, some), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, some, 0, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
 }
 

@@ -46,7 +46,7 @@ static void every_format(void)
         for (int form = 0; form < 2; form++) {
             uint32_t array = form ? f.normalized_array_format : f.cuda_array_format;
             uint32_t version = form ? f.normalized_cuda_version : f.cuda_version;
-            culv_result result = culv_device_supports_format(w.device, f.format, (culv_texels)form);
+            culv_result result = culv_check_format(w.device, f.format, (culv_texels)form);
             if (form == 0 && f.planes > 1) { /* whatever it is called in CUDA */
                 REQUIRE_EQ(result, CULV_OK);
                 continue;
@@ -92,26 +92,25 @@ static void asked_once(void)
     lib_open(&w);
     need_twin(&w);
     /* What every driver has is not asked at all. */
-    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8A8_UNORM,
-                                                            CULV_TEXELS_STORED))),
+    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_check_format(w.device, CULV_FORMAT_R8G8B8A8_UNORM,
+                                                  CULV_TEXELS_STORED))),
                0);
-    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_D32_SFLOAT,
-                                                            CULV_TEXELS_STORED))),
-               0);
-    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(
-                             w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED))),
+    REQUIRE_EQ(
+        CALLS(&w, LIB_OK(culv_check_format(w.device, CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED))),
+        0);
+    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_check_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+                                                  CULV_TEXELS_STORED))),
                0);
     for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
-        REQUIRE(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format,
-                                                             newer[i].texels))) > 0);
-        REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format,
-                                                                newer[i].texels))),
+        REQUIRE(CALLS(&w, LIB_OK(culv_check_format(w.device, newer[i].format, newer[i].texels))) >
+                0);
+        REQUIRE_EQ(CALLS(&w, LIB_OK(culv_check_format(w.device, newer[i].format, newer[i].texels))),
                    0);
         REQUIRE_EQ(arrays_of(&w), i + 1); /* kept, not destroyed: that may wait */
     }
     /* Another format of the same array format. */
-    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_B8G8R8A8_UNORM,
-                                                            CULV_TEXELS_NORMALIZED))),
+    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_check_format(w.device, CULV_FORMAT_B8G8R8A8_UNORM,
+                                                  CULV_TEXELS_NORMALIZED))),
                0);
     lib_close_culvert(&w);
     REQUIRE_EQ(arrays_of(&w), 0);
@@ -127,8 +126,8 @@ static void asked_beside_waiting_work(void)
     culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
     CUstream stream = lib_stream(&w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_BC7_UNORM_BLOCK, CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_R16G16_SNORM, CULV_TEXELS_NORMALIZED));
     REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&w.vk, timeline, 1);
     lib_finish(&w, stream);
@@ -149,32 +148,28 @@ static void older_driver(void)
     memcpy(&play_version, &symbol, sizeof symbol);
     play_version(12040);
     lib_open_culvert(&w);
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK,
-                                       CULV_TEXELS_STORED));
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
-                                       CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
     for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
-        LIB_OK(culv_device_supports_format(w.device,
-                                           CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
-                                           CULV_TEXELS_STORED)); /* its planes are older */
-        LIB_ERROR(culv_device_supports_format(w.device,
-                                              CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                                              CULV_TEXELS_STORED),
+        LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
+                                 CULV_TEXELS_STORED)); /* its planes are older */
+        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+                                    CULV_TEXELS_STORED),
                   CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
         LIB_SAYS("12.4");
         LIB_SAYS("12.5");
-        LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
-                                              CULV_TEXELS_NORMALIZED),
+        LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
+                                    CULV_TEXELS_NORMALIZED),
                   CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
         LIB_SAYS("12.8");
-        LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
-                                           CULV_TEXELS_STORED));
+        LIB_OK(
+            culv_check_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
         play_version(0); /* the answers are of the device, not asked again */
     }
     lib_close_culvert(&w);
     lib_open_culvert(&w); /* another device, asked anew */
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
-                                       CULV_TEXELS_STORED));
+    LIB_OK(culv_check_format(w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16,
+                             CULV_TEXELS_STORED));
     lib_close(&w);
 }
 
@@ -195,17 +190,17 @@ static void failures(void)
             REQUIRE(n < 50);
             lib_open_culvert(&w);
             w.cu->SoftFailAt(n, (int)codes[c]);
-            culv_result result = culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
-                                                             CULV_TEXELS_STORED);
+            culv_result result =
+                culv_check_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED);
             const char *failed = w.cu->SoftFailedCall();
             bool hit = failed != NULL, create = hit && strncmp(failed, "cuArray3DCreate", 15) == 0;
             w.cu->SoftFailAt(0, 0);
             if (result != CULV_OK) refusals++;
             if (create && lacks) {
                 REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
-                LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
-                                                      CULV_TEXELS_STORED),
-                          CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+                LIB_ERROR(
+                    culv_check_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
             } else {
                 if (create)
                     REQUIRE_EQ(result,
@@ -213,8 +208,8 @@ static void failures(void)
                                : codes[c] == CUDA_ERROR_ILLEGAL_ADDRESS ? CULV_ERROR_ASYNC
                                                                         : CULV_ERROR_DRIVER);
                 REQUIRE(result != CULV_ERROR_UNSUPPORTED);
-                LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
-                                                   CULV_TEXELS_STORED));
+                LIB_OK(
+                    culv_check_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED));
             }
             lib_close_culvert(&w);
             REQUIRE_EQ(arrays_of(&w), 0);
@@ -238,7 +233,7 @@ static void video(void)
         w.cu->SoftFailAt(
             /* The n-th call; the first that makes an array is meant */
             n, CUDA_ERROR_INVALID_VALUE);
-        culv_result result = culv_device_supports_format(
+        culv_result result = culv_check_format(
             w.device, CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16, CULV_TEXELS_STORED);
         const char *failed = w.cu->SoftFailedCall();
         bool create = failed != NULL && strncmp(failed, "cuArray3DCreate", 15) == 0;
@@ -255,23 +250,22 @@ static void bad_arguments(void)
 {
     lib_world w = {0};
     lib_open(&w);
-    LIB_ERROR(culv_device_supports_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)2),
+    LIB_ERROR(culv_check_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)2), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_NONE, CULV_TEXELS_STORED),
+    LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_NONE, CULV_TEXELS_STORED),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_device_supports_format(w.device, (culv_format)4711, CULV_TEXELS_STORED),
+    LIB_ERROR(culv_check_format(w.device, (culv_format)4711, CULV_TEXELS_STORED),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("4711");
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
+    LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("never 3");
-    LIB_ERROR(
-        culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
-        CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_check_format(w.device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
+              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("CULV_TEXELS_STORED");
     lib_close(&w);
 }

@@ -376,7 +376,8 @@ static void twin_is_missing_for_vulkan(void)
     raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, list));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
+                                         &count));
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
         const char *end = strstr(list[i].reason_text, ". It is a software Vulkan device");
@@ -541,7 +542,8 @@ static void twin_is_not_allowed(void)
     raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, list));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
+                                         &count));
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
         REQUIRE(!list[i].reachable);

@@ -166,7 +166,8 @@ static void vulkan(void)
     uint32_t count = 16;
     for (uint32_t i = 0; i < 16; i++)
         list[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, list));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, list, count,
+                                         &count));
     REQUIRE(count > 0 && list[0].reachable);
     REQUIRE_EQ(list[0].luid_valid, w.vk.id.deviceLUIDValid);
     REQUIRE(list[0].luid_valid || list[0].node_mask == 0);
@@ -187,7 +188,8 @@ static void vulkan(void)
         w.cu->SoftPlayLuid(ordinal, rows[i].cuda != 0 ? one.bytes : NULL, rows[i].cuda);
         lib_lying = (lib_lies){.luid = one.bytes, .node_mask = rows[i].vulkan};
         count = 16;
-        LIB_OK(culv_vk_rank_physical_devices(lib_lying_loader, w.vk.instance, NULL, &count, list));
+        LIB_OK(culv_vk_rank_physical_devices(lib_lying_loader, w.vk.instance, NULL, list, count,
+                                             &count));
         REQUIRE(list[0].luid_valid == 1 && list[0].node_mask == rows[i].vulkan);
         REQUIRE_EQ_BYTES(list[0].luid.bytes, one.bytes, 8);
         REQUIRE_EQ(list[0].reachable, rows[i].match);

@@ -165,7 +165,7 @@ static void elsewhere(void)
     LIB_ERROR(culv_d3d12_attach(NULL, NULL, &d3d12), CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT);
     LIB_ERROR(culv_d3d11_keyed_mutex_import(NULL, NULL, NULL, &mutex), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_BUILT);
-    REQUIRE(culv_d3d12_buffer_pointer(NULL) == 0 && culv_d3d11_buffer_pointer(NULL) == 0);
+    REQUIRE(culv_shared_buffer_pointer(NULL) == 0 && culv_shared_buffer_pointer(NULL) == 0);
     REQUIRE(culv_d3d12_image_resource(NULL) == NULL && culv_d3d11_image_resource(NULL) == NULL);
     culv_d3d11_detach(&d3d11);
     culv_d3d12_detach(&d3d12);

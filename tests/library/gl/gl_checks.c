@@ -45,6 +45,7 @@ typedef struct row {
     culv_gl_platform platform;
     const char *renderer;
     bool software, nvidia, lacks_objects, no_semaphores, other_device, twin;
+    const char *lacks;
     int32_t ordinal; /* -1: CUDA does not have the context's GPU */
     culv_gl_way way;
     culv_reason memory, registers;
@@ -81,6 +82,19 @@ static const row rows[] = {
      .says = "It is CUDA device 0, 'GPU'.\nMemory objects do not work: the context lacks "
              "GL_EXT_memory_object and its handles.\n"
              "Registration (cuGraphicsGLRegisterBuffer) works.\n"},
+    {"OpenGL ES",
+     {{NULL}, {CARD}},
+     false,
+     CULV_GL_PLATFORM_EGL,
+     "NVIDIA H200",
+     .nvidia = true,
+     .lacks = "desktop OpenGL: it is OpenGL ES",
+     .way = CULV_GL_WAY_NONE,
+     .memory = CULV_REASON_EXTENSION_MISSING,
+     .registers = CULV_REASON_EXTENSION_MISSING,
+     .says =
+         "No way works: the context lacks desktop OpenGL: it is OpenGL ES, and culv_gl_attach() "
+         "refuses it. Make one of OpenGL 4.5, or with GL_ARB_direct_state_access.\n"},
     {"the twin",
      {{NULL}, {NULL}},
      false,
@@ -279,6 +293,7 @@ static void texts(void)
         const culvi_gl_facts facts = {.nvidia = r->nvidia,
                                       .num_cuda = 1,
                                       .twin = r->twin,
+                                      .lacks = r->lacks,
                                       .other_device = r->other_device,
                                       .device_name = "other GPU",
                                       .registers = true};
@@ -304,6 +319,31 @@ static void texts(void)
             report.register_reason != r->registers)
             FAIL("%s: %s, %s, %s", r->name, culv_gl_way_name(report.way),
                  culv_reason_name(report.memory_reason), culv_reason_name(report.register_reason));
+    }
+}
+
+/* What culv_gl_attach() refuses, the check does not recommend. */
+static void agrees(void)
+{
+    static const int profiles[] = {RAW_GL_CORE, RAW_GL_ES};
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        raw_gl gl;
+        culv_gl *attachment = NULL;
+        culv_device *device = NULL;
+        culv_gl_report report = culv_gl_report_init();
+        const raw_cuda *cu = lib_driver();
+        culv_device_desc d = culv_device_desc_init();
+        d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+        raw_gl_open(&gl, cu->software, 0, profiles[i]);
+        LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+        LIB_OK(culv_gl_check(NULL, device, &report));
+        const culv_result result = culv_gl_attach(device, NULL, &attachment);
+        printf("%s: %s; %s", report.version, culv_result_name(result), report.text);
+        REQUIRE_EQ(result == CULV_OK, profiles[i] == RAW_GL_CORE);
+        REQUIRE_EQ(result == CULV_OK, report.way != CULV_GL_WAY_NONE);
+        culv_gl_detach(&attachment);
+        culv_device_close(&device);
+        raw_gl_close(&gl);
     }
 }
 
@@ -386,6 +426,7 @@ static void numbers(void)
 static const test_case check_cases[] = {
     {.name = "gl.check.texts", .run = texts, .smoke = true},
     {.name = "gl.check.here", .run = here},
+    {.name = "gl.check.agrees", .run = agrees},
     {.name = "gl.numbers", .run = numbers},
     {.name = NULL},
 };

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static culv_gl_buffer *make_buffer(culv_gl *gl, culv_result expected)
+static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.size = 4096;
     if (expected != CULV_OK)
-        LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(gl, &d, &buffer), expected,
+        LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(gl, &d, &buffer), expected,
                     CULV_REASON_CONTEXT);
     else
         LIB_OK(culv_gl_buffer_create(gl, &d, &buffer));
@@ -27,7 +27,7 @@ static void no_context(void)
     culv_gl_report report = culv_gl_report_init();
     gl_stage_open(&s, 0);
     culv_gl_desc d = gl_stage_desc(0);
-    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
     raw_gl_current(&s.gl, NULL);
     uint64_t calls = lying_gl_calls();
     REQUIRE(!culv_gl_is_current(s.attachment) && !culv_gl_is_current(NULL));
@@ -38,13 +38,13 @@ static void no_context(void)
     make_buffer(s.attachment, CULV_ERROR_INVALID);
     LIB_SAYS("no OpenGL context is current");
     LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     REQUIRE(buffer != NULL);
     LIB_OK(culv_gl_check(&d, s.device, &report));
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
     raw_gl_current(&s.gl, s.gl.context);
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     gl_stage_close(&s);
 }
 
@@ -52,12 +52,12 @@ static void other_context(void)
 {
     gl_stage s;
     gl_stage_open(&s, 0);
-    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
     void *other = raw_gl_another(&s.gl, false);
     raw_gl_current(&s.gl, other);
     make_buffer(s.attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_add_context");
-    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     LIB_SAYS("shares no objects");
     /* A buffer of the marker's name, in the other context, is not the marker. */
@@ -68,14 +68,14 @@ static void other_context(void)
     LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     raw_gl_current(&s.gl, s.gl.context);
     raw_gl_destroy(&s.gl, other);
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     gl_stage_close(&s);
 }
 
 typedef struct visitor {
     gl_stage *s;
     void *context;
-    culv_gl_buffer *made, *taken;
+    culv_shared_buffer *made, *taken;
 } visitor;
 
 /* The second thread of a program, with CUDA's work and a context that shares objects. */
@@ -90,9 +90,9 @@ static void *visit(void *argument)
     REQUIRE(culv_gl_is_current(v->s->attachment));
     v->made = make_buffer(v->s->attachment, CULV_OK);
     gl_stage_pattern(words, 256, 9);
-    gl_stage_upload(v->s, culv_gl_buffer_pointer(v->made), words, sizeof words);
+    gl_stage_upload(v->s, culv_shared_buffer_pointer(v->made), words, sizeof words);
     v->s->gl.Finish();
-    LIB_OK(culv_gl_buffer_destroy(&v->taken));
+    LIB_OK(culv_shared_buffer_destroy(&v->taken));
     raw_gl_current(&v->s->gl, NULL);
     return NULL;
 }
@@ -109,7 +109,7 @@ static void shared_context(void)
     REQUIRE(v.taken == NULL);
     raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(v.made), words, sizeof words);
     REQUIRE_PATTERN(words, 256, 9);
-    LIB_OK(culv_gl_buffer_destroy(&v.made));
+    LIB_OK(culv_shared_buffer_destroy(&v.made));
     raw_gl_destroy(&s.gl, v.context);
     gl_stage_close(&s);
 }
@@ -119,8 +119,8 @@ static void gone_context(void)
 {
     gl_stage s;
     gl_stage_open(&s, 0);
-    culv_gl_semaphore *semaphore = NULL;
-    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    culv_shared_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
     LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
@@ -129,7 +129,7 @@ static void gone_context(void)
     s.gl.context = raw_gl_another(&s.gl, false);
     raw_gl_current(&s.gl, s.gl.context);
     make_buffer(s.attachment, CULV_ERROR_INVALID);
-    LIB_ERROR(culv_gl_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     REQUIRE(buffer != NULL);
     lying_gl_counts counts = lying_gl_count();
     uint64_t calls = lying_gl_calls();
@@ -138,8 +138,8 @@ static void gone_context(void)
     make_buffer(s.attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_lose_contexts");
     raw_gl_current(&s.gl, NULL); /* no context is needed any more */
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
-    LIB_OK(culv_gl_semaphore_destroy(&semaphore));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
     REQUIRE(buffer == NULL && semaphore == NULL);
     culv_gl_detach(&s.attachment);
     REQUIRE_EQ(lying_gl_calls(), calls);
@@ -154,9 +154,9 @@ static void left_error(void)
     gl_stage s;
     gl_stage_open(&s, 0);
     s.gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
-    culv_gl_buffer *buffer = make_buffer(s.attachment, CULV_OK);
+    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
     REQUIRE(s.gl.GetError() == 0);
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     gl_stage_close(&s);
 }
 
@@ -197,8 +197,8 @@ static void own_loader(void)
     culv_gl *gl = NULL;
     gl_stage_open(&s, 0);
     LIB_OK(culv_gl_attach(s.device, NULL, &gl));
-    culv_gl_buffer *buffer = make_buffer(gl, CULV_OK);
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     culv_gl_detach(&gl);
     REQUIRE(gl == NULL);
     culv_gl_detach(&gl);

@@ -10,20 +10,20 @@ static void exporter_fails(void)
     gl_stage s;
     lib_layer layer;
     unsigned failures = 0, n = 1;
-    culv_gl_buffer *first = NULL;
+    culv_shared_buffer *first = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
     gl_stage_open(&s, 0);
     d.size = 4096;
     LIB_OK(culv_gl_buffer_create(s.attachment, &d, &first)); /* loads the layer */
     if (!lib_layer_find(&layer)) {
-        LIB_OK(culv_gl_buffer_destroy(&first));
+        LIB_OK(culv_shared_buffer_destroy(&first));
         gl_stage_close(&s);
         SKIP("only the twin's layer fails on demand");
     }
     for (;; n++) {
         culv_gl *gl = NULL;
-        culv_gl_buffer *buffer = NULL;
-        culv_gl_semaphore *semaphore = NULL;
+        culv_shared_buffer *buffer = NULL;
+        culv_shared_semaphore *semaphore = NULL;
         culv_soft_vk_counts before = {.struct_size = sizeof before}, after = before;
         culv_gl_desc g = gl_stage_desc(0);
         LIB_OK(culv_gl_attach(s.device, &g, &gl));
@@ -37,11 +37,11 @@ static void exporter_fails(void)
         if (result != CULV_OK) {
             failures++;
             REQUIRE(culv_last_error_message()[0] != '\0');
-            LIB_OK(culv_gl_buffer_destroy(&buffer));
+            LIB_OK(culv_shared_buffer_destroy(&buffer));
             LIB_OK(culv_gl_buffer_create(gl, &d, &buffer)); /* the next try succeeds */
         }
-        LIB_OK(culv_gl_buffer_destroy(&buffer));
-        LIB_OK(culv_gl_semaphore_destroy(&semaphore));
+        LIB_OK(culv_shared_buffer_destroy(&buffer));
+        LIB_OK(culv_shared_semaphore_destroy(&semaphore));
         culv_gl_detach(&gl);
         layer.counts(&after);
         REQUIRE_EQ(after.memories, before.memories);
@@ -52,7 +52,7 @@ static void exporter_fails(void)
     }
     printf("%u calls, %u made a call of Culvert's fail\n", n - 1, failures);
     REQUIRE(failures > 3);
-    LIB_OK(culv_gl_buffer_destroy(&first));
+    LIB_OK(culv_shared_buffer_destroy(&first));
     gl_stage_close(&s);
 }
 

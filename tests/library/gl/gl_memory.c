@@ -5,6 +5,7 @@
 #include "raw_cuda_image.h"
 #include "raw_gl_image.h"
 
+#include <culvert/vulkan.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,10 @@
 enum { WORDS = 12347, BYTES = 4 * WORDS };
 static uint32_t words[WORDS];
 
-static culv_gl_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_t fallback)
+static culv_shared_buffer *make_buffer(const gl_stage *s, uint64_t size, uint32_t fallback)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.size = size;
     d.fallback = fallback;
     d.label = "buffer";
@@ -43,30 +44,30 @@ static void buffers(void)
 {
     gl_stage s;
     gl_stage_open(&s, 0);
-    culv_gl_buffer *buffer = make_buffer(&s, BYTES, 0);
-    REQUIRE_EQ(culv_buffer_size(culv_gl_buffer_cuda(buffer)), BYTES);
+    culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
+    REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
-        both_ways(&s, culv_gl_buffer_name(buffer), culv_gl_buffer_pointer(buffer), seed);
+        both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
     LIB_OK(culv_gl_buffer_upload(buffer)); /* nothing to copy */
     LIB_OK(culv_gl_buffer_download(buffer));
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     REQUIRE(buffer == NULL);
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     gl_stage_close(&s);
 }
 
 static void buffers_refused(void)
 {
     gl_stage s;
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
     gl_stage_open(&s, 0);
-    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, NULL, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, NULL, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_REFUSES(culv_gl_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     gl_stage_close(&s);
 }
@@ -129,6 +130,13 @@ static void cuda_memory(void)
     both_ways(&s, name[0], culv_vmm_range_pointer(range), 5);
     LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES), CULV_ERROR_INVALID,
               CULV_REASON_VALUE); /* it has storage */
+    GLuint mutable_one = 0;
+    GL_OK(&s.gl, s.gl.CreateBuffers(1, &mutable_one));
+    GL_OK(&s.gl, s.gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
+    LIB_ERROR(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("has storage already");
+    s.gl.DeleteBuffers(1, &mutable_one);
     LIB_ERROR(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4), CULV_ERROR_INVALID,
@@ -183,29 +191,46 @@ static void memory_refused(void)
     gl_stage_close(&s);
 }
 
+/* The compiler takes OpenGL's view for Vulkan's. */
+static void not_vulkans(const culv_vector_view *view)
+{
+    size_t count = 77;
+    VkDeviceAddress address = 77;
+    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 0, &count), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("culv_vk_vector_view_get_buffers() takes what was made for Vulkan, and this was made "
+             "for OpenGL");
+    REQUIRE_EQ(count, 77);
+    LIB_ERROR(culv_vk_vector_view_get_address(view, &address), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    REQUIRE_EQ(address, 77);
+    REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_UNKNOWN);
+}
+
 static void vectors(void)
 {
     enum { STEP = 2 << 20 };
     gl_stage s;
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector *vector = NULL;
-    culv_gl_vector *view = NULL;
-    culv_gl_vector_buffer parts[8];
+    culv_vector_view *view = NULL;
+    culv_gl_vector_view_buffer parts[8];
     size_t count = 0;
     gl_stage_open(&s, 0);
     LIB_OK(culv_vector_create(s.device, &d, &vector));
-    LIB_REFUSES(culv_gl_vector, view, culv_gl_vector_create(s.attachment, vector, NULL, &view),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vector_view, view,
+                culv_gl_vector_view_create(s.attachment, vector, NULL, &view), CULV_ERROR_INVALID,
+                CULV_REASON_NOT_EXPORTABLE);
     culv_vector_destroy(&vector);
     d.size = STEP;
     d.max_chunk = STEP;
     d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_vector_create(s.device, &d, &vector));
-    LIB_OK(culv_gl_vector_create(s.attachment, vector, "view", &view));
+    LIB_OK(culv_gl_vector_view_create(s.attachment, vector, "view", &view));
     for (size_t chunks = 1; chunks <= 4; chunks++) {
         if (chunks > 1) LIB_OK(culv_vector_grow(vector, (uint64_t)chunks * STEP));
-        LIB_OK(culv_gl_vector_update(view));
-        LIB_OK(culv_gl_vector_get_buffers(view, parts, 8, &count));
+        LIB_OK(culv_vector_view_update(view));
+        LIB_OK(culv_gl_vector_view_get_buffers(view, parts, 8, &count));
         REQUIRE_EQ(count, chunks);
         for (size_t i = 0; i < count; i++) {
             REQUIRE_EQ(parts[i].offset, i * STEP);
@@ -215,11 +240,13 @@ static void vectors(void)
         }
     }
     LIB_OK(culv_vector_shrink(vector, STEP, s.stream));
-    LIB_OK(culv_gl_vector_update(view));
-    LIB_OK(culv_gl_vector_get_buffers(view, NULL, 0, &count));
+    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_gl_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE_EQ(count, 1);
+    REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
+    not_vulkans(view);
     culv_vector_destroy(&vector);
-    LIB_OK(culv_gl_vector_destroy(&view));
+    LIB_OK(culv_vector_view_destroy(&view));
     gl_stage_close(&s);
 }
 
@@ -266,8 +293,8 @@ static void write_level(gl_stage *s, const raw_gl_image *raw, int level, const v
 }
 
 /* One level, each way. */
-static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_gl_image *image, uint32_t level,
-                       uint32_t seed)
+static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_shared_image *image,
+                       uint32_t level, uint32_t seed)
 {
     CUarray array = NULL;
     CUcontext before;
@@ -275,7 +302,7 @@ static void level_turn(gl_stage *s, const raw_gl_image *raw, culv_gl_image *imag
     raw_gl_level_size(raw->kind, (int)level, &width, &height, &depth);
     const size_t size = raw_gl_level_bytes(raw, (int)level);
     const size_t row = (size_t)width * raw->format->bytes;
-    culv_image *cuda = culv_gl_image_cuda(image);
+    culv_image *cuda = culv_shared_image_cuda(image);
     REQUIRE(size <= sizeof texels);
     LIB_OK(culv_image_get_array(cuda, level, &array));
     raw_gl_fill(raw->format, texels, size, seed);
@@ -310,7 +337,7 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
                        uint32_t fallback)
 {
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_gl_image *image = NULL;
+    culv_shared_image *image = NULL;
     d.target = kind->target;
     d.internal_format = format->internal;
     d.width = (uint32_t)kind->width;
@@ -322,12 +349,12 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     d.fallback = fallback;
     LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
     REQUIRE_EQ(culv_gl_image_target(image), kind->target);
-    REQUIRE_EQ(culv_image_sharing(culv_gl_image_cuda(image)),
+    REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(image)),
                fallback != 0 ? CULV_SHARING_HOST : CULV_SHARING_SHARED);
     const raw_gl_image raw = {kind, format, culv_gl_image_name(image)};
     for (uint32_t level = 0; level < (uint32_t)kind->levels; level++)
         level_turn(s, &raw, image, level, 3 * level + format->internal);
-    LIB_OK(culv_gl_image_destroy(&image));
+    LIB_OK(culv_shared_image_destroy(&image));
 }
 
 static void images(void)
@@ -353,7 +380,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     memcpy(&read, &address, sizeof read);
     REQUIRE(write != NULL && read != NULL);
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
-    culv_gl_image *image = NULL;
+    culv_shared_image *image = NULL;
     CUarray array = NULL;
     CUcontext before;
     const size_t row = ROWS * block_bytes, size = ROWS * row;
@@ -361,7 +388,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     d.internal_format = format;
     d.width = d.height = SIDE;
     LIB_OK(culv_gl_image_create(s->attachment, &d, &image));
-    culv_image *cuda = culv_gl_image_cuda(image);
+    culv_image *cuda = culv_shared_image_cuda(image);
     LIB_OK(culv_image_get_array(cuda, 0, &array));
     for (size_t i = 0; i < size; i++)
         texels[i] = (uint8_t)(i * 7 + i / 251 + format);
@@ -390,7 +417,7 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     CU_OK(s->cu->CtxPopCurrent(&before));
     if (memcmp(texels, found, size) != 0)
         FAIL("format %#x: CUDA reads other blocks", (unsigned)format);
-    LIB_OK(culv_gl_image_destroy(&image));
+    LIB_OK(culv_shared_image_destroy(&image));
 }
 
 static void images_of_blocks(void)
@@ -475,6 +502,15 @@ static void bound_textures(void)
     }
     GLuint name = 0;
     GL_OK(&s.gl, s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
+    GLuint mutable_one = 0;
+    s.gl.GenTextures(1, &mutable_one);
+    s.gl.BindTexture(GL_TEXTURE_2D, mutable_one);
+    s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
+    GL_OK(&s.gl, s.gl.BindTexture(GL_TEXTURE_2D, 0));
+    LIB_ERROR(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("has storage already");
+    s.gl.DeleteTextures(1, &mutable_one);
     LIB_ERROR(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), CULV_ERROR_INVALID,
@@ -495,6 +531,15 @@ static void bound_textures(void)
     culv_vmm_range_destroy(&range);
     culv_vmm_allocation_destroy(&allocation);
     gl_stage_close(&s);
+}
+
+/* The words are those of who asked for a GL object. */
+static void require_no_vulkan(void)
+{
+    static const char *const foreign[] = {"CreateInfo", "culv_vk_", "Vulkan"};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (strstr(culv_last_error_message(), foreign[i]) != NULL)
+            FAIL("'%s' in: %s", foreign[i], culv_last_error_message());
 }
 
 static void images_refused(void)
@@ -518,9 +563,16 @@ static void images_refused(void)
          "no target"},
         {GL_TEXTURE_2D, GL_RGBA, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
          "sized formats"},
-        {GL_TEXTURE_2D, 0, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-         "sized formats"},
-        {GL_TEXTURE_2D, GL_RGB8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT, "3"},
+        {GL_TEXTURE_2D, 0, 8, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+         "internal_format is 0; say a sized format"},
+        {GL_TEXTURE_2D, GL_RGB8, 8, 8, 0, 0, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+         "GL_RGBA8 for GL_RGB8"},
+        {GL_TEXTURE_2D, GL_RGBA8, 61, 35, 0, 0, 12, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "culv_gl_image_create_desc.mip_levels is 12"},
+        {GL_TEXTURE_2D, GL_RGBA8, 1000003, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "culv_gl_image_create_desc.width x height x depth is 1000003 x 8 x 1"},
+        {GL_TEXTURE_2D_ARRAY, GL_RGBA8, 8, 8, 0, 100003, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+         "culv_gl_image_create_desc.array_layers is 100003"},
         {GL_TEXTURE_2D, GL_RGBA8, 0, 8, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "width"},
         {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 2, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT, "depth"},
         {GL_TEXTURE_2D, GL_RGBA8, 8, 8, 0, 2, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
@@ -531,7 +583,7 @@ static void images_refused(void)
          "1D texture"},
     };
     gl_stage s;
-    culv_gl_image *image = NULL;
+    culv_shared_image *image = NULL;
     gl_stage_open(&s, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
@@ -542,10 +594,17 @@ static void images_refused(void)
         d.depth = rows[i].depth;
         d.array_layers = rows[i].layers;
         d.mip_levels = rows[i].levels;
-        LIB_REFUSES(culv_gl_image, image, culv_gl_image_create(s.attachment, &d, &image),
+        LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s.attachment, &d, &image),
                     rows[i].result, rows[i].reason);
         LIB_SAYS(rows[i].says);
+        require_no_vulkan();
     }
+    culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
+    culv_shared_buffer *buffer = NULL;
+    b.size = UINT64_C(1) << 50;
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &b, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_SAYS("culv_gl_buffer_create_desc.size");
     gl_stage_close(&s);
 }
 
@@ -557,9 +616,9 @@ static void endure(void)
     gl_stage_open(&s, 0);
     for (int i = 0; i < turns; i++) {
         if (i == turns / 10) before = lib_level_now();
-        culv_gl_buffer *buffer = make_buffer(&s, BYTES, 0);
+        culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
         if (i % 16 == 0) image_turn(&s, &kinds[0], raw_gl_format_named("GL_RGBA8"), 0);
-        LIB_OK(culv_gl_buffer_destroy(&buffer));
+        LIB_OK(culv_shared_buffer_destroy(&buffer));
     }
     lib_level after = lib_level_now();
     REQUIRE_EQ(after.fds, before.fds);

@@ -86,7 +86,9 @@ static culv_result try_ring(turns *t, culv_gl_way way, culv_ring_side side, uint
     d.label = "frames";
     t->image = image;
     t->cuda = side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
-    return culv_gl_ring_create(t->s.attachment, &d, &t->ring);
+    const culv_result result = culv_gl_ring_create(t->s.attachment, &d, &t->ring);
+    t->core = culv_gl_ring_core(t->ring);
+    return result;
 }
 
 static void begin_turns(turns *t)
@@ -177,10 +179,10 @@ static void turn_cuda(turns *t)
     CUcontext before;
     culv_ring_frame f;
     CU_OK(t->s.cu->CtxPushCurrent(t->s.context));
-    LIB_OK(culv_gl_ring_acquire_on(t->ring, t->s.stream, FAR, &f));
+    LIB_OK(culv_ring_acquire_on(t->core, t->cuda, t->s.stream, FAR, &f));
     REQUIRE(f.number < MOST);
     use_by_cuda(t, f.slot, f.number);
-    LIB_OK(culv_gl_ring_release_on(t->ring, t->s.stream, &f));
+    LIB_OK(culv_ring_release_on(t->core, t->cuda, t->s.stream, &f));
     if (t->cuda == CULV_RING_CONSUMER) t->seen = (uint32_t)f.number + 1;
     CU_OK(t->s.cu->CtxPopCurrent(&before));
 }
@@ -233,7 +235,7 @@ static void flow(turns *t, uint32_t frames, uint32_t together)
             for (uint32_t i = 0; i < count; i++)
                 (cuda ? turn_cuda : turn_gl)(t);
             if (cuda)
-                LIB_OK(culv_gl_ring_flush_on(t->ring, t->s.stream));
+                LIB_OK(culv_ring_flush_on(t->core, t->cuda, t->s.stream));
             else
                 LIB_OK(culv_gl_ring_flush(t->ring));
         }
@@ -291,9 +293,9 @@ static void many(void)
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
         begin_turns(&t);
         for (uint32_t i = 0; i < 700; i++) {
-            LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+            LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
             REQUIRE_EQ(f.number, i);
-            LIB_OK(culv_gl_ring_release_on(t.ring, t.s.stream, &f));
+            LIB_OK(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f));
             LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
             REQUIRE_EQ(f.number, i);
             LIB_OK(culv_gl_ring_release(t.ring, &f));
@@ -440,7 +442,7 @@ static void *cuda_thread(void *arg)
     }
     for (uint32_t i = 0; i < o->frames; i++)
         turn_cuda(t);
-    LIB_OK(culv_gl_ring_flush_on(t->ring, t->s.stream));
+    LIB_OK(culv_ring_flush_on(t->core, t->cuda, t->s.stream));
     if (o->context != NULL) {
         t->s.gl.Finish();
         raw_gl_current(&t->s.gl, NULL);
@@ -485,9 +487,9 @@ static void own_objects(void)
 {
     enum { DEPTH = 2 };
     turns t = {.ring = NULL, .image = &plain};
-    culv_gl_buffer *buffers[DEPTH];
-    culv_gl_image *images[DEPTH];
-    culv_gl_registration *registrations[2][DEPTH];
+    culv_shared_buffer *buffers[DEPTH];
+    culv_shared_image *images[DEPTH];
+    culv_registration *registrations[2][DEPTH];
     GLuint names[DEPTH], textures[DEPTH];
     culv_gl_ring_desc d = culv_gl_ring_desc_init();
     const culv_gl_buffer_create_desc b = buffer_desc(0);
@@ -509,7 +511,7 @@ static void own_objects(void)
     d.resources = resources;
     d.num_resources = 2;
     t.cuda = CULV_RING_PRODUCER;
-    culv_gl_image *image = images[1];
+    culv_shared_image *image = images[1];
     images[1] = images[0];
     refuse_twice(&t, &d, "resources[1] has for slot 1 what resources[1] has for slot 0");
     images[1] = image;
@@ -530,11 +532,11 @@ static void own_objects(void)
               CULV_REASON_VALUE);
     LIB_SAYS("way is MEMORY, which its resources do not have");
     d.way = CULV_GL_WAY_NONE;
-    LIB_OK(culv_gl_map(&registrations[0][1], 1, t.s.stream));
+    LIB_OK(culv_registration_map(&registrations[0][1], 1, t.s.stream));
     LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
               CULV_REASON_MAPPED);
-    LIB_OK(culv_gl_unmap(&registrations[0][1], 1, t.s.stream));
-    culv_gl_registration *registration = registrations[0][1];
+    LIB_OK(culv_registration_unmap(&registrations[0][1], 1, t.s.stream));
+    culv_registration *registration = registrations[0][1];
     registrations[0][1] = registrations[0][0];
     refuse_twice(&t, &d, "resources[0] has for slot 1 what resources[0] has for slot 0");
     registrations[0][1] = registration;
@@ -546,10 +548,10 @@ static void own_objects(void)
     flow(&t, 5, DEPTH);
     end_turns(&t);
     for (int i = 0; i < DEPTH; i++) {
-        LIB_OK(culv_gl_unregister(&registrations[0][i]));
-        LIB_OK(culv_gl_unregister(&registrations[1][i]));
-        LIB_OK(culv_gl_buffer_destroy(&buffers[i]));
-        LIB_OK(culv_gl_image_destroy(&images[i]));
+        LIB_OK(culv_registration_destroy(&registrations[0][i]));
+        LIB_OK(culv_registration_destroy(&registrations[1][i]));
+        LIB_OK(culv_shared_buffer_destroy(&buffers[i]));
+        LIB_OK(culv_shared_image_destroy(&images[i]));
     }
     t.s.gl.DeleteBuffers(DEPTH, names);
     t.s.gl.DeleteTextures(DEPTH, textures);
@@ -567,18 +569,29 @@ static void cancelled(void)
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, &settings, &plain, 0));
         begin_turns(&t);
-        LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+        LIB_ERROR(culv_ring_acquire_on(t.core, (culv_ring_side)2, t.s.stream, 0, &f),
+                  CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        if (way != CULV_GL_WAY_MEMORY) {
+            uint64_t value = 0;
+            LIB_ERROR(culv_ring_acquire(t.core, t.cuda, 0, &f), CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE);
+            LIB_SAYS("culv_ring_acquire: CUDA's side of this ring needs a stream");
+            LIB_ERROR(culv_ring_release(t.core, t.cuda, &f), CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE);
+            LIB_ERROR(culv_ring_flush(t.core, t.cuda, &value), CULV_ERROR_INVALID,
+                      CULV_REASON_RING_SIDE);
+        }
+        LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
         culv_ring_frame twice;
-        LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &twice), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &twice), CULV_ERROR_INVALID,
                   CULV_REASON_RING_ORDER);
-        LIB_SAYS("culv_gl_ring_acquire_on: this side holds");
+        LIB_SAYS("culv_ring_acquire_on: this side holds");
         REQUIRE(culv_gl_ring_pointer(t.ring, f.slot, 0) != 0);
-        LIB_OK(culv_gl_ring_cancel_on(t.ring, t.s.stream, &f));
+        LIB_OK(culv_ring_cancel(t.core, t.cuda, &f));
         REQUIRE_EQ(culv_gl_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
-        LIB_ERROR(culv_gl_ring_cancel_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
-        LIB_SAYS("culv_gl_ring_cancel_on: ");
-        LIB_ERROR(culv_gl_ring_release_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_ring_cancel(t.core, t.cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_SAYS("culv_ring_cancel: ");
+        LIB_ERROR(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_ERROR_INVALID,
                   CULV_REASON_RING_ORDER);
         turn_cuda(&t);
         turn_cuda(&t);
@@ -701,15 +714,16 @@ static void wrong_calls(void)
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
     LIB_ERROR(culv_gl_ring_acquire(NULL, 0, &f), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, NULL, 0, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, NULL, 0, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_release_on(t.ring, NULL, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_release_on(t.core, t.cuda, NULL, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_gl_ring_release(t.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_cancel_on(t.ring, NULL, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_cancel(t.core, t.cuda, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_gl_ring_flush(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_flush_on(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_ring_flush_on(culv_gl_ring_core(NULL), CULV_RING_PRODUCER, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
     REQUIRE(culv_gl_ring_buffer(t.ring, 0, 1) == NULL);
@@ -720,24 +734,24 @@ static void wrong_calls(void)
     CUcontext before;
     CU_OK(cu->CtxPushCurrent(t.s.context));
     CU_OK(cu->StreamBeginCapture(t.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_ERROR_INVALID,
               CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(t.s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->CtxPopCurrent(&before));
     /* Both sides need a context here. Nothing is done without, and the frame stays. */
     raw_gl_current(&t.s.gl, NULL);
-    LIB_ERROR(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_ERROR_INVALID,
               CULV_REASON_CONTEXT);
     LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     LIB_ERROR(culv_gl_ring_destroy(&t.ring), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
-    LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, 0, &f));
+    LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f));
     raw_gl_current(&t.s.gl, NULL);
-    LIB_ERROR(culv_gl_ring_release_on(t.ring, t.s.stream, &f), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_ERROR_INVALID,
               CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
-    LIB_OK(culv_gl_ring_release_on(t.ring, t.s.stream, &f));
+    LIB_OK(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f));
     LIB_OK(culv_gl_ring_destroy(&t.ring)); /* with a frame that nobody took */
     LIB_OK(culv_gl_ring_destroy(&t.ring));
     gl_stage_close(&t.s);
@@ -801,7 +815,7 @@ static void destroyed(void)
             begin_turns(&t);
             turn_cuda(&t);
             turn_gl(&t);
-            LIB_OK(culv_gl_ring_acquire_on(t.ring, t.s.stream, FAR, &f));
+            LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
             t.s.gl.Finish();
             gl_stage_finish(&t.s);
             if (lost) {
@@ -826,7 +840,7 @@ static void destroyed(void)
         }
 }
 
-static const test_case cases[] = {
+static const test_case ring_cases[] = {
     {.name = "gl.rings.memory", .run = by_memory, .smoke = true},
     {.name = "gl.rings.register", .run = by_registration, .smoke = true},
     {.name = "gl.rings.staged", .run = staged, .smoke = true},
@@ -844,4 +858,6 @@ static const test_case cases[] = {
     {.name = "gl.rings.destroyed", .run = destroyed, .own = true},
     {.name = NULL},
 };
-TEST_SUITE(cases);
+
+extern const test_case gl_ring_end_cases[];
+const test_case *const test_suite_tables[] = {ring_cases, gl_ring_end_cases, NULL};

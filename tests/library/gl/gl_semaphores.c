@@ -2,6 +2,7 @@
 /* Semaphores: the two sides in turn, with the data that each hands over; and refusals. */
 #include "gl_stage.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,10 +10,10 @@
 enum { WORDS = 4096, BYTES = 4 * WORDS, FRAMES = 100 };
 static uint32_t words[WORDS];
 
-static culv_gl_buffer *make_buffer(const gl_stage *s)
+static culv_shared_buffer *make_buffer(const gl_stage *s)
 {
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.size = BYTES;
     LIB_OK(culv_gl_buffer_create(s->attachment, &d, &buffer));
     return buffer;
@@ -24,7 +25,7 @@ static void turns(culv_semaphore_type type)
 {
     gl_stage s;
     CUcontext before;
-    culv_gl_semaphore *to_gl = NULL, *to_cuda = NULL;
+    culv_shared_semaphore *to_gl = NULL, *to_cuda = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     gl_stage_open(&s, 0);
     d.type = type;
@@ -40,7 +41,7 @@ static void turns(culv_semaphore_type type)
     printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_cpu(to_gl) ? "CPU" : "GPU");
     REQUIRE_EQ(culv_gl_semaphore_waits_on_cpu(to_gl), s.cu->software);
     REQUIRE_EQ(culv_gl_semaphore_name(to_gl) == 0, s.cu->software);
-    culv_gl_buffer *a = make_buffer(&s), *b = make_buffer(&s);
+    culv_shared_buffer *a = make_buffer(&s), *b = make_buffer(&s);
     const uint32_t names[2] = {culv_gl_buffer_name(a), culv_gl_buffer_name(b)};
     culv_gl_uses uses = culv_gl_uses_init();
     uses.num_buffers = 2;
@@ -50,24 +51,24 @@ static void turns(culv_semaphore_type type)
         const uint64_t value = timeline ? frame : 0;
         CU_OK(s.cu->CtxPushCurrent(s.context));
         gl_stage_pattern(words, WORDS, frame);
-        CU_OK(s.cu->MemcpyHtoDAsync(culv_gl_buffer_pointer(a), words, BYTES, s.stream));
-        LIB_OK(culv_semaphore_signal(culv_gl_semaphore_cuda(to_gl), s.stream, value));
-        LIB_OK(culv_gl_semaphore_wait(to_gl, value, &uses));
+        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(a), words, BYTES, s.stream));
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, value));
+        LIB_OK(culv_gl_semaphore_wait(to_gl, value, CULV_GL_FOREVER, &uses));
         GL_OK(&s.gl, s.gl.CopyNamedBufferSubData(names[0], names[1], 0, 0, BYTES));
         LIB_OK(culv_gl_semaphore_signal(to_cuda, value, &uses));
-        LIB_OK(culv_semaphore_wait(culv_gl_semaphore_cuda(to_cuda), s.stream, value));
+        LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(to_cuda), s.stream, value));
         CU_OK(s.cu->StreamSynchronize(s.stream)); /* before `words` is used again */
         memset(words, 0, sizeof words);
-        CU_OK(s.cu->MemcpyDtoHAsync(words, culv_gl_buffer_pointer(b), BYTES, s.stream));
+        CU_OK(s.cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(b), BYTES, s.stream));
         CU_OK(s.cu->StreamSynchronize(s.stream));
         CU_OK(s.cu->CtxPopCurrent(&before));
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_gl_buffer_destroy(&a));
-    LIB_OK(culv_gl_buffer_destroy(&b));
+    LIB_OK(culv_shared_buffer_destroy(&a));
+    LIB_OK(culv_shared_buffer_destroy(&b));
     s.gl.Finish();
-    LIB_OK(culv_gl_semaphore_destroy(&to_gl));
-    LIB_OK(culv_gl_semaphore_destroy_after(&to_cuda, s.stream));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+    LIB_OK(culv_shared_semaphore_destroy_after(&to_cuda, s.stream));
     gl_stage_close(&s);
 }
 
@@ -92,26 +93,26 @@ static void host_path(void)
 {
     gl_stage s;
     CUcontext before;
-    culv_gl_semaphore *to_gl = NULL;
+    culv_shared_semaphore *to_gl = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_buffer_create_desc bd = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     lying_gl.hides[0] = "GL_EXT_memory_object_fd";
     gl_stage_open(&s, CULV_FALLBACK_HOST);
     LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_gl));
     bd.size = BYTES;
     bd.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_gl_buffer_create(s.attachment, &bd, &buffer));
-    culv_buffer *cuda = culv_gl_buffer_cuda(buffer);
+    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     REQUIRE_EQ(culv_buffer_sharing(cuda), CULV_SHARING_HOST);
     for (uint32_t frame = 1; frame <= 4; frame++) {
         CU_OK(s.cu->CtxPushCurrent(s.context));
         gl_stage_pattern(words, WORDS, frame);
         CU_OK(s.cu->LaunchHostFunc(s.stream, dawdle, NULL));
-        CU_OK(s.cu->MemcpyHtoDAsync(culv_gl_buffer_pointer(buffer), words, BYTES, s.stream));
+        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
         LIB_OK(culv_buffer_upload(cuda, s.stream));
-        LIB_OK(culv_semaphore_signal(culv_gl_semaphore_cuda(to_gl), s.stream, frame));
-        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, NULL));
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
+        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, NULL));
         LIB_OK(culv_gl_buffer_upload(buffer));
         CU_OK(s.cu->StreamSynchronize(s.stream));
         CU_OK(s.cu->CtxPopCurrent(&before));
@@ -119,15 +120,104 @@ static void host_path(void)
         raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(buffer), words, BYTES);
         REQUIRE_PATTERN(words, WORDS, frame);
     }
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
-    LIB_OK(culv_gl_semaphore_destroy(&to_gl));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
     gl_stage_close(&s);
+}
+
+static void CUDA_CB held(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+}
+
+/* A wait on the CPU ends with its time, changes nothing, and can be repeated. A wait on the GPU
+ * does not make the host wait. */
+static void timed(void)
+{
+    gl_stage s;
+    CUcontext before;
+    culv_shared_semaphore *to_gl = NULL;
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    gl_stage_open(&s, 0);
+    LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &to_gl));
+    culv_shared_buffer *buffer = make_buffer(&s);
+    const uint32_t name = culv_gl_buffer_name(buffer);
+    culv_gl_uses uses = culv_gl_uses_init();
+    uses.num_buffers = 1;
+    uses.buffers = &name;
+    for (uint32_t frame = 1; frame <= 3; frame++) {
+        gl_stage_pattern(words, WORDS, frame);
+        pthread_mutex_lock(&gate);
+        CU_OK(s.cu->CtxPushCurrent(s.context));
+        CU_OK(s.cu->LaunchHostFunc(s.stream, held, &gate));
+        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
+        CU_OK(s.cu->CtxPopCurrent(&before));
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
+        if (culv_gl_semaphore_waits_on_cpu(to_gl)) {
+            for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
+                LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), CULV_ERROR_TIMEOUT,
+                          CULV_REASON_NOT_READY);
+                LIB_SAYS("CUDA has signaled or promised");
+            }
+        } else {
+            LIB_OK(culv_gl_semaphore_wait(to_gl, frame, 0, &uses));
+        }
+        pthread_mutex_unlock(&gate);
+        LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, &uses));
+        gl_stage_finish(&s); /* before `words` is used again */
+        memset(words, 0, sizeof words);
+        raw_gl_read_buffer(&s.gl, name, words, BYTES);
+        REQUIRE_PATTERN(words, WORDS, frame);
+    }
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_semaphore_destroy(&to_gl));
+    gl_stage_close(&s);
+}
+
+/* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
+ * waits for the value itself before it signals more. */
+static void backwards(void)
+{
+    enum { SIGNALED, PENDING, ANSWERS };
+    for (int how = SIGNALED; how <= ANSWERS; how++) {
+        gl_stage s;
+        culv_shared_semaphore *semaphore = NULL, *gate = NULL;
+        gl_stage_open(&s, 0);
+        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
+        LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &gate));
+        culv_semaphore *cuda = culv_shared_semaphore_cuda(semaphore);
+        if (how == PENDING)
+            LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
+        if (how == ANSWERS) LIB_OK(culv_semaphore_wait(cuda, s.stream, 3));
+        LIB_OK(culv_semaphore_signal(cuda, s.stream, 5));
+        if (how == SIGNALED) gl_stage_finish(&s);
+        if (how != ANSWERS) {
+            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 3, NULL), CULV_ERROR_INVALID,
+                      CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_SAYS("the value 3 does not exceed 5, which was signaled or promised before");
+            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_ERROR_INVALID,
+                      CULV_REASON_TIMELINE_BACKWARDS);
+        } else {
+            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 4, NULL), CULV_ERROR_INVALID,
+                      CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_OK(culv_gl_semaphore_signal(semaphore, 3, NULL));
+        }
+        LIB_OK(culv_gl_semaphore_signal(gate, 1, NULL));
+        gl_stage_finish(&s);
+        LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
+        LIB_OK(culv_gl_semaphore_wait(semaphore, 6, CULV_GL_FOREVER, NULL));
+        s.gl.Finish();
+        LIB_OK(culv_shared_semaphore_destroy(&semaphore));
+        LIB_OK(culv_shared_semaphore_destroy(&gate));
+        gl_stage_close(&s);
+    }
 }
 
 static void refused(void)
 {
     gl_stage s;
-    culv_gl_semaphore *semaphore = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_uses uses = culv_gl_uses_init();
     gl_stage_open(&s, 0);
@@ -138,31 +228,33 @@ static void refused(void)
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
     LIB_ERROR(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_ERROR_INVALID,
               CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_ERROR(culv_semaphore_signal(culv_gl_semaphore_cuda(semaphore), s.stream, 6),
+    LIB_ERROR(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 6),
               CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
     uses.num_buffers = 1;
     LIB_ERROR(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, &uses), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     uint32_t many[65] = {0};
     uses = culv_gl_uses_init();
     uses.num_textures = 65;
     uses.textures = many;
-    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, &uses), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_semaphore_wait(NULL, 6, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_OK(culv_gl_semaphore_wait(semaphore, 6, NULL));
-    culv_semaphore *half = culv_gl_semaphore_cuda(semaphore);
+    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_semaphore_wait(NULL, 6, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
+    culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
     culv_semaphore_destroy(&half); /* refused: both halves go together */
     REQUIRE(half != NULL);
-    LIB_SAYS("culv_gl_semaphore_destroy");
+    LIB_SAYS("culv_shared_semaphore_destroy");
     raw_gl_current(&s.gl, NULL);
     LIB_ERROR(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_ERROR_INVALID,
               CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_semaphore_destroy(&semaphore), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_shared_semaphore_destroy(&semaphore), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     raw_gl_current(&s.gl, s.gl.context);
     s.gl.Finish();
-    LIB_OK(culv_gl_semaphore_destroy(&semaphore));
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
     gl_stage_close(&s);
 }
 
@@ -170,6 +262,8 @@ const test_case gl_semaphore_cases[] = {
     {.name = "gl.semaphores.timelines", .run = timelines, .smoke = true},
     {.name = "gl.semaphores.binaries", .run = binaries},
     {.name = "gl.semaphores.host_path", .run = host_path},
+    {.name = "gl.semaphores.timed", .run = timed},
+    {.name = "gl.semaphores.backwards", .run = backwards},
     {.name = "gl.semaphores.refused", .run = refused},
     {.name = NULL},
 };

@@ -2,6 +2,8 @@
 /* Registered buffers and images of OpenGL: data both ways, what is refused, and when. */
 #include "register_stage.h"
 
+#include "core/registration.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +22,16 @@ static void buffers(void)
     const raw_cuda *cu = s.w.cu;
     uint32_t *words = malloc(SIZE);
     const GLuint buffer = stage_buffer(&s, SIZE, 1);
-    culv_gl_registration *r = stage_register(&s, buffer, CULV_GL_READ_WRITE);
+    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
     REQUIRE_EQ(lib_counts(&s.w).registrations, 1);
-    culv_buffer *cuda = culv_gl_registration_buffer(r);
-    REQUIRE(culv_gl_registration_image(r) == NULL);
+    culv_buffer *cuda = culv_registration_buffer(r);
+    REQUIRE(culv_registration_image(r) == NULL);
     REQUIRE_EQ(culv_buffer_size(cuda), SIZE);
     REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
     for (uint32_t turn = 0; turn < 3; turn++) {
-        LIB_OK(culv_gl_map(&r, 1, s.stream));
-        REQUIRE(culv_gl_registration_is_mapped(r));
-        const CUdeviceptr pointer = culv_gl_registration_pointer(r);
+        LIB_OK(culv_registration_map(&r, 1, s.stream));
+        REQUIRE(culv_registration_is_mapped(r));
+        const CUdeviceptr pointer = culv_registration_pointer(r);
         REQUIRE(pointer != 0);
         REQUIRE_EQ(culv_buffer_pointer(cuda), pointer);
         CUcontext before = lib_enter(&s.w);
@@ -40,26 +42,50 @@ static void buffers(void)
             words[i] = lib_word(i, turn + 2);
         CU_OK(cu->MemcpyHtoDAsync(pointer, words, SIZE, s.stream));
         lib_leave(&s.w, before);
-        LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+        LIB_OK(culv_registration_unmap(&r, 1, s.stream));
         REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
         stage_require_words(&s, buffer, SIZE, turn + 2);
     }
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     REQUIRE(r == NULL);
     /* What is to be discarded, and what is only read. */
-    r = stage_register(&s, buffer, CULV_GL_WRITE_DISCARD);
-    LIB_OK(culv_gl_map(&r, 1, s.stream));
+    r = stage_register(&s, buffer, CULV_ACCESS_WRITE_DISCARD);
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
     CUcontext before = lib_enter(&s.w);
     for (uint32_t i = 0; i < SIZE / 4; i++)
         words[i] = lib_word(i, 9);
-    CU_OK(cu->MemcpyHtoDAsync(culv_gl_registration_pointer(r), words, SIZE, s.stream));
+    CU_OK(cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s.stream));
     lib_leave(&s.w, before);
-    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
     stage_require_words(&s, buffer, SIZE, 9);
-    LIB_OK(culv_gl_registration_set_access(r, CULV_GL_READ_WRITE));
-    LIB_ERROR(culv_gl_registration_set_access(r, (culv_gl_access)3), INVALID, CULV_REASON_VALUE);
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_set_access(r, CULV_ACCESS_READ_WRITE));
+    LIB_ERROR(culv_registration_set_access(r, (culv_access)3), INVALID, CULV_REASON_VALUE);
+    LIB_OK(culv_registration_destroy(&r));
     free(words);
+    s.gl.DeleteBuffers(1, &buffer);
+    stage_close(&s);
+}
+
+/* CUDA has it until the unmap, and a tensor would keep it. */
+static void no_tensor(void)
+{
+    stage s;
+    stage_open(&s, RAW_GL_CORE);
+    const GLuint buffer = stage_buffer(&s, 4096, 1);
+    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
+    culv_dl_managed_tensor_versioned *tensor = POISON(culv_dl_managed_tensor_versioned);
+    for (int mapped = 0; mapped < 2; mapped++) {
+        if (mapped) LIB_OK(culv_registration_map(&r, 1, s.stream));
+        LIB_ERROR(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor), INVALID,
+                  CULV_REASON_OWNED);
+        LIB_SAYS("registered");
+        LIB_SAYS("culv_buffer_pointer()"); /* what to do */
+        LIB_SAYS("OpenGL");
+        REQUIRE(tensor == POISON(culv_dl_managed_tensor_versioned));
+    }
+    REQUIRE_EQ(lib_counts(&s.w).buffers, 0);
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_destroy(&r));
     s.gl.DeleteBuffers(1, &buffer);
     stage_close(&s);
 }
@@ -84,7 +110,7 @@ static void require_texels(const raw_gl_image *image, int level, const char *way
 static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_gl_format *format)
 {
     raw_gl_image image;
-    culv_gl_registration *r = NULL;
+    culv_registration *r = NULL;
     uint8_t *texels[8], *found;
     REQUIRE(raw_gl_image_make(&s->gl, kind, format, &image));
     found = malloc(raw_gl_level_bytes(&image, 0));
@@ -94,7 +120,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
         raw_gl_image_write(&s->gl, &image, i, texels[i]);
     }
     LIB_OK(culv_gl_register_image(s->attached, image.name, kind->target, NULL, &r));
-    culv_image *cuda = culv_gl_registration_image(r);
+    culv_image *cuda = culv_registration_image(r);
     culv_image_desc desc = culv_image_desc_init();
     LIB_OK(culv_image_get_desc(cuda, &desc));
     REQUIRE_EQ(desc.width, kind->width);
@@ -102,7 +128,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
     REQUIRE_EQ(desc.mip_levels, kind->levels);
     REQUIRE_EQ(desc.depth * desc.array_layers, kind->depth);
     for (int turn = 0; turn < 2; turn++) {
-        LIB_OK(culv_gl_map(&r, 1, s->stream));
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
         for (int i = 0; i < kind->levels; i++) {
             const size_t bytes = raw_gl_level_bytes(&image, i);
             memset(found, 0, bytes);
@@ -111,7 +137,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
             raw_gl_fill(format, texels[i], bytes, 40u + (unsigned)(turn * 8 + i));
             stage_move_level(s, r, &image, i, texels[i], true, turn == 1);
         }
-        LIB_OK(culv_gl_unmap(&r, 1, s->stream));
+        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         for (int i = 0; i < kind->levels; i++) {
             const size_t bytes = raw_gl_level_bytes(&image, i);
             memset(found, 0, bytes);
@@ -119,7 +145,7 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
             require_texels(&image, i, "from CUDA to OpenGL", turn, found, texels[i]);
         }
     }
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     raw_gl_require_ok(&s->gl, format->name, __FILE__, __LINE__);
     for (int i = 0; i < kind->levels; i++)
         free(texels[i]);
@@ -155,19 +181,19 @@ static void many(void)
     stage s;
     stage_open(&s, RAW_GL_CORE);
     GLuint names[COUNT];
-    culv_gl_registration *r[COUNT];
+    culv_registration *r[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
         names[i] = stage_buffer(&s, SIZE, 1);
-        r[i] = stage_register(&s, names[i], CULV_GL_READ_WRITE);
+        r[i] = stage_register(&s, names[i], CULV_ACCESS_READ_WRITE);
     }
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-        LIB_OK(culv_gl_map(r, counts[c], s.stream));
+        LIB_OK(culv_registration_map(r, counts[c], s.stream));
         CUcontext before = lib_enter(&s.w);
         for (uint32_t i = 0; i < counts[c]; i++)
-            CU_OK(s.w.cu->MemsetD32Async(culv_gl_registration_pointer(r[i]), 100 * i + counts[c],
+            CU_OK(s.w.cu->MemsetD32Async(culv_registration_pointer(r[i]), 100 * i + counts[c],
                                          SIZE / 4, s.stream));
         lib_leave(&s.w, before);
-        LIB_OK(culv_gl_unmap(r, counts[c], s.stream));
+        LIB_OK(culv_registration_unmap(r, counts[c], s.stream));
         for (uint32_t i = 0; i < counts[c]; i++) {
             uint32_t found[SIZE / 4];
             raw_gl_read_buffer(&s.gl, names[i], found, SIZE);
@@ -175,9 +201,9 @@ static void many(void)
                 REQUIRE_EQ(found[k], 100 * i + counts[c]);
         }
     }
-    LIB_OK(culv_gl_map(r, 0, s.stream));
+    LIB_OK(culv_registration_map(r, 0, s.stream));
     for (uint32_t i = 0; i < COUNT; i++)
-        LIB_OK(culv_gl_unregister(&r[i]));
+        LIB_OK(culv_registration_destroy(&r[i]));
     s.gl.DeleteBuffers(COUNT, names);
     stage_close(&s);
 }
@@ -188,10 +214,10 @@ static void views(void)
     stage s;
     stage_open(&s, RAW_GL_CORE);
     raw_gl_image image;
-    culv_gl_registration *r = NULL;
+    culv_registration *r = NULL;
     REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
     LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
-    culv_image *cuda = culv_gl_registration_image(r);
+    culv_image *cuda = culv_registration_image(r);
     culv_texture_desc t = culv_texture_desc_init();
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
@@ -201,29 +227,29 @@ static void views(void)
         LIB_ERROR(culv_image_get_texture(cuda, &t, &texture), INVALID, CULV_REASON_NOT_MAPPED);
         LIB_ERROR(culv_image_get_array(cuda, 1, &array), INVALID, CULV_REASON_NOT_MAPPED);
         LIB_SAYS("map it, then ask anew");
-        LIB_ERROR(culv_gl_registration_get_array(r, 0, 1, &array), INVALID, CULV_REASON_NOT_MAPPED);
+        LIB_ERROR(culv_registration_get_array(r, 0, 1, &array), INVALID, CULV_REASON_NOT_MAPPED);
         REQUIRE(culv_image_mipmapped_array(cuda) == NULL);
-        LIB_OK(culv_gl_map(&r, 1, s.stream));
+        LIB_OK(culv_registration_map(&r, 1, s.stream));
         REQUIRE(culv_image_mipmapped_array(cuda) != NULL);
         LIB_OK(culv_image_get_surface(cuda, 0, &surface));
         REQUIRE(surface != 0);
         LIB_OK(culv_image_get_texture(cuda, &t, &texture));
         REQUIRE(texture != 0);
-        LIB_ERROR(culv_gl_registration_get_array(r, 1, 0, &array), INVALID, CULV_REASON_LEVEL);
-        LIB_ERROR(culv_gl_registration_get_array(r, 0, 4, &array), INVALID, CULV_REASON_LEVEL);
+        LIB_ERROR(culv_registration_get_array(r, 1, 0, &array), INVALID, CULV_REASON_LEVEL);
+        LIB_ERROR(culv_registration_get_array(r, 0, 4, &array), INVALID, CULV_REASON_LEVEL);
         if (turn == 1) { /* a mapped one is unmapped, then given up */
-            LIB_OK(culv_gl_unregister(&r));
+            LIB_OK(culv_registration_destroy(&r));
             LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
-            cuda = culv_gl_registration_image(r);
+            cuda = culv_registration_image(r);
         } else {
-            LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+            LIB_OK(culv_registration_unmap(&r, 1, s.stream));
         }
         /* Culvert's own; those calls only leave an error. */
         culv_image *same = cuda;
         culv_image_unmap(&same);
         REQUIRE(same == cuda);
     }
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     raw_gl_image_delete(&s.gl, &image);
     stage_close(&s);
 }
@@ -254,7 +280,7 @@ static void refused_images(void)
     };
     stage s;
     stage_open(&s, RAW_GL_CORE);
-    culv_gl_registration *r;
+    culv_registration *r;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         GLuint name = 0;
         s.gl.CreateTextures(rows[i].target, 1, &name);
@@ -266,7 +292,7 @@ static void refused_images(void)
             s.gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
         else
             s.gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
-        LIB_REFUSES(culv_gl_registration, r,
+        LIB_REFUSES(culv_registration, r,
                     culv_gl_register_image(s.attached, name, rows[i].target, NULL, &r), UNSUPPORTED,
                     rows[i].reason);
         LIB_SAYS(rows[i].says);
@@ -274,33 +300,33 @@ static void refused_images(void)
     }
     GLuint name = 0;
     s.gl.CreateRenderbuffers(1, &name);
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
                 CULV_REASON_SIZE);
     LIB_SAYS("renderbuffer ");
     LIB_SAYS("has no storage yet; give it some first (glNamedRenderbufferStorage)");
     s.gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), UNSUPPORTED,
                 CULV_REASON_USAGE);
     LIB_SAYS("culv_gl_readback");
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
     s.gl.DeleteRenderbuffers(1, &name);
     s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_SIZE);
     s.gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16);
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
     LIB_SAYS("is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
-    LIB_REFUSES(culv_gl_registration, r, culv_gl_register_image(s.attached, name, 0x1234, NULL, &r),
+    LIB_REFUSES(culv_registration, r, culv_gl_register_image(s.attached, name, 0x1234, NULL, &r),
                 INVALID, CULV_REASON_VALUE);
     s.gl.DeleteTextures(1, &name);
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
     LIB_SAYS("has no texture");
@@ -310,12 +336,12 @@ static void refused_images(void)
 }
 
 /* A map is refused, and the capture goes on. */
-static void refuse_in_capture(stage *s, culv_gl_registration *const *list, uint32_t count)
+static void refuse_in_capture(stage *s, culv_registration *const *list, uint32_t count)
 {
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_gl_map(list, count, s->stream), INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_registration_map(list, count, s->stream), INVALID, CULV_REASON_CAPTURE);
     CU_OK(s->w.cu->StreamEndCapture(s->stream, &graph));
     CU_OK(s->w.cu->GraphDestroy(graph));
     lib_leave(&s->w, before);
@@ -328,51 +354,138 @@ static void states(void)
     const GLuint name = stage_buffer(&s, 4096, 1);
     GLuint empty = 0;
     s.gl.CreateBuffers(1, &empty);
-    culv_gl_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
+    culv_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
     culv_gl_register_desc bad = culv_gl_register_desc_init();
-    bad.access = (culv_gl_access)7;
-    LIB_REFUSES(culv_gl_registration, out, culv_gl_register_buffer(NULL, name, NULL, &out), INVALID,
+    bad.access = (culv_access)7;
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(NULL, name, NULL, &out), INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_gl_register_buffer(s.attached, name, NULL, NULL), INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_gl_registration, out, culv_gl_register_buffer(s.attached, name, &bad, &out),
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, name, &bad, &out),
                 INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_gl_registration, out, culv_gl_register_buffer(s.attached, 0, NULL, &out),
-                INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_gl_registration, out, culv_gl_register_buffer(s.attached, empty, NULL, &out),
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, 0, NULL, &out), INVALID,
+                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, empty, NULL, &out),
                 INVALID, CULV_REASON_SIZE);
-    r[0] = stage_register(&s, name, CULV_GL_READ_WRITE);
+    r[0] = stage_register(&s, name, CULV_ACCESS_READ_WRITE);
     r[1] = r[0];
     CUarray array = NULL;
-    LIB_ERROR(culv_gl_map(NULL, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_map(none, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_unmap(r, 1, s.stream), INVALID, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_gl_map(r, 2, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_registration_map(NULL, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_registration_map(none, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_registration_unmap(r, 1, s.stream), INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_registration_map(r, 2, s.stream), INVALID, CULV_REASON_VALUE);
     LIB_SAYS("twice");
-    LIB_OK(culv_gl_map(r, 1, s.stream));
-    LIB_ERROR(culv_gl_map(r, 1, s.stream), INVALID, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_gl_registration_set_access(r[0], CULV_GL_READ_ONLY), INVALID,
+    LIB_OK(culv_registration_map(r, 1, s.stream));
+    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), INVALID,
               CULV_REASON_MAPPED);
-    LIB_ERROR(culv_gl_registration_get_array(r[0], 0, 0, &array), INVALID, CULV_REASON_USAGE);
+    LIB_ERROR(culv_registration_get_array(r[0], 0, 0, &array), INVALID, CULV_REASON_USAGE);
     r[1] = NULL;
-    LIB_ERROR(culv_gl_unmap(r, 2, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    culv_buffer *cuda = culv_gl_registration_buffer(r[0]), *same = cuda;
+    LIB_ERROR(culv_registration_unmap(r, 2, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    culv_buffer *cuda = culv_registration_buffer(r[0]), *same = cuda;
     lib_forget_error();
     culv_buffer_unmap(&same);
-    LIB_SAYS("culv_gl_unregister() destroys both");
-    REQUIRE(same == cuda && culv_gl_registration_is_mapped(r[0]));
-    LIB_OK(culv_gl_unmap(r, 1, s.stream));
+    LIB_SAYS("culv_registration_destroy() destroys both");
+    REQUIRE(same == cuda && culv_registration_is_mapped(r[0]));
+    LIB_OK(culv_registration_unmap(r, 1, s.stream));
     refuse_in_capture(&s, r, 1);
-    LIB_OK(culv_gl_map(r, 1, s.stream));
-    LIB_OK(culv_gl_unmap(r, 1, s.stream));
-    LIB_OK(culv_gl_unregister(&r[0]));
-    LIB_OK(culv_gl_unregister(&r[0]));
-    LIB_OK(culv_gl_unregister(NULL));
-    REQUIRE(culv_gl_registration_buffer(NULL) == NULL && culv_gl_registration_image(NULL) == NULL);
-    REQUIRE_EQ(culv_gl_registration_pointer(NULL), 0);
-    REQUIRE(!culv_gl_registration_is_mapped(NULL));
+    LIB_OK(culv_registration_map(r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(r, 1, s.stream));
+    LIB_OK(culv_registration_destroy(&r[0]));
+    LIB_OK(culv_registration_destroy(&r[0]));
+    LIB_OK(culv_registration_destroy(NULL));
+    REQUIRE(culv_registration_buffer(NULL) == NULL && culv_registration_image(NULL) == NULL);
+    REQUIRE_EQ(culv_registration_pointer(NULL), 0);
+    REQUIRE(!culv_registration_is_mapped(NULL));
     s.gl.DeleteBuffers(1, &name);
     s.gl.DeleteBuffers(1, &empty);
+    stage_close(&s);
+}
+
+/* Registrations of two attachments, or of two APIs. Direct3D is not on this system, so one of
+ * OpenGL's says that it is Direct3D's. */
+static void mixed_lists(void)
+{
+    enum { COUNT = 3 };
+    stage s;
+    stage_open(&s, RAW_GL_CORE);
+    GLuint names[COUNT];
+    culv_registration *r[COUNT] = {NULL}, *apart[2];
+    culv_gl *second = NULL;
+    culv_gl_desc d = culv_gl_desc_init();
+    d.get_proc_address = raw_gl_get_proc;
+    LIB_OK(culv_gl_attach(s.w.device, &d, &second));
+    for (int i = 0; i < COUNT; i++) {
+        names[i] = stage_buffer(&s, 4096, 1);
+        LIB_OK(culv_gl_register_buffer(i == 2 ? second : s.attached, names[i], NULL, &r[i]));
+    }
+    const culvi_registrar *opengl = r[1]->registrar;
+    culvi_words words = *opengl->words;
+    culvi_registrar direct3d = *opengl;
+    words.name = "Direct3D";
+    direct3d.words = &words;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        for (int i = 1; i < COUNT; i++) {
+            apart[0] = r[0];
+            apart[1] = r[i];
+            r[1]->registrar = &direct3d;
+            LIB_ERROR(mapped ? culv_registration_unmap(apart, 2, s.stream)
+                             : culv_registration_map(apart, 2, s.stream),
+                      INVALID, CULV_REASON_VALUE);
+            r[1]->registrar = opengl;
+            LIB_SAYS(mapped ? "culv_registration_unmap()" : "culv_registration_map()");
+            LIB_SAYS(i == 1 ? "entry 1 is Direct3D's and entry 0 is OpenGL's"
+                            : "entry 1 was registered by another attachment than entry 0");
+        }
+        for (int i = 0; i < COUNT; i++) {
+            REQUIRE_EQ(culv_registration_is_mapped(r[i]), mapped);
+            LIB_OK(mapped ? culv_registration_unmap(&r[i], 1, s.stream)
+                          : culv_registration_map(&r[i], 1, s.stream));
+        }
+    }
+    for (int i = 0; i < COUNT; i++)
+        LIB_OK(culv_registration_destroy(&r[i]));
+    s.gl.DeleteBuffers(COUNT, names);
+    culv_gl_detach(&second);
+    stage_close(&s);
+}
+
+/* What drivers leave undefined, and the twin answers. */
+static void undefined_use(void)
+{
+    stage s;
+    CUstream gone = NULL;
+    stage_open(&s, RAW_GL_CORE);
+    const raw_cuda *cu = s.w.cu;
+    if (!cu->software) {
+        stage_close(&s);
+        SKIP("undefined with NVIDIA's driver");
+    }
+    GLuint name = stage_buffer(&s, 4100, 1);
+    culv_registration *r = stage_register(&s, name, CULV_ACCESS_READ_ONLY);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamCreate(&gone, CU_STREAM_NON_BLOCKING));
+    LIB_OK(culv_registration_map(&r, 1, gone)); /* so it is known */
+    CU_OK(cu->StreamDestroy(gone));
+    lib_forget_error();
+    REQUIRE(culv_registration_unmap(&r, 1, gone) != CULV_OK);
+    LIB_SAYS("was it destroyed?");
+    REQUIRE(culv_registration_is_mapped(r));
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    lib_forget_error();
+    REQUIRE(culv_registration_map(&r, 1, gone) != CULV_OK);
+    LIB_SAYS("was it destroyed?");
+    REQUIRE(!culv_registration_is_mapped(r));
+    /* CUDA writes into what it said to read. */
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
+    CU_OK(cu->MemsetD32Async(culv_registration_pointer(r) + 4096, 0xfe, 1, s.stream));
+    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), CULV_ERROR_DRIVER,
+              CULV_REASON_DRIVER_REFUSED);
+    LIB_SAYS("READ_ONLY");
+    REQUIRE(!culv_registration_is_mapped(r));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_registration_destroy(&r));
+    s.gl.DeleteBuffers(1, &name);
     stage_close(&s);
 }
 
@@ -381,19 +494,19 @@ static void changed_objects(void)
     stage s;
     stage_open(&s, RAW_GL_CORE);
     GLuint buffer = stage_buffer(&s, 4096, 1), texture = 0;
-    culv_gl_registration *r = stage_register(&s, buffer, CULV_GL_READ_WRITE);
+    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
     s.gl.NamedBufferData(buffer, 8192, NULL, GL_DYNAMIC_DRAW);
-    LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
     LIB_SAYS("was resized");
-    LIB_OK(culv_gl_unregister(&r));
-    r = stage_register(&s, buffer, CULV_GL_READ_WRITE);
-    LIB_OK(culv_gl_map(&r, 1, s.stream));
-    REQUIRE_EQ(culv_buffer_size(culv_gl_registration_buffer(r)), 8192);
-    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_destroy(&r));
+    r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
+    REQUIRE_EQ(culv_buffer_size(culv_registration_buffer(r)), 8192);
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
     s.gl.DeleteBuffers(1, &buffer);
-    LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
     LIB_SAYS("was deleted");
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
 
     s.gl.CreateTextures(GL_TEXTURE_2D, 1, &texture);
     s.gl.BindTexture(GL_TEXTURE_2D, texture);
@@ -406,19 +519,19 @@ static void changed_objects(void)
     if (error != GL_NO_ERROR) { /* a driver may hold on to what is registered */
         REQUIRE_EQ(error, GL_INVALID_OPERATION);
         REQUIRE_EQ(width, 16);
-        LIB_OK(culv_gl_map(&r, 1, s.stream));
-        LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+        LIB_OK(culv_registration_map(&r, 1, s.stream));
+        LIB_OK(culv_registration_unmap(&r, 1, s.stream));
     } else {
         REQUIRE_EQ(width, 32);
-        LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
         LIB_SAYS("another size or format");
     }
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     LIB_OK(culv_gl_register_image(s.attached, texture, GL_TEXTURE_2D, NULL, &r));
     s.gl.DeleteTextures(1, &texture);
-    LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
     LIB_SAYS("was deleted");
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     stage_close(&s);
 }
 
@@ -431,12 +544,13 @@ static void unchecked(void)
     const GLuint buffer = stage_buffer(&s, 4096, 1);
     culv_gl_register_desc d = culv_gl_register_desc_init();
     d.unchecked = 1;
-    culv_gl_registration *r = NULL;
+    culv_registration *r = NULL;
     LIB_OK(culv_gl_register_buffer(s.attached, buffer, &d, &r));
     s.gl.DeleteBuffers(1, &buffer);
-    LIB_ERROR(culv_gl_map(&r, 1, s.stream), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_registration_map(&r, 1, s.stream), CULV_ERROR_DRIVER,
+              CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("deleted or resized");
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     stage_close(&s);
 }
 
@@ -460,11 +574,11 @@ static void *counting_get_proc(const char *name)
     return found;
 }
 
-static int asked_by_a_turn(const stage *s, culv_gl_registration *const *list, uint32_t count)
+static int asked_by_a_turn(const stage *s, culv_registration *const *list, uint32_t count)
 {
     asked = 0;
-    LIB_OK(culv_gl_map(list, count, s->stream));
-    LIB_OK(culv_gl_unmap(list, count, s->stream));
+    LIB_OK(culv_registration_map(list, count, s->stream));
+    LIB_OK(culv_registration_unmap(list, count, s->stream));
     return asked;
 }
 
@@ -476,28 +590,29 @@ static void asks(void)
     stage_open_with(&s, RAW_GL_CORE, counting_get_proc);
     const GLuint buffers[2] = {stage_buffer(&s, 4097, 1), stage_buffer(&s, 819200, 1)};
     culv_gl_register_desc d = culv_gl_register_desc_init();
-    culv_gl_registration *both[2] = {NULL, NULL};
+    culv_registration *both[2] = {NULL, NULL};
     LIB_OK(culv_gl_register_buffer(s.attached, buffers[0], &d, &both[0]));
     d.unchecked = 1;
     LIB_OK(culv_gl_register_buffer(s.attached, buffers[1], &d, &both[1]));
     REQUIRE_EQ(asked_by_a_turn(&s, &both[0], 1), 3);
     REQUIRE_EQ(asked_by_a_turn(&s, &both[1], 1), 0);
     REQUIRE_EQ(asked_by_a_turn(&s, both, 2), 3);
-    REQUIRE_EQ(asked_by_a_turn(&s, (culv_gl_registration *[]){both[1], both[0]}, 2), 3);
+    REQUIRE_EQ(asked_by_a_turn(&s, (culv_registration *[]){both[1], both[0]}, 2), 3);
     refuse_in_capture(&s, both, 2);
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s.w);
     CU_OK(s.w.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    REQUIRE_EQ(culv_gl_map(&both[1], 1, s.stream), CULV_ERROR_DRIVER);
-    REQUIRE(!culv_gl_registration_is_mapped(both[1]));
+    REQUIRE_EQ(culv_registration_map(&both[1], 1, s.stream), CULV_ERROR_DRIVER);
+    REQUIRE(!culv_registration_is_mapped(both[1]));
     REQUIRE(s.w.cu->StreamEndCapture(s.stream, &graph) != CUDA_SUCCESS);
     lib_leave(&s.w, before);
-    LIB_OK(culv_gl_unregister(&both[0]));
+    LIB_OK(culv_registration_destroy(&both[0]));
     culv_gl_lose_contexts(s.attached);
     asked = 0;
-    LIB_ERROR(culv_gl_map(&both[1], 1, s.stream), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_registration_map(&both[1], 1, s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_CONTEXT);
     REQUIRE_EQ(asked, 0);
-    LIB_OK(culv_gl_unregister(&both[1]));
+    LIB_OK(culv_registration_destroy(&both[1]));
     s.gl.DeleteBuffers(2, buffers);
     stage_close(&s);
 }
@@ -544,20 +659,20 @@ static void bindless(void)
     handle_made = false;
     stage_open_with(&s, RAW_GL_CORE, bindless_get_proc);
     raw_gl_image image;
-    culv_gl_registration *r = NULL;
+    culv_registration *r = NULL;
     REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
     handle_made = true;
-    LIB_REFUSES(culv_gl_registration, r,
+    LIB_REFUSES(culv_registration, r,
                 culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r),
                 UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("bindless handle");
     handle_made = false;
     LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
     handle_made = true; /* after the registration it may be asked for */
-    LIB_OK(culv_gl_map(&r, 1, s.stream));
-    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
     handle_made = false;
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     raw_gl_image_delete(&s.gl, &image);
     stage_close(&s);
 }
@@ -570,7 +685,7 @@ static void contexts(void)
     stage_open(&s, RAW_GL_CORE);
     GLuint buffer = stage_buffer(&s, 4096, 1);
     void *stranger = raw_gl_another(&s.gl, false), *shared = raw_gl_another(&s.gl, true);
-    culv_gl_registration *r = stage_register(&s, buffer, CULV_GL_READ_WRITE), *kept = r, *out;
+    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE), *kept = r, *out;
     /* The stranger has an attachment of its own: the two markers may have one name. */
     culv_gl *strangers = NULL;
     culv_gl_desc d = culv_gl_desc_init();
@@ -580,31 +695,30 @@ static void contexts(void)
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
         raw_gl_current(&s.gl, wrong[i]);
-        LIB_REFUSES(culv_gl_registration, out,
-                    culv_gl_register_buffer(s.attached, buffer, NULL, &out), INVALID,
-                    CULV_REASON_CONTEXT);
-        LIB_ERROR(culv_gl_unregister(&r), INVALID, CULV_REASON_CONTEXT);
+        LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, buffer, NULL, &out),
+                    INVALID, CULV_REASON_CONTEXT);
+        LIB_ERROR(culv_registration_destroy(&r), INVALID, CULV_REASON_CONTEXT);
         REQUIRE(r == kept);
         if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
-        LIB_ERROR(culv_gl_map(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+        LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
         if (wrong[i] != NULL) REQUIRE_EQ(s.gl.GetError(), GL_NO_ERROR); /* the look left none */
     }
     LIB_SAYS("culv_gl_add_context()");
-    LIB_OK(culv_gl_map(&r, 1, s.stream));
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
     raw_gl_current(&s.gl, stranger);
-    LIB_ERROR(culv_gl_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-    REQUIRE(culv_gl_registration_is_mapped(r));
+    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    REQUIRE(culv_registration_is_mapped(r));
     culv_gl_detach(&strangers);
     raw_gl_current(&s.gl, shared);
-    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
     LIB_OK(culv_gl_add_context(s.attached)); /* the one that shares */
-    LIB_OK(culv_gl_map(&r, 1, s.stream));
+    LIB_OK(culv_registration_map(&r, 1, s.stream));
     raw_gl_current(&s.gl, NULL);
-    LIB_ERROR(culv_gl_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-    REQUIRE(culv_gl_registration_is_mapped(r));
+    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    REQUIRE(culv_registration_is_mapped(r));
     raw_gl_current(&s.gl, s.gl.context);
-    LIB_OK(culv_gl_unmap(&r, 1, s.stream));
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_destroy(&r));
     raw_gl_destroy(&s.gl, stranger);
     raw_gl_destroy(&s.gl, shared);
     s.gl.DeleteBuffers(1, &buffer);
@@ -616,24 +730,24 @@ static void lost_contexts(void)
 {
     stage s;
     stage_open(&s, RAW_GL_CORE);
-    culv_gl_registration *r[2], *out;
+    culv_registration *r[2], *out;
     culv_gl_readback *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
     d.width = d.height = 16;
-    r[0] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_GL_READ_WRITE);
-    r[1] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_GL_READ_WRITE);
+    r[0] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
+    r[1] = stage_register(&s, stage_buffer(&s, 4096, 1), CULV_ACCESS_READ_WRITE);
     LIB_OK(culv_gl_readback_create(s.attached, &d, &readback));
-    LIB_OK(culv_gl_map(&r[1], 1, s.stream));
+    LIB_OK(culv_registration_map(&r[1], 1, s.stream));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
-    LIB_ERROR(culv_gl_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_unregister(&r[0]), INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    LIB_ERROR(culv_registration_destroy(&r[0]), INVALID, CULV_REASON_CONTEXT);
     culv_gl_lose_contexts(s.attached);
-    LIB_ERROR(culv_gl_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-    LIB_REFUSES(culv_gl_registration, out, culv_gl_register_buffer(s.attached, 1, NULL, &out),
-                INVALID, CULV_REASON_CONTEXT);
-    LIB_OK(culv_gl_unregister(&r[0]));
-    LIB_OK(culv_gl_unregister(&r[1]));
+    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID,
+                CULV_REASON_CONTEXT);
+    LIB_OK(culv_registration_destroy(&r[0]));
+    LIB_OK(culv_registration_destroy(&r[1]));
     LIB_OK(culv_gl_readback_destroy(&readback));
     lib_finish(&s.w, s.stream);
     lib_stream_destroy(&s.w, s.stream);
@@ -677,25 +791,23 @@ static void *cuda_thread(void *arg)
     stage *s = t->s;
     raw_gl_current(&s->gl, t->context);
     LIB_OK(culv_gl_add_context(s->attached));
-    culv_gl_registration *r = stage_register(s, t->buffer, CULV_GL_READ_WRITE);
+    culv_registration *r = stage_register(s, t->buffer, CULV_ACCESS_READ_WRITE);
     uint32_t *words = malloc(WORDS * 4);
     for (unsigned i = 0; i < FRAMES; i++) {
         wait_for_turn(t, 2 * i + 1);
-        LIB_OK(culv_gl_map(&r, 1, s->stream));
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
         CUcontext before = lib_enter(&s->w);
-        CU_OK(
-            s->w.cu->MemcpyDtoHAsync(words, culv_gl_registration_pointer(r), WORDS * 4, s->stream));
+        CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), WORDS * 4, s->stream));
         CU_OK(s->w.cu->StreamSynchronize(s->stream));
         for (unsigned k = 0; k < WORDS; k++)
             REQUIRE_EQ(words[k], 2 * i);
-        CU_OK(
-            s->w.cu->MemsetD32Async(culv_gl_registration_pointer(r), 2 * i + 1, WORDS, s->stream));
+        CU_OK(s->w.cu->MemsetD32Async(culv_registration_pointer(r), 2 * i + 1, WORDS, s->stream));
         lib_leave(&s->w, before);
-        LIB_OK(culv_gl_unmap(&r, 1, s->stream));
+        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         s->gl.Finish();
         next_turn(t);
     }
-    LIB_OK(culv_gl_unregister(&r));
+    LIB_OK(culv_registration_destroy(&r));
     free(words);
     raw_gl_current(&s->gl, NULL);
     return NULL;
@@ -781,14 +893,13 @@ static void require_halves(const stage *s, culv_gl_readback *readback, bool flip
                            uint32_t upper, uint32_t tolerance)
 {
     static uint32_t words[WIDTH * HEIGHT];
-    culv_gl_registration *r = culv_gl_readback_registration(readback);
-    LIB_OK(culv_gl_map(&r, 1, s->stream));
+    culv_registration *r = culv_gl_readback_registration(readback);
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
     CUcontext before = lib_enter(&s->w);
-    CU_OK(
-        s->w.cu->MemcpyDtoHAsync(words, culv_gl_registration_pointer(r), sizeof words, s->stream));
+    CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), sizeof words, s->stream));
     CU_OK(s->w.cu->StreamSynchronize(s->stream));
     lib_leave(&s->w, before);
-    LIB_OK(culv_gl_unmap(&r, 1, s->stream));
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     for (uint32_t y = 0; y < HEIGHT; y++)
         for (uint32_t x = 0; x < WIDTH; x++) {
             const uint32_t expected = (y < HEIGHT / 2) != flip ? lower : upper;
@@ -833,13 +944,13 @@ static void readbacks(void)
                     require_halves(&s, readback, flip != 0, 0x40000005u, 0xc0000006u, 0x100);
                 else
                     require_halves(&s, readback, flip != 0, 0xff0000ffu, 0xffff0000u, 0);
-                culv_gl_registration *r = culv_gl_readback_registration(readback), *kept = r;
-                LIB_ERROR(culv_gl_unregister(&r), INVALID, CULV_REASON_OWNED);
+                culv_registration *r = culv_gl_readback_registration(readback), *kept = r;
+                LIB_ERROR(culv_registration_destroy(&r), INVALID, CULV_REASON_OWNED);
                 REQUIRE(r == kept);
-                LIB_OK(culv_gl_map(&r, 1, s.stream));
+                LIB_OK(culv_registration_map(&r, 1, s.stream));
                 LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), INVALID,
                           CULV_REASON_MAPPED);
-                LIB_OK(culv_gl_unmap(&r, 1, s.stream));
+                LIB_OK(culv_registration_unmap(&r, 1, s.stream));
                 LIB_OK(culv_gl_readback_destroy(&readback));
                 REQUIRE(readback == NULL);
                 erase(&s, &t);
@@ -893,15 +1004,15 @@ static void turns(void)
     lib_level settled = {0};
     REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
     for (int i = 0; i < TURNS; i++) {
-        culv_gl_registration *r[2] = {NULL, NULL};
+        culv_registration *r[2] = {NULL, NULL};
         LIB_OK(culv_gl_register_buffer(s.attached, buffer, NULL, &r[0]));
         LIB_OK(culv_gl_register_image(s.attached, image.name, image.kind->target, NULL, &r[1]));
         if (i % 10 == 0) {
-            LIB_OK(culv_gl_map(r, 2, s.stream));
-            LIB_OK(culv_gl_unmap(r, 2, s.stream));
+            LIB_OK(culv_registration_map(r, 2, s.stream));
+            LIB_OK(culv_registration_unmap(r, 2, s.stream));
         }
-        LIB_OK(culv_gl_unregister(&r[1]));
-        LIB_OK(culv_gl_unregister(&r[0]));
+        LIB_OK(culv_registration_destroy(&r[1]));
+        LIB_OK(culv_registration_destroy(&r[0]));
         if (i == SETTLED) settled = lib_level_now();
     }
     lib_wait_threads(settled.threads);
@@ -918,12 +1029,15 @@ static void turns(void)
 }
 
 static const test_case cases[] = {{.name = "buffers", .run = buffers, .smoke = true},
+                                  {.name = "no_tensor", .run = no_tensor},
                                   {.name = "formats", .run = formats},
                                   {.name = "compatibility_formats", .run = compatibility_formats},
                                   {.name = "many", .run = many},
                                   {.name = "views", .run = views, .smoke = true},
                                   {.name = "refused_images", .run = refused_images, .smoke = true},
                                   {.name = "states", .run = states},
+                                  {.name = "mixed_lists", .run = mixed_lists},
+                                  {.name = "undefined_use", .run = undefined_use},
                                   {.name = "changed_objects", .run = changed_objects, .own = true},
                                   {.name = "unchecked", .run = unchecked, .own = true},
                                   {.name = "asks", .run = asks, .own = true},

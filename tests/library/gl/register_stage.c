@@ -37,9 +37,9 @@ void stage_close(stage *s)
     raw_gl_close(&s->gl);
 }
 
-culv_gl_registration *stage_register(const stage *s, GLuint buffer, culv_gl_access access)
+culv_registration *stage_register(const stage *s, GLuint buffer, culv_access access)
 {
-    culv_gl_registration *r = NULL;
+    culv_registration *r = NULL;
     culv_gl_register_desc d = culv_gl_register_desc_init();
     d.access = access;
     d.label = "vertices";
@@ -74,7 +74,7 @@ static void move_box(const raw_cuda *cu, CUarray array, void *texels, size_t row
                 : raw_cuda_read_box(cu, array, texels, row, height, slices));
 }
 
-void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_image *image, int level,
+void stage_move_level(const stage *s, culv_registration *r, const raw_gl_image *image, int level,
                       uint8_t *texels, bool write, bool layers)
 {
     const raw_cuda *cu = s->w.cu;
@@ -93,16 +93,16 @@ void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_imag
         uint8_t *part = texels + row * (size_t)height * slices * (size_t)i;
         size_t reached = slices;
         if (layers) {
-            LIB_OK(culv_gl_registration_get_array(r, (uint32_t)i, (uint32_t)level, &array));
+            LIB_OK(culv_registration_get_array(r, (uint32_t)i, (uint32_t)level, &array));
         } else {
-            LIB_OK(culv_image_get_array(culv_gl_registration_image(r), (uint32_t)level, &array));
+            LIB_OK(culv_image_get_array(culv_registration_image(r), (uint32_t)level, &array));
             CU_OK(cu->Array3DGetDescriptor(&all, array));
             if (all.Depth == 0) reached = 1;
         }
         move_box(cu, array, part, row, (size_t)height, reached, write);
         /* Copies do not reach the other faces of a cube in the array of all of them. */
         for (size_t j = reached; j < slices; j++) {
-            LIB_OK(culv_gl_registration_get_array(r, (uint32_t)j, (uint32_t)level, &array));
+            LIB_OK(culv_registration_get_array(r, (uint32_t)j, (uint32_t)level, &array));
             move_box(cu, array, part + row * (size_t)height * j, row, (size_t)height, 1, write);
         }
     }

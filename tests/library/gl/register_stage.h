@@ -20,13 +20,13 @@ void stage_open(stage *s, int profile);
 void stage_open_with(stage *s, int profile, culv_gl_get_proc get_proc);
 void stage_close(stage *s);
 
-culv_gl_registration *stage_register(const stage *s, GLuint buffer, culv_gl_access access);
+culv_registration *stage_register(const stage *s, GLuint buffer, culv_access access);
 GLuint stage_buffer(const stage *s, size_t size, uint32_t seed);
 /* Words of a buffer by lib_word(); read through OpenGL. */
 void stage_require_words(const stage *s, GLuint buffer, size_t size, uint32_t seed);
 /* All texels of a level of a mapped image, by Culvert's array of the level or those of its
  * layers. */
-void stage_move_level(const stage *s, culv_gl_registration *r, const raw_gl_image *image, int level,
+void stage_move_level(const stage *s, culv_registration *r, const raw_gl_image *image, int level,
                       uint8_t *texels, bool write, bool layers);
 
 #endif

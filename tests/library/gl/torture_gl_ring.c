@@ -28,8 +28,10 @@ static bool turn(culv_gl_ring *ring, CUstream stream, bool cuda)
 {
     culv_ring_frame f;
     if (cuda) {
-        TRY(culv_gl_ring_acquire_on(ring, stream, 0, &f), false, failed);
-        TRY(culv_gl_ring_release_on(ring, stream, &f), false, failed);
+        TRY(culv_ring_acquire_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, stream, 0, &f), false,
+            failed);
+        TRY(culv_ring_release_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, stream, &f), false,
+            failed);
     } else {
         TRY(culv_gl_ring_acquire(ring, TEST_FAR_MS * UINT64_C(1000000), &f), false, failed);
         TRY(culv_gl_ring_release(ring, &f), false, failed);
@@ -75,10 +77,10 @@ static void run(void)
     TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
     /* The VkDevice that memory comes from has a suite of its own (gl.exporter_fails). */
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.size = BYTES;
     LIB_OK(culv_gl_buffer_create(gl, &d, &buffer));
-    LIB_OK(culv_gl_buffer_destroy(&buffer));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
     one_way(gl, stream, CULV_GL_WAY_MEMORY, CULV_RING_CONSUMER);
     one_way(gl, stream, CULV_GL_WAY_REGISTER, CULV_RING_PRODUCER);
     one_way(gl, stream, CULV_GL_WAY_STAGED, CULV_RING_CONSUMER);

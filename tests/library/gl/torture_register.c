@@ -31,7 +31,7 @@ static void run(void)
 {
     lib_world *w = &torture.w;
     culv_gl *gl = NULL;
-    culv_gl_registration *r[2] = {POISON(culv_gl_registration), POISON(culv_gl_registration)};
+    culv_registration *r[2] = {POISON(culv_registration), POISON(culv_registration)};
     culv_gl_readback *readback = POISON(culv_gl_readback);
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
     culv_gl_desc how = culv_gl_desc_init();
@@ -42,32 +42,31 @@ static void run(void)
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     TRY_AGAIN(culv_gl_attach(w->device, &how, &gl), gl == NULL);
-    TRY_AGAIN(culv_gl_register_buffer(gl, buffer, NULL, &r[0]),
-              r[0] == POISON(culv_gl_registration));
+    TRY_AGAIN(culv_gl_register_buffer(gl, buffer, NULL, &r[0]), r[0] == POISON(culv_registration));
     TRY_AGAIN(culv_gl_register_image(gl, image.name, GL_TEXTURE_2D, NULL, &r[1]),
-              r[1] == POISON(culv_gl_registration));
+              r[1] == POISON(culv_registration));
     TRY_AGAIN(culv_gl_readback_create(gl, &d, &readback), readback == POISON(culv_gl_readback));
-    TRY_AGAIN(culv_gl_registration_set_access(r[0], CULV_GL_WRITE_DISCARD), true);
+    TRY_AGAIN(culv_registration_set_access(r[0], CULV_ACCESS_WRITE_DISCARD), true);
     for (int turn = 0; turn < 2; turn++) {
-        TRY_AGAIN(culv_gl_map(r, 2, stream), !culv_gl_registration_is_mapped(r[0]) &&
-                                                 !culv_gl_registration_is_mapped(r[1]) &&
-                                                 culv_gl_registration_pointer(r[0]) == 0);
-        REQUIRE(culv_gl_registration_pointer(r[0]) != 0);
-        TRY_AGAIN(culv_image_get_surface(culv_gl_registration_image(r[1]), 0, &surface), true);
-        TRY_AGAIN(culv_gl_registration_get_array(r[1], 0, 1, &array), true);
+        TRY_AGAIN(culv_registration_map(r, 2, stream), !culv_registration_is_mapped(r[0]) &&
+                                                           !culv_registration_is_mapped(r[1]) &&
+                                                           culv_registration_pointer(r[0]) == 0);
+        REQUIRE(culv_registration_pointer(r[0]) != 0);
+        TRY_AGAIN(culv_image_get_surface(culv_registration_image(r[1]), 0, &surface), true);
+        TRY_AGAIN(culv_registration_get_array(r[1], 0, 1, &array), true);
         CUcontext before = lib_enter(w);
-        CU_OK(w->cu->MemsetD32Async(culv_gl_registration_pointer(r[0]), 7, 1024, stream));
+        CU_OK(w->cu->MemsetD32Async(culv_registration_pointer(r[0]), 7, 1024, stream));
         lib_leave(w, before);
-        TRY_AGAIN(culv_gl_unmap(r, 2, stream),
-                  culv_gl_registration_is_mapped(r[0]) && culv_gl_registration_is_mapped(r[1]));
+        TRY_AGAIN(culv_registration_unmap(r, 2, stream),
+                  culv_registration_is_mapped(r[0]) && culv_registration_is_mapped(r[1]));
     }
     uint32_t words[1024];
     raw_gl_read_buffer(&context, buffer, words, sizeof words);
     for (int i = 0; i < 1024; i++)
         REQUIRE_EQ(words[i], 7);
-    TRY_AGAIN(culv_gl_map(r, 2, stream), true);
-    TRY_AGAIN(culv_gl_unregister(&r[1]), r[1] != NULL); /* mapped */
-    TRY_AGAIN(culv_gl_unregister(&r[0]), r[0] != NULL);
+    TRY_AGAIN(culv_registration_map(r, 2, stream), true);
+    TRY_AGAIN(culv_registration_destroy(&r[1]), r[1] != NULL); /* mapped */
+    TRY_AGAIN(culv_registration_destroy(&r[0]), r[0] != NULL);
     TRY_AGAIN(culv_gl_readback_destroy(&readback), readback != NULL);
     REQUIRE(r[0] == NULL && r[1] == NULL && readback == NULL);
     DO(culv_gl_detach(&gl));

@@ -28,29 +28,30 @@ static void require_bytes(const void *found, size_t size, uint32_t seed)
             FAIL("byte %zu of %zu is 0x%02x, not 0x%02x", i, size, bytes[i], wanted[i]);
 }
 
-static void write_cuda(const scene *s, const culv_vk_buffer *buffer, size_t size, uint32_t seed)
+static void write_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size, uint32_t seed)
 {
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
     fill_words(seed);
-    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, size));
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), words, size));
     lib_leave(&s->w, before);
 }
 
-static void require_cuda(const scene *s, const culv_vk_buffer *buffer, size_t size, uint32_t seed)
+static void require_cuda(const scene *s, const culv_shared_buffer *buffer, size_t size,
+                         uint32_t seed)
 {
     static uint32_t found[WORDS];
     const raw_cuda *cu = s->w.cu;
     lib_finish(&s->w, s->stream);
     CUcontext before = lib_enter(&s->w);
     memset(found, 0, sizeof found);
-    CU_OK(cu->MemcpyDtoH(found, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), size));
+    CU_OK(cu->MemcpyDtoH(found, culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), size));
     lib_leave(&s->w, before);
     require_bytes(found, size, seed);
 }
 
-static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer *host, size_t size,
-                          bool out)
+static void vulkan_copies(scene *s, culv_shared_buffer *buffer, const raw_vk_buffer *host,
+                          size_t size, bool out)
 {
     const VkBufferCopy all = {.size = size};
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
@@ -67,11 +68,11 @@ static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer 
  * alone. */
 static void buffer_of(scene *s, size_t size)
 {
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     raw_vk_buffer host;
     raw_vk_buffer_create(&s->w.vk, size, RAW_VK_HOST, &host);
     LIB_OK(scene_buffer(s, size, CULV_FALLBACK_ANY, &buffer));
-    culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     REQUIRE_EQ(culv_buffer_sharing(cuda), s->path);
     REQUIRE_EQ(culv_buffer_size(cuda), size);
     REQUIRE(culv_buffer_pointer(cuda) != 0);
@@ -103,7 +104,7 @@ static void buffer_of(scene *s, size_t size)
         require_cuda(s, buffer, size, turn + 100);
     }
     raw_vk_idle(&s->w.vk);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     lib_settle(&s->w);
     raw_vk_buffer_destroy(&s->w.vk, &host);
 }
@@ -140,20 +141,20 @@ static void buffers_peer(void)
 static void shared_costs_nothing(void)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     scene_open(&s, SCENE_SHARED);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
     LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
     LIB_OK(culv_vk_buffer_record_download(buffer, commands));
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     scene_close(&s);
 }
 
@@ -161,26 +162,27 @@ static void shared_costs_nothing(void)
 static void refused(void)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     LIB_SAYS("own GPU");
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 8, &buffer), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 8, &buffer), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore),
+    LIB_REFUSES(culv_shared_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    LIB_REFUSES(culv_shared_semaphore, semaphore,
+                scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_PEER);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_REFUSES(culv_vk_semaphore, semaphore,
+    LIB_REFUSES(culv_shared_semaphore, semaphore,
                 culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_NOT_EXPORTABLE);
     LIB_ERROR(culv_buffer_upload(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -206,7 +208,7 @@ static void another_gpu(void)
     static scene s;
     raw_vk_buffer own;
     culv_vk_device *vk = NULL;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     scene_open_bare(&s, SCENE_PEER);
@@ -234,7 +236,7 @@ static void another_gpu(void)
     t.type = CULV_SEMAPHORE_TIMELINE;
     LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s.w.attachment, &t, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
@@ -246,9 +248,9 @@ static void another_gpu(void)
     REQUIRE_EQ(before.calls, after.calls);
     /* Told to, it goes through the host from one GPU to the other. */
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
-    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
-    culv_vk_buffer_destroy(&buffer);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
+    culv_shared_buffer_destroy(&buffer);
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     raw_vk_timeline_destroy(&s.w.vk, timeline);
     raw_vk_buffer_destroy(&s.w.vk, &own);
@@ -260,7 +262,7 @@ static void another_gpu(void)
 static void wrong_copies(void)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     char name[256] = "";
     memset(name, 'n', 255);
     memcpy(name + 250, "(end)", 5);
@@ -273,7 +275,7 @@ static void wrong_copies(void)
         SKIP("only the twin's copies go wrong on demand");
     }
     cu->SoftSpoilPeers(1);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     LIB_SAYS("IOMMU");
     LIB_SAYS("HOST");
@@ -281,13 +283,13 @@ static void wrong_copies(void)
     cu->SoftSpoilPeers(0); /* the verdict stays: nothing is verified twice */
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     cu->SoftCounts(&before);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
-    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
-    culv_vk_buffer_destroy(&buffer);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
+    culv_shared_buffer_destroy(&buffer);
     scene_close(&s);
 }
 
@@ -297,7 +299,7 @@ static void wrong_copies_one_way(void)
     raw_cuda_two_devices();
     for (int spoilt = 2; spoilt <= 3; spoilt++) {
         static scene s;
-        culv_vk_buffer *buffer = NULL;
+        culv_shared_buffer *buffer = NULL;
         scene_open_bare(&s, SCENE_PEER);
         const raw_cuda *cu = s.w.cu;
         if (cu->SoftSpoilPeers == NULL) {
@@ -305,8 +307,9 @@ static void wrong_copies_one_way(void)
             SKIP("only the twin's copies go wrong on demand");
         }
         cu->SoftSpoilPeers(spoilt);
-        LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+        LIB_REFUSES(culv_shared_buffer, buffer,
+                    scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer), CULV_ERROR_UNSUPPORTED,
+                    CULV_REASON_PEER);
         LIB_SAYS("16384 of 32768 words");
         cu->SoftSpoilPeers(0);
         scene_close(&s);
@@ -319,7 +322,7 @@ static void without_extensions(bool foreign)
     static scene s;
     lib_world *w = &s.w;
     CUuuid uuid;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_vk_device *vk = NULL;
     memset(&s, 0, sizeof s);
     if (foreign) raw_cuda_two_devices();
@@ -343,14 +346,14 @@ static void without_extensions(bool foreign)
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
                 foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
-    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
-    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s.to_vulkan)), CULV_SHARING_HOST);
-    culv_vk_buffer_destroy(&buffer);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(buffer)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(s.to_vulkan)), CULV_SHARING_HOST);
+    culv_shared_buffer_destroy(&buffer);
     scene_close(&s);
 }
 
@@ -368,7 +371,7 @@ static void no_extensions_on_another_gpu(void)
 static void stencil_usage(void)
 {
     static scene s;
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
     const VkImageStencilUsageCreateInfo stencil = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
@@ -385,7 +388,7 @@ static void stencil_usage(void)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_SAYS("stencilUsage");
     scene_close(&s);
@@ -404,7 +407,7 @@ static void CUDA_CB hold(void *user)
 static void given_up_early(scene_kind kind)
 {
     static scene s;
-    culv_vk_buffer *one = NULL, *two = NULL;
+    culv_shared_buffer *one = NULL, *two = NULL;
     scene_open(&s, kind);
     const raw_cuda *cu = s.w.cu;
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &one));
@@ -413,10 +416,10 @@ static void given_up_early(scene_kind kind)
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->LaunchHostFunc(s.stream, hold, NULL));
     lib_leave(&s.w, before);
-    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(one), s.stream));
-    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(two), s.stream));
-    culv_vk_buffer_destroy_after(&one, s.stream);
-    culv_vk_buffer_destroy_after(&two, s.stream);
+    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
+    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
+    culv_shared_buffer_destroy_after(&one, s.stream);
+    culv_shared_buffer_destroy_after(&two, s.stream);
     REQUIRE(one == NULL && two == NULL);
     if (kind != SCENE_MAPPED) REQUIRE_EQ(lib_counts(&s.w).deferred, 2);
     culv_vk_detach(&s.w.attachment); /* objects made with it keep it */
@@ -441,15 +444,15 @@ static void given_up_peer(void)
 static void device_first(scene_kind kind)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     scene_open_bare(&s, kind);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
-    culv_vk_semaphore_destroy(&semaphore);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_buffer_destroy(&buffer);
     lib_close(&s.w);
 }
 

@@ -280,7 +280,7 @@ static void require_cuda(const scene *s, const row *r, culv_image *image, uint32
 
 /* Vulkan's side -------------------------------------------------------------------------------- */
 
-static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_image *image,
+static void image_barrier(VkCommandBuffer commands, const row *r, const culv_shared_image *image,
                           culv_vk_use use, bool acquire, bool discard)
 {
     VkImageMemoryBarrier2 barrier;
@@ -297,7 +297,7 @@ static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image,
+static void vulkan_copies(scene *s, const row *r, const culv_shared_image *image,
                           const raw_vk_buffer *host, bool out)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
@@ -338,7 +338,7 @@ static bool vulkan_makes(const scene *s, const VkImageCreateInfo *info)
            VK_SUCCESS;
 }
 
-static bool make(const scene *s, const row *r, culv_vk_image **out)
+static bool make(const scene *s, const row *r, culv_shared_image **out)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .flags = r->flags,
@@ -388,11 +388,11 @@ static void refuse_arrays(culv_image *image)
 
 static void run_row(scene *s, const row *r)
 {
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     raw_vk_buffer host;
     cut(r);
     if (!make(s, r, &image)) return;
-    culv_image *cuda = culv_vk_image_cuda(image);
+    culv_image *cuda = culv_shared_image_cuda(image);
     REQUIRE_EQ(culv_image_sharing(cuda), r->linear || r->host ? CULV_SHARING_HOST : s->path);
     unsigned char *texels = malloc(all_bytes);
     REQUIRE(texels != NULL);
@@ -429,7 +429,7 @@ static void run_row(scene *s, const row *r)
         require_cuda(s, r, cuda, turn + 50, texels);
     }
     raw_vk_idle(&s->w.vk);
-    culv_vk_image_destroy_after(&image, s->stream);
+    culv_shared_image_destroy_after(&image, s->stream);
     raw_vk_buffer_destroy(&s->w.vk, &host);
     free(texels);
     printf("  %s: %u levels, %u layers, compared both ways\n", r->what, r->levels, r->layers);
@@ -496,7 +496,7 @@ static void recorded(void)
     scene_open(&s, SCENE_PAGES);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r = &rows[i];
-        culv_vk_image *image = NULL;
+        culv_shared_image *image = NULL;
         cut(r);
         if (!make(&s, r, &image)) continue;
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
@@ -518,7 +518,7 @@ static void recorded(void)
         }
         raw_vk_submit(&s.w.vk, commands, NULL);
         raw_vk_idle(&s.w.vk);
-        culv_vk_image_destroy(&image);
+        culv_shared_image_destroy(&image);
     }
     scene_close(&s);
 }
@@ -530,7 +530,7 @@ static void refused(void)
     static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,
                                       VK_FORMAT_D24_UNORM_S8_UINT};
     static scene s;
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
     VkImageCreateInfo good = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = IMAGE_2D,
@@ -550,32 +550,32 @@ static void refused(void)
         good.format = linear[i];
         if (vulkan_makes(&s, &good)) break;
         info = good;
-        LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+        LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     }
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
     info.samples = VK_SAMPLE_COUNT_4_BIT;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_USAGE);
     info = good;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     info = good;
     info.mipLevels = 6;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     info = good;
     info.pNext = &external;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     info = good;
     d.fallback = 0;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     d.fallback = 5;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_close(&s);
 }

@@ -22,7 +22,7 @@ static void peer_refused(void)
     need_twin(&s);
     culv_vk_detach(&s.w.attachment);
     for (uint64_t n = 1; n == hits + 1; n++) {
-        culv_vk_buffer *buffer = NULL;
+        culv_shared_buffer *buffer = NULL;
         culv_vk_device_desc d = lib_vk_desc(&s.w);
         d.get_instance_proc_addr = lib_lying_loader;
         d.fallback = CULV_FALLBACK_ANY;
@@ -35,8 +35,8 @@ static void peer_refused(void)
             s.w.cu->SoftFailAt(0, 0);
             if (!alone) LIB_OK(result);
             if (!alone)
-                fell += culv_buffer_sharing(culv_vk_buffer_cuda(buffer)) == CULV_SHARING_HOST;
-            if (result == CULV_OK) culv_vk_buffer_destroy(&buffer);
+                fell += culv_buffer_sharing(culv_shared_buffer_cuda(buffer)) == CULV_SHARING_HOST;
+            if (result == CULV_OK) culv_shared_buffer_destroy(&buffer);
             lib_settle(&s.w);
             culv_vk_detach(&s.w.attachment);
         }
@@ -46,7 +46,8 @@ static void peer_refused(void)
     scene_close(&s);
 }
 
-static culv_result make(const scene *s, VkFormat format, culv_texels texels, culv_vk_image **out)
+static culv_result make(const scene *s, VkFormat format, culv_texels texels,
+                        culv_shared_image **out)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
@@ -69,19 +70,19 @@ static culv_result make(const scene *s, VkFormat format, culv_texels texels, cul
 static void normalized(void)
 {
     static scene s;
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(culv_vk_image, image,
+    LIB_REFUSES(culv_shared_image, image,
                 make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("CULV_TEXELS_STORED");
-    LIB_REFUSES(culv_vk_image, image,
+    LIB_REFUSES(culv_shared_image, image,
                 make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 0, &array));
-    culv_vk_image_destroy(&image);
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+    culv_shared_image_destroy(&image);
     scene_close(&s);
 }
 
@@ -97,15 +98,15 @@ static void stream_gone(scene_kind kind)
         SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
     }
     CUstream gone = lib_stream(&s.w);
-    culv_semaphore *semaphore = culv_vk_semaphore_cuda(s.to_vulkan);
+    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s.to_vulkan);
     LIB_OK(culv_semaphore_signal(semaphore, gone, 1));
     lib_finish(&s.w, gone);
     lib_stream_destroy(&s.w, gone);
     LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), CULV_ERROR_DRIVER,
               CULV_REASON_STREAM_DEVICE);
     LIB_SAYS("was it destroyed?");
-    LIB_ERROR(culv_semaphore_wait(culv_vk_semaphore_cuda(s.to_cuda), gone, 1), CULV_ERROR_DRIVER,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), gone, 1),
+              CULV_ERROR_DRIVER, CULV_REASON_STREAM_DEVICE);
     LIB_OK(culv_semaphore_signal(semaphore, s.stream, 2));
     scene_close(&s);
 }

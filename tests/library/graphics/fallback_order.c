@@ -13,7 +13,7 @@ enum { FRAMES = 24, SLOTS = 2 };
 static void frames(scene_kind kind)
 {
     static scene s;
-    culv_vk_buffer *slots[SLOTS];
+    culv_shared_buffer *slots[SLOTS];
     raw_vk_buffer host;
     if (kind != SCENE_SHARED && kind != SCENE_PEER)
         lib_with_option("--validation=off"); /* scene_signal() */
@@ -24,10 +24,10 @@ static void frames(scene_kind kind)
     for (int i = 0; i < SLOTS; i++)
         LIB_OK(scene_buffer(&s, 4096, CULV_FALLBACK_ANY, &slots[i]));
     for (uint32_t frame = 0; frame < FRAMES; frame++) {
-        culv_vk_buffer *slot = slots[frame % SLOTS];
-        culv_buffer *cuda = culv_vk_buffer_cuda(slot);
+        culv_shared_buffer *slot = slots[frame % SLOTS];
+        culv_buffer *cuda = culv_shared_buffer_cuda(slot);
         if (frame >= SLOTS)
-            LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s.to_cuda), s.stream,
+            LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), s.stream,
                                        frame - SLOTS + 1));
         CUcontext before = lib_enter(&s.w);
         CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024, s.stream));
@@ -47,7 +47,7 @@ static void frames(scene_kind kind)
     for (uint32_t i = 0; i < FRAMES * 1024; i++)
         REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 0x1000 + i / 1024);
     for (int i = 0; i < SLOTS; i++)
-        culv_vk_buffer_destroy(&slots[i]);
+        culv_shared_buffer_destroy(&slots[i]);
     raw_vk_buffer_destroy(&s.w.vk, &host);
     scene_close(&s);
 }
@@ -72,7 +72,7 @@ static void frames_peer(void)
 /* The higher value is asked for first; the streams go on in the order of the values. */
 static void out_of_order(scene *s)
 {
-    culv_semaphore *waits = culv_vk_semaphore_cuda(s->to_cuda);
+    culv_semaphore *waits = culv_shared_semaphore_cuda(s->to_cuda);
     CUstream other = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(waits, other, 20));
     LIB_OK(culv_semaphore_wait(waits, s->stream, 10));
@@ -89,12 +89,12 @@ static void out_of_order(scene *s)
 static void semaphores(scene_kind kind)
 {
     static scene s;
-    culv_vk_semaphore *second = NULL;
+    culv_shared_semaphore *second = NULL;
     if (kind != SCENE_PEER) lib_with_option("--validation=off");
     scene_open(&s, kind);
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &second));
-    culv_semaphore *one = culv_vk_semaphore_cuda(s.to_vulkan),
-                   *two = culv_vk_semaphore_cuda(second);
+    culv_semaphore *one = culv_shared_semaphore_cuda(s.to_vulkan),
+                   *two = culv_shared_semaphore_cuda(second);
     const culv_semaphore_point points[] = {{one, 5}, {two, 7}};
     LIB_OK(culv_semaphore_signal_batch(points, 2, s.stream));
     LIB_OK(culv_semaphore_wait_batch(points, 2, s.stream));
@@ -108,7 +108,7 @@ static void semaphores(scene_kind kind)
     /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
      * "Semaphores". */
     if (kind == SCENE_PEER || s.w.cu->software) out_of_order(&s);
-    culv_vk_semaphore_destroy_after(&second, s.stream);
+    culv_shared_semaphore_destroy_after(&second, s.stream);
     scene_close(&s);
 }
 
@@ -124,13 +124,13 @@ static void semaphores_peer(void)
 enum { PAIR = 2 };
 
 /* Vulkan's counters are what Culvert says was signaled last. */
-static void require_signaled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
+static void require_signaled(scene *s, culv_shared_semaphore *const pair[PAIR], uint64_t first,
                              uint64_t second)
 {
     const uint64_t expected[PAIR] = {first, second};
     lib_finish(&s->w, s->stream);
     for (int i = 0; i < PAIR; i++) {
-        REQUIRE_EQ(culv_semaphore_last_value(culv_vk_semaphore_cuda(pair[i])), expected[i]);
+        REQUIRE_EQ(culv_semaphore_last_value(culv_shared_semaphore_cuda(pair[i])), expected[i]);
         /* By another GPU's stream. */
         REQUIRE(raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i],
                                      TEST_FAR_MS));
@@ -169,12 +169,12 @@ static bool submits(const char *call)
 
 /* Each driver call of a batch fails once, up to the first that signals or waits: none was signaled
  * or waited for then. */
-static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], bool signal)
+static void refused_by_driver(scene *s, culv_shared_semaphore *const pair[PAIR], bool signal)
 {
     const raw_cuda *cu = s->w.cu;
     const uint64_t ahead = signal ? 1 : 1000000; /* values that nobody has signaled yet */
-    const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(pair[0]), ahead},
-                                           {culv_vk_semaphore_cuda(pair[1]), ahead}};
+    const culv_semaphore_point points[] = {{culv_shared_semaphore_cuda(pair[0]), ahead},
+                                           {culv_shared_semaphore_cuda(pair[1]), ahead}};
     unsigned refused = 0;
     for (uint64_t n = 1;; n++) {
         cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
@@ -189,7 +189,7 @@ static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], boo
     }
     REQUIRE(refused >= 3); /* two are asked whether the stream is captured, and something is made */
     for (int i = 0; !signal && i < PAIR; i++) {
-        culv_semaphore *semaphore = culv_vk_semaphore_cuda(pair[i]);
+        culv_semaphore *semaphore = culv_shared_semaphore_cuda(pair[i]);
         raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(pair[i]), ahead);
         culv_semaphore_mark_value(semaphore, ahead);
     }
@@ -200,12 +200,13 @@ static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], boo
 static void batches(scene_kind kind)
 {
     static scene s;
-    culv_vk_semaphore *pair[PAIR] = {NULL};
+    culv_shared_semaphore *pair[PAIR] = {NULL};
     if (kind != SCENE_PEER) lib_with_option("--validation=off");
     scene_open(&s, kind);
     for (int i = 0; i < PAIR; i++)
         LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
-    culv_semaphore *one = culv_vk_semaphore_cuda(pair[0]), *two = culv_vk_semaphore_cuda(pair[1]);
+    culv_semaphore *one = culv_shared_semaphore_cuda(pair[0]),
+                   *two = culv_shared_semaphore_cuda(pair[1]);
     LIB_OK(culv_semaphore_signal(two, s.stream, 9));
     static const uint64_t wrong[] = {9, 1, 0};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -236,7 +237,7 @@ static void batches(scene_kind kind)
     for (int signal = 0; s.w.cu->SoftFailAt != NULL && signal < 2; signal++) {
         /* Ones that no call has prepared anything for. */
         for (int i = 0; i < PAIR; i++) {
-            culv_vk_semaphore_destroy_after(&pair[i], s.stream);
+            culv_shared_semaphore_destroy_after(&pair[i], s.stream);
             LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
         }
         lib_finish(&s.w, s.stream);
@@ -244,7 +245,7 @@ static void batches(scene_kind kind)
     }
     culv_semaphore_destroy_after(&shared, s.stream);
     for (int i = 0; i < PAIR; i++)
-        culv_vk_semaphore_destroy_after(&pair[i], s.stream);
+        culv_shared_semaphore_destroy_after(&pair[i], s.stream);
     lib_finish(&s.w, s.stream);
     lib_settle(&s.w);
     if (timeline != VK_NULL_HANDLE) raw_vk_timeline_destroy(&s.w.vk, timeline);
@@ -271,7 +272,7 @@ static void host_function_fails(void)
         scene_close(&s);
         SKIP("only the twin's layer fails on demand");
     }
-    culv_semaphore *semaphore = culv_vk_semaphore_cuda(s.to_vulkan);
+    culv_semaphore *semaphore = culv_shared_semaphore_cuda(s.to_vulkan);
     layer.fail_at(1, VK_ERROR_DEVICE_LOST);
     LIB_OK(culv_semaphore_signal(semaphore, s.stream, 1));
     lib_finish(&s.w, s.stream);

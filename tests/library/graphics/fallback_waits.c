@@ -75,7 +75,7 @@ static void require_opened(pthread_t opener)
 static void verified_beside_work(void)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     CUcontext far = NULL, popped = NULL;
     CUstream there = NULL;
     scene_open_bare(&s, SCENE_PEER);
@@ -94,7 +94,7 @@ static void verified_beside_work(void)
     hold_stream(&s, s.stream);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer));
     open_gate();
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     CU_OK(cu->CtxPushCurrent(far));
     CU_OK(cu->StreamSynchronize(there));
     CU_OK(cu->StreamDestroy(there));
@@ -107,7 +107,7 @@ static void verified_beside_work(void)
 static void wrong_copies_beside_work(void)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     scene_open_bare(&s, SCENE_PEER);
     const raw_cuda *cu = s.w.cu;
     if (cu->SoftSpoilPeers == NULL) {
@@ -118,16 +118,16 @@ static void wrong_copies_beside_work(void)
     close_gate();
     hold_stream(&s, s.stream);
     cu->SoftSpoilPeers(1);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     cu->SoftSpoilPeers(0);
     open_gate();
     scene_close(&s);
 }
 
-static culv_vk_image *make_image(const scene *s, VkFormat format)
+static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
                                     .format = format,
@@ -148,28 +148,28 @@ static culv_vk_image *make_image(const scene *s, VkFormat format)
 static void after_waits_for_nothing(scene_kind kind)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     if (kind != SCENE_PEER)
         lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
     scene_open(&s, kind);
     CUstream other = lib_stream(&s.w);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
-    culv_vk_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
-    culv_vk_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
+    culv_shared_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    culv_shared_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
     /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
-    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_vk_image_cuda(arrays), s.stream));
-    LIB_OK(culv_image_download(culv_vk_image_cuda(linear), s.stream));
+    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_shared_image_cuda(arrays), s.stream));
+    LIB_OK(culv_image_download(culv_shared_image_cuda(linear), s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     hold_stream(&s, other);
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
-    culv_vk_buffer_destroy_after(&buffer, s.stream);
-    culv_vk_image_destroy_after(&arrays, s.stream);
-    culv_vk_image_destroy_after(&linear, s.stream);
-    culv_vk_semaphore_destroy_after(&semaphore, s.stream);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    culv_shared_buffer_destroy_after(&buffer, s.stream);
+    culv_shared_image_destroy_after(&arrays, s.stream);
+    culv_shared_image_destroy_after(&linear, s.stream);
+    culv_shared_semaphore_destroy_after(&semaphore, s.stream);
     REQUIRE(buffer == NULL && arrays == NULL && linear == NULL && semaphore == NULL);
     REQUIRE_EQ(lib_counts(&s.w).deferred, 4);
     open_gate();
@@ -196,15 +196,15 @@ static void after_peer(void)
 static void host_function_in_another_stream(void)
 {
     static scene s;
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     lib_with_option("--validation=off");
     scene_open(&s, SCENE_PAGES);
     CUstream idle = lib_stream(&s.w);
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     close_gate();
     hold_stream(&s, s.stream);
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
-    culv_vk_semaphore_destroy_after(&semaphore, idle);
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
+    culv_shared_semaphore_destroy_after(&semaphore, idle);
     lib_finish(&s.w, idle);
     for (int i = 0; i < 3; i++)
         REQUIRE_EQ(culv_device_collect(s.w.device), 1);
@@ -246,26 +246,26 @@ static void attach(scene *s)
 static void last_one_waits(bool detached_first)
 {
     static scene s;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     lib_with_option("--validation=off");
     scene_open_bare(&s, SCENE_MAPPED);
     s.stream = lib_stream(&s.w);
     culv_soft_vk_counts before = layer_counts();
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
-    culv_vk_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
-    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_upload(culv_vk_image_cuda(image), s.stream));
+    culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_shared_image_cuda(image), s.stream));
     close_gate();
     hold_stream(&s, s.stream);
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 1));
     if (detached_first) culv_vk_detach(&s.w.attachment);
-    culv_vk_buffer_destroy_after(&buffer, s.stream);
-    culv_vk_semaphore_destroy_after(&semaphore, s.stream);
+    culv_shared_buffer_destroy_after(&buffer, s.stream);
+    culv_shared_semaphore_destroy_after(&semaphore, s.stream);
     REQUIRE(!atomic_load(&gate.late));
     pthread_t opener = start_opener();
-    culv_vk_image_destroy_after(&image, s.stream);
+    culv_shared_image_destroy_after(&image, s.stream);
     culv_vk_detach(&s.w.attachment);
     require_opened(opener);
     require_the_same(&before);
@@ -299,13 +299,13 @@ static void refused_once(void)
     culv_soft_vk_counts before = layer_counts();
     unsigned hits = 0;
     for (uint64_t n = 1; n == hits + 1; n++) {
-        culv_vk_buffer *buffer = NULL;
+        culv_shared_buffer *buffer = NULL;
         attach(&s);
         LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
-        culv_vk_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+        culv_shared_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
         s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_vk_buffer_destroy(&buffer);
-        culv_vk_image_destroy(&image);
+        culv_shared_buffer_destroy(&buffer);
+        culv_shared_image_destroy(&image);
         hits += s.w.cu->SoftFailedCall() != NULL;
         s.w.cu->SoftFailAt(0, 0);
         culv_vk_detach(&s.w.attachment);
@@ -320,14 +320,14 @@ static void refused_once(void)
  * there were less. */
 static const char *destroyed_at(scene *s, uint64_t n, int code)
 {
-    culv_vk_semaphore *semaphore = NULL;
+    culv_shared_semaphore *semaphore = NULL;
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &semaphore));
     close_gate();
     hold_stream(s, s->stream);
-    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s->stream, 1));
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 1));
     pthread_t opener = start_opener();
     s->w.cu->SoftFailAt(n, code);
-    culv_vk_semaphore_destroy(&semaphore);
+    culv_shared_semaphore_destroy(&semaphore);
     const char *call = s->w.cu->SoftFailedCall();
     s->w.cu->SoftFailAt(0, 0);
     require_opened(opener);

@@ -130,13 +130,13 @@ static void detach(culvi_graphics *graphics)
 /* Views of vectors ----------------------------------------------------------------------------- */
 
 typedef struct null_view {
-    culvi_vector_view base;
+    culv_vector_view base;
     unsigned made, dropped, shown;
     unsigned fail_make; /* this one, counted from 1; 0: none */
     bool fail_show;
 } null_view;
 
-static culv_result make_part(culvi_vector_view *base, const culv_vector_chunk *chunk,
+static culv_result make_part(culv_vector_view *base, const culv_vector_chunk *chunk,
                              culvi_view_part *part)
 {
     null_view *view = (null_view *)base;
@@ -154,7 +154,7 @@ static culv_result make_part(culvi_vector_view *base, const culv_vector_chunk *c
     return CULV_OK;
 }
 
-static void drop_part(culvi_vector_view *base, const culvi_view_part *part)
+static void drop_part(culv_vector_view *base, const culvi_view_part *part)
 {
     culv_vmm_range *range = (culv_vmm_range *)(uintptr_t)part->object;
     LIB_OK(culv_vmm_unmap(range, 0, part->size));
@@ -162,7 +162,7 @@ static void drop_part(culvi_vector_view *base, const culvi_view_part *part)
     ((null_view *)base)->dropped++;
 }
 
-static culv_result show_parts(culvi_vector_view *base, const culvi_view_part *parts, size_t count)
+static culv_result show_parts(culv_vector_view *base, const culvi_view_part *parts, size_t count)
 {
     null_view *view = (null_view *)base;
     if (view->fail_show)
@@ -183,7 +183,7 @@ static const culvi_vector_view_api shown_views = {
 static void require_view(const vector_stage *s, const null_view *view, uint64_t size, uint32_t seed)
 {
     const raw_cuda *cu = s->w.cu;
-    const culvi_vector_view *base = &view->base;
+    const culv_vector_view *base = &view->base;
     uint64_t end = 0;
     uint32_t *words = malloc((size_t)size);
     REQUIRE(words != NULL);
@@ -351,7 +351,6 @@ static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .acquire_call = "null_acquire",
                                               .submit_call = "null_submit",
                                               .flush_call = "null_flush",
-                                              .cuda_flush_call = "culv_ring_flush_on",
                                               .make_object = make_object,
                                               .submit = submit};
 

@@ -65,11 +65,11 @@ static void close_all(CUstream stream)
 }
 
 /* Both ways, which the copies' order makes the identity: what was pushed is pulled. */
-static void buffer_run(culv_vk_buffer *buffer, CUstream stream)
+static void buffer_run(culv_shared_buffer *buffer, CUstream stream)
 {
     lib_world *w = &torture.w;
     const raw_cuda *cu = w->cu;
-    culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     static uint32_t words[WORDS];
     CUcontext before = lib_enter(w);
     CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
@@ -91,8 +91,8 @@ static void memory_run(void)
 {
     lib_world *w = &torture.w;
     CUstream stream;
-    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
-    culv_vk_image *arrays = POISON(culv_vk_image), *linear = POISON(culv_vk_image);
+    culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
+    culv_shared_image *arrays = POISON(culv_shared_image), *linear = POISON(culv_shared_image);
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = WORDS * 4,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
@@ -111,22 +111,24 @@ static void memory_run(void)
     d.label = i.label = "tortured";
     i.create_info = &image;
     open_all(&stream);
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &arrays), arrays == POISON(culv_vk_image));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &arrays),
+              arrays == POISON(culv_shared_image));
     image.format = VK_FORMAT_R32G32B32_SFLOAT;
     image.mipLevels = 1;
-    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &linear), linear == POISON(culv_vk_image));
-    REQUIRE(culv_buffer_sharing(culv_vk_buffer_cuda(one)) != CULV_SHARING_SHARED);
-    REQUIRE_EQ(culv_image_sharing(culv_vk_image_cuda(linear)), CULV_SHARING_HOST);
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &linear),
+              linear == POISON(culv_shared_image));
+    REQUIRE(culv_buffer_sharing(culv_shared_buffer_cuda(one)) != CULV_SHARING_SHARED);
+    REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(linear)), CULV_SHARING_HOST);
     buffer_run(one, stream);
-    TRY_AGAIN(culv_image_upload(culv_vk_image_cuda(arrays), stream), true);
-    TRY_AGAIN(culv_image_download(culv_vk_image_cuda(linear), stream), true);
-    DO(culv_vk_buffer_destroy_after(&one, stream));
-    DO(culv_vk_image_destroy_after(&linear, stream));
+    TRY_AGAIN(culv_image_upload(culv_shared_image_cuda(arrays), stream), true);
+    TRY_AGAIN(culv_image_download(culv_shared_image_cuda(linear), stream), true);
+    DO(culv_shared_buffer_destroy_after(&one, stream));
+    DO(culv_shared_image_destroy_after(&linear, stream));
     lib_finish(w, stream);
-    DO(culv_vk_image_destroy(&arrays));
-    DO(culv_vk_buffer_destroy(&two));
+    DO(culv_shared_image_destroy(&arrays));
+    DO(culv_shared_buffer_destroy(&two));
     REQUIRE(one == NULL && two == NULL && arrays == NULL && linear == NULL);
     close_all(stream);
 }
@@ -135,14 +137,17 @@ static void semaphore_run(void)
 {
     lib_world *w = &torture.w;
     CUstream stream;
-    culv_vk_semaphore *one = POISON(culv_vk_semaphore), *two = POISON(culv_vk_semaphore);
+    culv_shared_semaphore *one = POISON(culv_shared_semaphore),
+                          *two = POISON(culv_shared_semaphore);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = CULV_FALLBACK_ANY;
     d.label = "tortured";
     open_all(&stream);
-    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &one), one == POISON(culv_vk_semaphore));
-    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == POISON(culv_vk_semaphore));
-    culv_semaphore *a = culv_vk_semaphore_cuda(one), *b = culv_vk_semaphore_cuda(two);
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &one),
+              one == POISON(culv_shared_semaphore));
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two),
+              two == POISON(culv_shared_semaphore));
+    culv_semaphore *a = culv_shared_semaphore_cuda(one), *b = culv_shared_semaphore_cuda(two);
     REQUIRE(culv_semaphore_sharing(a) != CULV_SHARING_SHARED);
     for (uint64_t value = 1; value <= 3; value++) {
         TRY_AGAIN(culv_semaphore_signal(a, stream, value),
@@ -153,9 +158,9 @@ static void semaphore_run(void)
         lib_finish(w, stream);
         REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), value, TEST_FAR_MS));
     }
-    DO(culv_vk_semaphore_destroy_after(&one, stream));
+    DO(culv_shared_semaphore_destroy_after(&one, stream));
     lib_finish(w, stream);
-    DO(culv_vk_semaphore_destroy(&two));
+    DO(culv_shared_semaphore_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
     close_all(stream);
 }

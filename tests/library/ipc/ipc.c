@@ -65,7 +65,7 @@ static void fields(void)
     char name[CULV_IPC_NAME_SIZE];
     culv_vmm_allocation *memory[SIZES];
     culv_vmm_range *range[SIZES];
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     culv_handle handle;
     ipc_fork(&viewer, view_fields, ipc_name(name, "fields"));
     lib_open(&w);
@@ -92,7 +92,7 @@ static void fields(void)
         LIB_OK(culv_ipc_offer_vmm(server, memory[i], &info));
         ipc_write(&w, stream, vmm_address(range[i], 0), sizes[i], (uint32_t)i);
     }
-    culv_semaphore *steps = culv_vk_semaphore_cuda(made);
+    culv_semaphore *steps = culv_shared_semaphore_cuda(made);
     for (size_t i = 0; i < SIZES; i++) {
         LIB_OK(culv_semaphore_signal(steps, stream, 2 * i + 1));
         culv_semaphore_mark_value(steps, 2 * i + 2);
@@ -108,7 +108,7 @@ static void fields(void)
         LIB_OK(culv_vmm_range_destroy(&range[i]));
         culv_vmm_allocation_destroy(&memory[i]);
     }
-    culv_vk_semaphore_destroy(&made);
+    culv_shared_semaphore_destroy(&made);
     lib_stream_destroy(&w, stream);
     lib_close(&w);
 }

@@ -4,7 +4,11 @@
 #include "gl_stage.h"
 #include "ipc_stage.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 enum { SLOTS = 3, FRAMES = 20, WORDS = 12347, BYTES = 4 * WORDS };
 
@@ -16,14 +20,16 @@ typedef struct viewer {
     GLuint slots[SLOTS];
 } viewer;
 
-static void viewer_open(viewer *v, const char *name)
+static void viewer_join(viewer *v, const char *name)
 {
-    memset(v, 0, sizeof *v);
-    gl_stage_open(&v->s, 0);
     v->client = ipc_client(v->s.device, name);
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     LIB_OK(culv_ipc_consumer_join(v->client, &d, IPC_FAR, &v->side));
+}
+
+static void viewer_receive(viewer *v)
+{
     GL_OK(&v->s.gl, v->s.gl.CreateBuffers(SLOTS, v->slots));
     for (uint32_t i = 0; i < SLOTS; i++) {
         culv_ipc_object *object = NULL;
@@ -39,36 +45,43 @@ static void viewer_open(viewer *v, const char *name)
     }
 }
 
-static void viewer_close(viewer *v)
+/* Whatever of it is there. */
+static void viewer_leave(viewer *v)
 {
+    gl_stage_finish(&v->s);
     culv_ipc_consumer_destroy(&v->side);
     culv_ipc_client_destroy(&v->client);
     v->s.gl.DeleteBuffers(SLOTS, v->slots);
+    memset(v->slots, 0, sizeof v->slots);
     for (uint32_t i = 0; i < SLOTS; i++)
         LIB_OK(culv_gl_memory_destroy(&v->memory[i]));
-    gl_stage_close(&v->s);
 }
 
 static void view(ipc_child *parent, const char *name)
 {
     static uint32_t words[WORDS];
-    viewer v;
-    viewer_open(&v, name);
+    viewer v = {.client = NULL};
+    gl_stage_open(&v.s, 0);
+    viewer_join(&v, name);
+    viewer_receive(&v);
     ipc_say(parent, 'j');
     for (uint64_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f;
-        LIB_OK(culv_ipc_consumer_acquire_on(v.side, v.s.stream, IPC_FAR, &f));
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v.side), CULV_RING_CONSUMER, v.s.stream,
+                                    IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         gl_stage_finish(&v.s); /* where OpenGL has no semaphores the host waits */
         memset(words, 0, sizeof words);
         raw_gl_read_buffer(&v.s.gl, v.slots[f.slot], words, BYTES);
         REQUIRE_WORDS(words, WORDS, (uint32_t)i);
         v.s.gl.Finish();
-        LIB_OK(culv_ipc_consumer_release_on(v.side, v.s.stream, &f));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v.side), CULV_RING_CONSUMER, v.s.stream,
+                                    &f));
     }
     gl_stage_finish(&v.s);
     ipc_say(parent, 'd');
-    viewer_close(&v);
+    viewer_leave(&v);
+    gl_stage_close(&v.s);
 }
 
 static void to_gl(void)
@@ -117,11 +130,12 @@ static void read_in_cuda(ipc_child *parent, const char *name)
     }
     ipc_say(parent, 'j');
     for (uint32_t i = 0; i < FRAMES; i++) {
-        culv_ipc_frame f;
-        LIB_OK(culv_ipc_consumer_acquire_on(side, stream, IPC_FAR, &f));
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
+                                    IPC_FAR, &f));
         REQUIRE_EQ(f.number, i);
         ipc_require(&s.w, stream, culv_vmm_range_pointer(range) + f.slot * VMM_BLOCK, WORDS, i);
-        LIB_OK(culv_ipc_consumer_release_on(side, stream, &f));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
     }
     lib_finish(&s.w, stream);
     ipc_say(parent, 'd');
@@ -154,14 +168,16 @@ static void from_gl(void)
     }
     ipc_hear_serving(&child, 'j', slots.server);
     for (uint32_t n = 0; n < FRAMES; n++) {
-        culv_ipc_frame f;
-        LIB_OK(culv_ipc_ring_acquire_on(slots.ring, s.stream, IPC_FAR, &f));
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, s.stream,
+                                    IPC_FAR, &f));
         gl_stage_finish(&s); /* the reader is done */
         for (uint32_t i = 0; i < WORDS; i++)
             words[i] = lib_word(i, n);
         raw_gl_write_buffer(&s.gl, buffers[f.slot], words, BYTES);
         s.gl.Finish();
-        LIB_OK(culv_ipc_ring_release_on(slots.ring, s.stream, &f));
+        LIB_OK(
+            culv_ring_release_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, s.stream, &f));
     }
     ipc_hear_serving(&child, 'd', slots.server);
     ipc_join_serving(&child, slots.server);
@@ -173,9 +189,182 @@ static void from_gl(void)
     gl_stage_close(&s);
 }
 
+/* A solver that ends at some moment ----------------------------------------------------------- */
+
+typedef enum ending {
+    BETWEEN_FRAMES, /* with nothing on its way */
+    HOLDING,        /* with a frame that it holds */
+    READY,          /* with a frame that the viewer has */
+    PENDING,        /* the same, and the solver's GPU still works on it */
+    JOINED,         /* when the viewer has joined and received nothing */
+    NEVER,          /* it stays */
+    ENDINGS
+} ending;
+
+static pthread_mutex_t stuck = PTHREAD_MUTEX_INITIALIZER;
+
+static void CUDA_CB get_stuck(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+}
+
+enum { BEFORE = 3 };
+
+static void solve(ipc_child *parent, const char *name, ending how)
+{
+    static uint32_t words[FRAMES][WORDS];
+    vmm_stage s;
+    ipc_slots slots;
+    ipc_hear(parent, 'g');
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
+    ipc_say(parent, 's');
+    ipc_hear_serving(parent, 'j', slots.server);
+    if (how == JOINED) (void)raise(SIGKILL);
+    ipc_hear_serving(parent, 'r', slots.server);
+    for (uint32_t n = 0; n < BEFORE; n++)
+        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    if (how == HOLDING) {
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream,
+                                    IPC_FAR, &f));
+    }
+    if (how == PENDING) {
+        pthread_mutex_lock(&stuck);
+        CUcontext before = lib_enter(&s.w);
+        CU_OK(s.w.cu->LaunchHostFunc(stream, get_stuck, &stuck));
+        lib_leave(&s.w, before);
+    }
+    if (how == PENDING || how == READY) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    ipc_say(parent, 'p');
+    ipc_hear_serving(parent, 'e', slots.server);
+    if (how != NEVER) (void)raise(SIGKILL);
+    lib_finish(&s.w, stream);
+    ipc_slots_close(&slots, &s.w);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+#define SOLVER(how)                                                                                \
+    static void solve_##how(ipc_child *parent, const char *name)                                   \
+    {                                                                                              \
+        solve(parent, name, how);                                                                  \
+    }
+SOLVER(BETWEEN_FRAMES)
+SOLVER(HOLDING)
+SOLVER(READY)
+SOLVER(PENDING)
+SOLVER(JOINED)
+SOLVER(NEVER)
+
+/* OpenGL's wait, and its own work behind that: both end now and then to ask for the solver. */
+static bool show(const viewer *v, culv_shared_semaphore *written, uint64_t turn, uint32_t slot,
+                 uint32_t seed)
+{
+    static const uint64_t step = 1000000;
+    static uint32_t words[WORDS];
+    culv_result result;
+    culv_gl_uses uses = culv_gl_uses_init();
+    uses.num_buffers = 1;
+    uses.buffers = &v->slots[slot];
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(written), v->s.stream, turn));
+    while ((result = culv_gl_semaphore_wait(written, turn, step, &uses)) == CULV_ERROR_TIMEOUT)
+        (void)culv_ipc_consumer_connected(v->side);
+    LIB_OK(result);
+    GLsync fence = v->s.gl.FenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+    while (v->s.gl.ClientWaitSync(fence, GL_SYNC_FLUSH_COMMANDS_BIT, step) == GL_TIMEOUT_EXPIRED)
+        (void)culv_ipc_consumer_connected(v->side);
+    v->s.gl.DeleteSync(fence);
+    memset(words, 0, sizeof words);
+    raw_gl_read_buffer(&v->s.gl, v->slots[slot], words, BYTES);
+    if (!culv_ipc_consumer_connected(v->side)) return false; /* what was moved on is not right */
+    REQUIRE_WORDS(words, WORDS, seed);
+    return true;
+}
+
+static void reap(const ipc_child *killed)
+{
+    int status = 0;
+    while (waitpid(killed->pid, &status, 0) < 0)
+        REQUIRE_EQ(errno, EINTR);
+    REQUIRE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void outlive(viewer *v, const ipc_child *solver, ending how, culv_shared_semaphore *written,
+                    uint64_t *turn)
+{
+    culv_ring_frame f;
+    ipc_child with = *solver;
+    viewer_receive(v);
+    ipc_say(&with, 'r');
+    for (uint32_t n = 0; n < BEFORE; n++) {
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
+                                    v->s.stream, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, n);
+        REQUIRE(show(v, written, ++*turn, f.slot, n));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
+                                    v->s.stream, &f));
+    }
+    ipc_hear(&with, 'p');
+    const bool has_frame = how == READY || how == PENDING;
+    if (has_frame)
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
+                                    v->s.stream, IPC_FAR, &f));
+    ipc_say(&with, 'e');
+    if (how == NEVER) return;
+    if (how != PENDING) reap(solver); /* else it dies while OpenGL waits */
+    if (has_frame) {
+        REQUIRE(!show(v, written, ++*turn, f.slot, BEFORE));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER,
+                                    v->s.stream, &f));
+    }
+    if (how == PENDING) reap(solver);
+    LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(v->side), CULV_RING_CONSUMER, v->s.stream,
+                                   IPC_FAR, &f),
+              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+}
+
+static void solver_dies(void)
+{
+    static const ipc_role roles[ENDINGS] = {solve_BETWEEN_FRAMES, solve_HOLDING, solve_READY,
+                                            solve_PENDING,        solve_JOINED,  solve_NEVER};
+    ipc_child solver[ENDINGS];
+    char name[CULV_IPC_NAME_SIZE];
+    viewer v = {.client = NULL};
+    culv_shared_semaphore *written = NULL;
+    uint64_t turn = 0;
+    (void)ipc_name(name, "outlived");
+    for (int how = 0; how < ENDINGS; how++)
+        ipc_fork(&solver[how], roles[how], name);
+    gl_stage_open(&v.s, 0);
+    LIB_OK(culv_gl_semaphore_create(v.s.attachment, NULL, &written));
+    for (int how = 0; how < ENDINGS; how++) {
+        culv_ipc_object *object = NULL;
+        ipc_say(&solver[how], 'g');
+        ipc_hear(&solver[how], 's');
+        viewer_join(&v, name);
+        ipc_say(&solver[how], 'j');
+        if (how == JOINED) {
+            reap(&solver[how]);
+            LIB_ERROR(culv_ipc_consumer_receive(v.side, 0, 0, IPC_FAR, &object), CULV_ERROR_ASYNC,
+                      CULV_REASON_IPC_GONE);
+        } else {
+            outlive(&v, &solver[how], (ending)how, written, &turn);
+        }
+        viewer_leave(&v);
+        if (how == NEVER) ipc_join(&solver[how]);
+        ipc_forget(&solver[how]);
+    }
+    LIB_OK(culv_shared_semaphore_destroy(&written));
+    gl_stage_close(&v.s);
+}
+
 static const test_case cases[] = {
     {.name = "ring.to_gl", .run = to_gl, .own = true, .smoke = true},
     {.name = "ring.from_gl", .run = from_gl, .own = true},
+    {.name = "ring.solver_dies", .run = solver_dies, .own = true},
     {.name = NULL},
 };
 TEST_SUITE(cases);

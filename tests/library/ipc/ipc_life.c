@@ -20,7 +20,7 @@ static void live(ipc_child *parent, const char *name)
     culv_ipc_vector *vector = NULL;
     culv_ipc_consumer *side = NULL;
     culv_vmm_allocation *memory = NULL;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     char step = 'a';
 #define STEP() ipc_say(parent, step++)
     ipc_hear(parent, 'g');
@@ -30,7 +30,7 @@ static void live(ipc_child *parent, const char *name)
     culv_ipc_client *client = ipc_client(s.w.device, name);
     STEP();
     culv_ipc_info info = culv_ipc_info_init();
-    LIB_OK(culv_ipc_client_list(client, 0, IPC_FAR, &info, NULL));
+    LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, NULL));
     STEP();
     LIB_OK(culv_ipc_client_receive(client, "cells", IPC_FAR, &object));
     STEP();
@@ -47,9 +47,10 @@ static void live(ipc_child *parent, const char *name)
     LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
     STEP();
     for (int i = 0; i < 2; i++) {
-        LIB_OK(culv_ipc_consumer_acquire_on(side, stream, IPC_FAR, &f));
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
+                                    IPC_FAR, &f));
         STEP();
-        LIB_OK(culv_ipc_consumer_release_on(side, stream, &f));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
         STEP();
         lib_finish(&s.w, stream);
         STEP();
@@ -65,11 +66,13 @@ static void live(ipc_child *parent, const char *name)
 /* Frames go on while somebody reads them. */
 static void turn(culv_ipc_server *server, culv_ipc_ring *ring, CUstream stream)
 {
-    culv_ipc_frame f;
+    culv_ring_frame f;
     LIB_OK(culv_ipc_server_poll(server, UINT64_C(1000000), NULL));
     if (culv_ipc_ring_consumers(ring) == 0) return;
-    if (culv_ipc_ring_acquire_on(ring, stream, 0, &f) != CULV_OK) return; /* it is full */
-    LIB_OK(culv_ipc_ring_release_on(ring, stream, &f));
+    if (culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, 0, &f) !=
+        CULV_OK)
+        return; /* it is full */
+    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f));
 }
 
 static void kills(void)
@@ -145,7 +148,7 @@ static void visit(ipc_child *parent, const char *name)
     vmm_stage s;
     culv_ipc_consumer *side = NULL;
     culv_vmm_allocation *memory = NULL;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     ipc_hear(parent, 'g');
     vmm_stage_open(&s);
     CUstream stream = lib_stream(&s.w);
@@ -160,8 +163,9 @@ static void visit(ipc_child *parent, const char *name)
     c.policy = getpid() % 2 != 0 ? CULV_RING_FIFO : CULV_RING_MAILBOX;
     LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
     for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_ipc_consumer_acquire_on(side, stream, IPC_FAR, &f));
-        LIB_OK(culv_ipc_consumer_release_on(side, stream, &f));
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
+                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
         lib_finish(&s.w, stream);
     }
     ipc_say(parent, 'd');
@@ -403,7 +407,7 @@ static void descriptions(void)
         {CULV_IPC_BUFFER, 4097, 1, 4097, 0, "size is 4097, and may be at most 4096"},
         {CULV_IPC_BUFFER, 4097, 1, 0, 1366, "element_count is 1366, and may be at most 1365"},
         {CULV_IPC_BUFFER, 4097, 1, 2, 1, "element_count is 1, and may be at most 0"},
-        {CULV_IPC_IMAGE, 4097, 0, 0, 0, "width is 0, and must be at least 1"},
+        {CULV_IPC_IMAGE, 4097, 0, 0, 0, "format is 0, and must be at least 1"},
         {CULV_IPC_SEMAPHORE, 0, 0, 0, 0, "semaphore_type is 0, and must be at least 1"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -37,7 +37,7 @@ static void use_natives(ipc_child *parent, const char *name)
     CUstream stream = lib_stream(&s.w);
     culv_ipc_info info = culv_ipc_info_init();
     uint32_t count = 0;
-    LIB_OK(culv_ipc_client_list(client, 1, IPC_FAR, &info, &count));
+    LIB_OK(culv_ipc_client_get_offer(client, 1, IPC_FAR, &info, &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ_STR(info.name, "picture");
     culv_ipc_object *object = ipc_receive(client, "vertices");
@@ -370,6 +370,19 @@ static culv_result signal_ready(void *context, uint64_t value)
     return CULV_OK;
 }
 
+/* How far `done` is. */
+typedef struct done_of {
+    VkDevice device;
+    VkSemaphore done;
+} done_of;
+
+static culv_result reached(void *context, uint64_t *value)
+{
+    const done_of *d = context;
+    VK_OK(vkGetSemaphoreCounterValue(d->device, d->done, value));
+    return CULV_OK;
+}
+
 static void show(ipc_child *parent, const char *name)
 {
     static uint32_t words[WORDS];
@@ -385,9 +398,16 @@ static void show(ipc_child *parent, const char *name)
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = &own;
+    done_of at = {.device = w.vk.device, .done = done};
     LIB_ERROR(culv_ipc_consumer_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
+    LIB_SAYS("culv_ipc_timelines.signal is NULL");
     own.signal = signal_ready;
+    LIB_ERROR(culv_ipc_consumer_join(client, &d, IPC_FAR, &side), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("culv_ipc_timelines.reached is NULL");
+    own.reached = reached;
+    own.context = &at;
     LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
     culv_ipc_timelines none = culv_ipc_timelines_init(); /* they are its own */
     LIB_ERROR(culv_ipc_consumer_get_timelines(side, &none), CULV_ERROR_INVALID, CULV_REASON_VALUE);
@@ -432,7 +452,10 @@ static void die_before_submitting(ipc_child *parent, const char *name)
     culv_ipc_timelines own = culv_ipc_timelines_init();
     own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
     own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
+    done_of at = {.device = w.vk.device, .done = done};
     own.signal = signal_ready;
+    own.reached = reached;
+    own.context = &at;
     culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
     d.ring = "frames";
     d.timelines = &own;
@@ -447,10 +470,71 @@ static void die_before_submitting(ipc_child *parent, const char *name)
     pause();
 }
 
+/* It gives a slot back, its queue never signals, as that of a lost device, and it leaves: nothing
+ * of this process waits for ever, though CUDA looked how far the queue is. */
+static void leave_before_submitting(ipc_child *parent, const char *name)
+{
+    lib_world w;
+    culv_ipc_consumer *side = NULL;
+    culv_ipc_frame f;
+    lib_open(&w);
+    culv_ipc_client *client = ipc_client(w.device, name);
+    VkSemaphore ready = raw_vk_timeline(&w.vk, 0, true), done = raw_vk_timeline(&w.vk, 0, true);
+    culv_ipc_timelines own = culv_ipc_timelines_init();
+    own.ready = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, ready));
+    own.done = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, done));
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    d.policy = CULV_RING_MAILBOX;
+    d.timelines = &own;
+    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    culv_handle_close(&own.ready);
+    culv_handle_close(&own.done);
+    ipc_say(parent, 'j');
+    LIB_OK(culv_ipc_consumer_acquire(side, IPC_FAR, &f));
+    LIB_OK(culv_ipc_consumer_release(side, &f));
+    ipc_say(parent, 'h');
+    ipc_hear(parent, 'm'); /* there are others by now */
+    LIB_ERROR(culv_ipc_consumer_acquire(side, 1000, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_client_destroy(&client);
+    lib_settle(&w);
+    uint64_t value = 0;
+    VK_OK(vkGetSemaphoreCounterValue(w.vk.device, done, &value));
+    REQUIRE_EQ(value, 1); /* moved on */
+    raw_vk_timeline_destroy(&w.vk, ready);
+    raw_vk_timeline_destroy(&w.vk, done);
+    lib_close(&w);
+}
+
+static void vulkan_leaves(void)
+{
+    static uint32_t words[FRAMES][WORDS];
+    ipc_child child;
+    vmm_stage s;
+    ipc_slots slots;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, leave_before_submitting, ipc_name(name, "vulkan-leaves"));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
+    ipc_hear_serving(&child, 'j', slots.server);
+    ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    ipc_hear_serving(&child, 'h', slots.server);
+    for (int i = 0; i < 2 * SLOTS; i++) /* it has one slot, and nobody waits for it */
+        ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    ipc_say(&child, 'm');
+    ipc_join_serving(&child, slots.server);
+    lib_finish(&s.w, stream);
+    ipc_slots_close(&slots, &s.w);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
 static void run_ring(ipc_role role, const char *word, bool dies)
 {
     static uint32_t words[FRAMES][WORDS];
-    const uint32_t frames = dies ? SLOTS + 1 : FRAMES;
+    const uint32_t frames = dies ? SLOTS : FRAMES;
     ipc_child child;
     vmm_stage s;
     ipc_slots slots;
@@ -460,19 +544,24 @@ static void run_ring(ipc_role role, const char *word, bool dies)
     CUstream stream = lib_stream(&s.w);
     ipc_slots_open(&slots, &s, name, SLOTS, WORDS);
     ipc_hear_serving(&child, 'j', slots.server);
-    for (uint32_t n = 0; n < frames; n++) {
-        if (n == SLOTS && dies) ipc_hear_serving(&child, 'h', slots.server);
+    for (uint32_t n = 0; n < frames; n++)
         ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
-    }
     if (dies) {
-        REQUIRE_EQ(lib_query(&s.w, stream), CUDA_ERROR_NOT_READY); /* it waits for `done` */
+        culv_ring_frame f;
+        ipc_hear_serving(&child, 'h', slots.server);
+        lib_finish(&s.w, stream);
+        LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream,
+                                       1000, &f),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+        LIB_SAYS("the GPU of the consumer 0");
         ipc_kill(&child);
         while (culv_ipc_ring_consumers(slots.ring) > 0)
             LIB_OK(culv_ipc_server_poll(slots.server, UINT64_C(1000000), NULL));
     } else {
         ipc_join_serving(&child, slots.server);
     }
-    lib_finish(&s.w, stream); /* it hangs unless a dead one's timeline was moved on */
+    if (dies) ipc_slots_produce(&slots, &s.w, stream, words[0], FRAMES);
+    lib_finish(&s.w, stream);
     ipc_slots_close(&slots, &s.w);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
@@ -494,5 +583,6 @@ const test_case ipc_native_cases[] = {
     {.name = "vectors", .run = vectors, .own = true},
     {.name = "ring.to_vulkan", .run = to_vulkan, .own = true},
     {.name = "ring.vulkan_dies", .run = vulkan_dies, .own = true},
+    {.name = "ring.vulkan_leaves", .run = vulkan_leaves, .own = true},
     {.name = NULL},
 };

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* A ring between processes: every byte of every frame, by counters and by Vulkan's timelines, with
  * consumers that come, go and die. */
-#include "ipc_stage.h"
+#include "ipc_raw.h"
 
+#include "ipc/ipc_line.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +32,8 @@ typedef struct producer {
 } producer;
 
 static culv_log hears; /* of the producer's device */
+static uint64_t limit; /* culv_ipc_ring_desc.late_limit */
+static uint32_t ring_slots = SLOTS;
 
 static void producer_open(producer *p, const char *name, bool vulkan)
 {
@@ -45,7 +55,7 @@ static void producer_open(producer *p, const char *name, bool vulkan)
     }
     const vmm_stage s = {.w = p->w};
     p->stream = lib_stream(&p->w);
-    ipc_slots_open(&p->slots, &s, name, SLOTS, WORDS);
+    ipc_slots_open_limited(&p->slots, &s, name, ring_slots, WORDS, limit);
 }
 
 static void producer_close(producer *p, bool vulkan)
@@ -113,10 +123,10 @@ static void consumer_open_on(consumer *c, const char *name, culv_ring_policy pol
     LIB_ERROR(culv_ipc_consumer_get_timelines(c->side, &none), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     uint32_t parts = 0;
-    REQUIRE_EQ(culv_ipc_consumer_slots(c->side, &parts), SLOTS);
+    REQUIRE_EQ(culv_ipc_consumer_slots(c->side, &parts), ring_slots);
     REQUIRE_EQ(parts, 1);
-    c->range = vmm_range(&c->s, SLOTS);
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    c->range = vmm_range(&c->s, ring_slots);
+    for (uint32_t i = 0; i < ring_slots; i++) {
         culv_ipc_object *object = NULL;
         culv_vmm_allocation *memory = NULL;
         LIB_OK(culv_ipc_consumer_receive(c->side, i, 0, IPC_FAR, &object));
@@ -148,13 +158,15 @@ static void consumer_open(consumer *c, const char *name, culv_ring_policy policy
 static uint64_t consume(consumer *c)
 {
     static uint32_t words[WORDS];
-    culv_ipc_frame f;
-    LIB_OK(culv_ipc_consumer_acquire_on(c->side, c->stream, IPC_FAR, &f));
+    culv_ring_frame f;
+    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream,
+                                IPC_FAR, &f));
     CUcontext before = lib_enter(&c->s.w);
     CU_OK(c->s.w.cu->MemcpyDtoHAsync(words, culv_vmm_range_pointer(c->range) + f.slot * VMM_BLOCK,
                                      sizeof words, c->stream));
     lib_leave(&c->s.w, before);
-    LIB_OK(culv_ipc_consumer_release_on(c->side, c->stream, &f));
+    LIB_OK(
+        culv_ring_release_on(culv_ipc_consumer_core(c->side), CULV_RING_CONSUMER, c->stream, &f));
     lib_finish(&c->s.w, c->stream);
     REQUIRE_WORDS(words, WORDS, (uint32_t)f.number);
     return f.number;
@@ -274,27 +286,30 @@ static void both(void)
 static void die_holding(ipc_child *parent, const char *name)
 {
     consumer c;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     consumer_open(&c, name, CULV_RING_FIFO);
     ipc_say(parent, 'j');
     (void)consume(&c);
-    LIB_OK(culv_ipc_consumer_acquire_on(c.side, c.stream, IPC_FAR, &f));
+    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                IPC_FAR, &f));
     ipc_say(parent, 'h');
     pause();
 }
 
-/* It gives the slot back, and its stream never signals. */
+/* It gives the slots back, and its stream never signals. */
 static void die_unsignaled(ipc_child *parent, const char *name)
 {
     consumer c;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     vmm_gate gate;
     consumer_open(&c, name, CULV_RING_FIFO);
     ipc_say(parent, 'j');
     vmm_gate_begin(&c.s, &gate);
     for (int i = 0; i < SLOTS; i++) {
-        LIB_OK(culv_ipc_consumer_acquire_on(c.side, gate.stream, IPC_FAR, &f));
-        LIB_OK(culv_ipc_consumer_release_on(c.side, gate.stream, &f));
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, gate.stream,
+                                    IPC_FAR, &f));
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, gate.stream,
+                                    &f));
     }
     ipc_say(parent, 'h');
     pause();
@@ -303,13 +318,14 @@ static void die_unsignaled(ipc_child *parent, const char *name)
 static void die_waiting(ipc_child *parent, const char *name)
 {
     consumer c;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     consumer_open(&c, name, CULV_RING_FIFO);
     ipc_say(parent, 'j');
     for (int i = 0; i < SLOTS; i++)
         (void)consume(&c);
     ipc_say(parent, 'h');
-    LIB_OK(culv_ipc_consumer_acquire_on(c.side, c.stream, IPC_FAR, &f));
+    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                IPC_FAR, &f));
     pause();
 }
 
@@ -330,16 +346,15 @@ static void deaths(void)
             for (int k = 0; k < SLOTS; k++)
                 produce(&p, words);
             ipc_hear_serving(&child[i], 'h', p.slots.server);
-            /* In the second role these streams wait for what never comes. */
-            culv_ipc_frame f;
-            if (roles[i] != die_holding) {
-                produce(&p, words);
-            } else {
-                /* One is free again: the child has read the first frame. */
-                produce(&p, words);
-                LIB_ERROR(culv_ipc_ring_acquire_on(p.slots.ring, p.stream, 1000, &f),
+            lib_finish(&p.w, p.stream);
+            culv_ring_frame f;
+            /* In the first role one is free again: the child has read the first frame. */
+            if (roles[i] != die_unsignaled) produce(&p, words);
+            if (roles[i] != die_waiting) {
+                LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER,
+                                               p.stream, 1000, &f),
                           CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-                LIB_SAYS("has not given back");
+                LIB_SAYS(roles[i] == die_holding ? "has not given back" : "the GPU of the");
             }
             ipc_kill(&child[i]);
             wait_for_consumers(&p, 0);
@@ -360,14 +375,16 @@ static void deaths(void)
 static void die_producing(ipc_child *parent, const char *name)
 {
     producer p;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     vmm_gate gate;
     producer_open(&p, name, false);
     wait_for_consumers(&p, 1);
     const vmm_stage s = {.w = p.w};
     vmm_gate_begin(&s, &gate);
-    LIB_OK(culv_ipc_ring_acquire_on(p.slots.ring, gate.stream, IPC_FAR, &f));
-    LIB_OK(culv_ipc_ring_release_on(p.slots.ring, gate.stream, &f));
+    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER, gate.stream,
+                                IPC_FAR, &f));
+    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER, gate.stream,
+                                &f));
     ipc_say(parent, 'p');
     for (;;)
         LIB_OK(culv_ipc_server_poll(p.slots.server, CULV_IPC_FOREVER, NULL));
@@ -377,20 +394,22 @@ static void producer_dies(void)
 {
     ipc_child child;
     consumer c;
-    culv_ipc_frame f;
+    culv_ring_frame f;
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, die_producing, ipc_name(name, "dies"));
     consumer_open(&c, name, CULV_RING_FIFO);
-    LIB_OK(culv_ipc_consumer_acquire_on(c.side, c.stream, IPC_FAR, &f));
-    LIB_OK(culv_ipc_consumer_release_on(c.side, c.stream, &f));
+    LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                IPC_FAR, &f));
+    LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream, &f));
     ipc_hear(&child, 'p');
     REQUIRE_EQ(lib_query(&c.s.w, c.stream), CUDA_ERROR_NOT_READY);
     REQUIRE(culv_ipc_consumer_connected(c.side));
     ipc_kill(&child);
     REQUIRE(!culv_ipc_consumer_connected(c.side));
     lib_finish(&c.s.w, c.stream); /* it hangs unless the timeline was moved on */
-    LIB_ERROR(culv_ipc_consumer_acquire_on(c.side, c.stream, IPC_FAR, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                   IPC_FAR, &f),
+              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     consumer_close(&c);
 }
 
@@ -480,6 +499,7 @@ static void server_first(void)
     ipc_slots slots;
     culv_ipc_ring *second = NULL;
     culv_ipc_frame f;
+    culv_ring_frame cudas = {.number = 0};
     char name[CULV_IPC_NAME_SIZE];
     ipc_fork(&child, outlive, ipc_name(name, "server-first"));
     vmm_stage_open(&s);
@@ -499,10 +519,12 @@ static void server_first(void)
     LIB_SAYS("the ring's server was destroyed");
     LIB_ERROR(culv_ipc_ring_acquire(slots.ring, IPC_FAR, &f), CULV_ERROR_ASYNC,
               CULV_REASON_RING_STOPPED);
-    LIB_ERROR(culv_ipc_ring_release_on(slots.ring, stream, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
-    LIB_ERROR(culv_ipc_ring_acquire_on(slots.ring, stream, IPC_FAR, &f), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(
+        culv_ring_release_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream, &cudas),
+        CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(slots.ring), CULV_RING_PRODUCER, stream,
+                                   IPC_FAR, &cudas),
+              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     LIB_ERROR(culv_ipc_ring_drop(slots.ring, 0), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     LIB_ERROR(culv_ipc_ring_offer_vmm(slots.ring, 0, 0, slots.memory[0], &info), CULV_ERROR_ASYNC,
               CULV_REASON_RING_STOPPED);
@@ -513,8 +535,583 @@ static void server_first(void)
     ipc_forget(&child);
 }
 
+/* Joins that are given up ---------------------------------------------------------------------- */
+
+static culv_result join_in(culv_ipc_client *client, uint64_t timeout, culv_ipc_consumer **out)
+{
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    d.ring = "frames";
+    return culv_ipc_consumer_join(client, &d, timeout, out);
+}
+
+/* Asks until the socket is full, so that no other message has room. */
+static void fill(culv_ipc_client *client)
+{
+    culv_ipc_object *object = NULL;
+    do
+        REQUIRE(culv_ipc_client_receive(client, "nothing", 0, &object) != CULV_OK);
+    while (strstr(culv_last_error_message(), "has not read earlier questions") == NULL);
+}
+
+/* Each time a consumer would be left that nobody has: the answer comes too late, it cannot be
+ * taken, or what takes the join back does not fit into the socket. */
+static void give_up(ipc_child *parent, const char *name)
+{
+    enum { FEW = 16 };
+    vmm_stage s;
+    culv_ipc_consumer *side = POISON(culv_ipc_consumer);
+    culv_ring_frame f;
+    int fds[FEW];
+    size_t count = 1;
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    ipc_say(parent, 'c');
+    ipc_hear(parent, '1'); /* it does not answer now */
+    LIB_ERROR(join_in(client, 1000, &side), CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE);
+    fill(client);
+    LIB_ERROR(join_in(client, 1000, &side), CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE);
+    ipc_say(parent, '2');
+    ipc_hear(parent, '2'); /* it answers again */
+    /* All answers are read first, so that this one is what lacks descriptors. */
+    culv_ipc_info info = culv_ipc_info_init();
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, NULL) != CULV_OK) {
+        LIB_SAYS("has not read earlier questions");
+        if (test_now_us() > until) FAIL("the socket stays full");
+        lib_sleep_ms(1);
+    }
+    struct rlimit usual, few;
+    REQUIRE_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = usual;
+    REQUIRE((fds[0] = dup(0)) >= 0);
+    few.rlim_cur = (rlim_t)fds[0] + 1;
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    while (count < FEW && (fds[count] = dup(0)) >= 0)
+        count++;
+    LIB_ERROR(join_in(client, IPC_FAR, &side), CULV_ERROR_INVALID, CULV_REASON_OS);
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    while (count > 0)
+        close(fds[--count]);
+    REQUIRE(side == POISON(culv_ipc_consumer));
+    LIB_OK(join_in(client, IPC_FAR, &side));
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < 3 * SLOTS; i++) {
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream,
+                                    IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(side), CULV_RING_CONSUMER, stream, &f));
+    }
+    lib_finish(&s.w, stream);
+    ipc_say(parent, 'd');
+    ipc_hear(parent, '3'); /* it does not answer now */
+    fill(client);
+    culv_ipc_consumer_destroy(&side);
+    ipc_say(parent, 'l');
+    ipc_hear(parent, '4');
+    culv_ipc_client_destroy(&client);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+static void given_up(void)
+{
+    ipc_child child;
+    producer p;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, give_up, ipc_name(name, "given-up"));
+    producer_open(&p, name, false);
+    ipc_hear_serving(&child, 'c', p.slots.server);
+    ipc_say(&child, '1');
+    ipc_hear(&child, '2');
+    ipc_say(&child, '2');
+    ipc_hear_serving(&child, 'j', p.slots.server);
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 1);
+    for (int i = 0; i < 3 * SLOTS; i++)
+        produce(&p, words);
+    ipc_hear_serving(&child, 'd', p.slots.server);
+    ipc_say(&child, '3');
+    ipc_hear(&child, 'l');
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 0); /* before its message is read */
+    for (int i = 0; i < 2 * SLOTS; i++)
+        produce(&p, words);
+    ipc_say(&child, '4');
+    ipc_join_serving(&child, p.slots.server);
+    producer_close(&p, false);
+}
+
+/* Who does not keep up ------------------------------------------------------------------------- */
+
+static enum misdeed { HOLDS, BUSY, READS_NOT, LIES } misdeed;
+static culv_ring_policy misdeed_policy;
+
+/* The third of three holds a frame, or gives it back while its GPU is not done, or reads none. */
+static void misbehave(ipc_child *parent, const char *name)
+{
+    consumer c;
+    culv_ring_frame f;
+    vmm_gate gate;
+    consumer_open(&c, name, misdeed_policy);
+    ipc_say(parent, 'j');
+    if (misdeed == BUSY) vmm_gate_begin(&c.s, &gate);
+    CUstream stream = misdeed == BUSY ? gate.stream : c.stream;
+    if (misdeed != READS_NOT)
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream,
+                                    IPC_FAR, &f));
+    if (misdeed == BUSY)
+        LIB_OK(
+            culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream, &f));
+    ipc_say(parent, 'h');
+    ipc_hear(parent, 'e');
+    if (misdeed_policy == CULV_RING_FIFO) {
+        if (misdeed == HOLDS)
+            LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream,
+                                        &f));
+        LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream,
+                                       IPC_FAR, &f),
+                  CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED);
+        LIB_SAYS("and runs on");
+    } else if (misdeed == BUSY) {
+        /* It has one slot at a time. */
+        LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream,
+                                       1000000, &f),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        LIB_SAYS("this side's GPU has not reached value 1");
+    } else if (misdeed == HOLDS) {
+        LIB_OK(
+            culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, stream, &f));
+    }
+    if (misdeed == BUSY) {
+        vmm_gate_open(&c.s, &gate);
+        vmm_gate_end(&c.s, &gate);
+    }
+    if (misdeed_policy == CULV_RING_MAILBOX) REQUIRE_EQ(consume(&c), FRAMES - 1);
+    ipc_say(parent, 'd');
+    consumer_close(&c);
+}
+
+static culvi_ipc_message wait_for_answer(int fd, int fds[CULVI_IPC_FDS])
+{
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    culvi_ipc_message m;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    REQUIRE_EQ(poll(&p, 1, (int)TEST_FAR_MS), 1);
+    const culvi_ipc_io io = culvi_ipc_receive(fd, true, &m, fds, &why);
+    if (io != CULVI_IPC_DONE) FAIL("no answer: %d %s", (int)io, text);
+    return m;
+}
+
+/* A consumer of the newest frame, in whose page nothing is true: what it holds and has given back
+ * goes back and forth, and jumps beyond what there is. It tells the next lie after a frame more, so
+ * that a producer who waits for the end of one waits for ever; or at once. */
+static void lie(ipc_child *parent, const char *name)
+{
+    int fds[CULVI_IPC_FDS];
+    socklen_t length;
+    const struct sockaddr_un a = raw_address(name, &length);
+    const int fd = raw_socket();
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (connect(fd, (const struct sockaddr *)&a, length) != 0) { /* it is not there yet */
+        if (test_now_us() > until) FAIL("no server '%s'", name);
+        lib_sleep_ms(1);
+    }
+    culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    REQUIRE_EQ(wait_for_answer(fd, fds).type, CULVI_IPC_HELLO);
+    m = raw_message(CULVI_IPC_JOIN);
+    strcpy(m.name, "frames");
+    m.join.policy = CULV_RING_MAILBOX;
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    m = wait_for_answer(fd, fds);
+    REQUIRE(m.type == CULVI_IPC_JOIN && m.fds == 2);
+    const culvi_ipc_ring_page *ring = mmap(NULL, CULVI_IPC_PAGE, PROT_READ, MAP_SHARED, fds[0], 0);
+    culvi_ipc_consumer_page *page =
+        mmap(NULL, CULVI_IPC_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fds[1], 0);
+    REQUIRE(ring != MAP_FAILED && page != MAP_FAILED);
+    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
+    ipc_say(parent, 'j');
+    ipc_say(parent, 'h');
+    bool ends = false;
+    for (uint32_t i = 0; !ends; i++) {
+        const uint32_t slot = i % ring_slots;
+        const uint64_t head = atomic_load(&ring->head);
+        const uint64_t lies[] = {0,
+                                 atomic_load(&ring->frames[slot]),
+                                 head + 1,
+                                 head / 2,
+                                 head + lib_word(i, 1),
+                                 UINT64_MAX - lib_word(i, 2),
+                                 UINT64_MAX};
+        enum { LIES_COUNT = sizeof lies / sizeof lies[0] };
+        atomic_store(&page->next, lies[lib_word(i, 3) % LIES_COUNT]);
+        atomic_store(&page->hold, lies[lib_word(i, 4) % LIES_COUNT]);
+        atomic_store(&page->last[slot], lies[lib_word(i, 5) % LIES_COUNT]);
+        atomic_store(&page->done, lies[lib_word(i, 6) % LIES_COUNT]);
+        atomic_store(&page->waits, lib_word(i, 7) % 2);
+        if (i % 64 != 0) continue;
+        while (!ends && atomic_load(&ring->head) == head)
+            ends = ipc_heard(parent, 'e');
+    }
+    REQUIRE_EQ(atomic_load(&page->dropped), 0);
+    ipc_say(parent, 'd');
+    munmap((void *)page, CULVI_IPC_PAGE);
+    munmap((void *)(uintptr_t)ring, CULVI_IPC_PAGE);
+    culvi_ipc_close_fds(fds, 2);
+    close(fd);
+}
+
+/* What the producer tells of the consumers can be: one of them lies. */
+static void require_told(const producer *p, uint64_t frames)
+{
+    culv_ipc_consumer_info info[4];
+    size_t count = 0;
+    LIB_OK(culv_ipc_ring_get_consumers(p->slots.ring, info, 4, &count));
+    for (size_t i = 0; i < count; i++)
+        REQUIRE(info[i].behind <= frames && info[i].lag <= CULV_IPC_LAG_PRODUCER);
+}
+
+/* Drops the third one if it is late, which it is for ever. */
+static bool drop_third(producer *p, const ipc_child *third)
+{
+    static const culv_ipc_lag lags[] = {CULV_IPC_LAG_HOST, CULV_IPC_LAG_GPU, CULV_IPC_LAG_HOST};
+    culv_ipc_consumer_info info[4];
+    size_t count = 0;
+    lib_finish(&p->w, p->stream);
+    LIB_OK(culv_ipc_ring_get_consumers(p->slots.ring, info, 4, &count));
+    REQUIRE_EQ(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        if (info[i].pid != third->pid || info[i].late == 0) continue;
+        REQUIRE(info[i].policy == CULV_RING_FIFO && info[i].lag == lags[misdeed]);
+        REQUIRE_EQ(info[i].behind, ring_slots);
+        LIB_OK(culv_ipc_ring_drop(p->slots.ring, info[i].number));
+        return true;
+    }
+    return false;
+}
+
+static void go_on_past(enum misdeed what, culv_ring_policy policy)
+{
+    const ipc_role roles[] = {read_every, read_newest, what == LIES ? lie : misbehave};
+    ipc_child child[3];
+    producer p;
+    char name[CULV_IPC_NAME_SIZE];
+    const char word[] = {'p', (char)('0' + what), (char)('0' + policy), 0};
+    bool dropped = false;
+    misdeed = what;
+    misdeed_policy = policy;
+    /* Two, and one for each consumer of the newest frame. */
+    ring_slots = policy == CULV_RING_MAILBOX ? 4 : 3;
+    ipc_name(name, word);
+    for (int i = 0; i < 3; i++)
+        ipc_fork(&child[i], roles[i], name);
+    producer_open(&p, name, false);
+    for (int i = 0; i < 3; i++)
+        ipc_hear_serving(&child[i], 'j', p.slots.server);
+    for (int i = 0; i < FRAMES; i++) {
+        culv_ring_frame f;
+        const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+        for (;;) {
+            const culv_result result =
+                culv_ring_acquire_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER, p.stream,
+                                     UINT64_C(2000000), &f);
+            if (result == CULV_OK) break;
+            REQUIRE_EQ(result, CULV_ERROR_TIMEOUT);
+            if (policy == CULV_RING_FIFO && !dropped) dropped = drop_third(&p, &child[2]);
+            if (test_now_us() > until) FAIL("frame %d has no slot", i);
+        }
+        require_told(&p, (uint64_t)i);
+        ipc_slots_write(&p.slots, &p.w, p.stream, words[0], FRAMES, &f);
+        if (i == 0) ipc_hear_serving(&child[2], 'h', p.slots.server);
+    }
+    REQUIRE_EQ(dropped, policy == CULV_RING_FIFO);
+    for (int i = 0; i < 2; i++)
+        ipc_hear_serving(&child[i], 'd', p.slots.server);
+    lib_finish(&p.w, p.stream);
+    ipc_say(&child[2], 'e');
+    ipc_hear_serving(&child[2], 'd', p.slots.server);
+    for (int i = 0; i < 3; i++)
+        ipc_join_serving(&child[i], p.slots.server);
+    wait_for_consumers(&p, 0);
+    producer_close(&p, false);
+}
+
+#define GO_ON_PAST(name, what, policy)                                                             \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        go_on_past(what, policy);                                                                  \
+    }
+GO_ON_PAST(every_holds, HOLDS, CULV_RING_FIFO)
+GO_ON_PAST(every_busy, BUSY, CULV_RING_FIFO)
+GO_ON_PAST(every_reads_not, READS_NOT, CULV_RING_FIFO)
+GO_ON_PAST(newest_holds, HOLDS, CULV_RING_MAILBOX)
+GO_ON_PAST(newest_busy, BUSY, CULV_RING_MAILBOX)
+GO_ON_PAST(newest_reads_not, READS_NOT, CULV_RING_MAILBOX)
+GO_ON_PAST(newest_lies, LIES, CULV_RING_MAILBOX)
+
+/* A producer of the bound `nanoseconds`, and a consumer that reads nothing. */
+static void open_late(producer *p, ipc_child *child, const char *word, uint64_t nanoseconds)
+{
+    char name[CULV_IPC_NAME_SIZE];
+    misdeed = READS_NOT;
+    misdeed_policy = CULV_RING_FIFO;
+    ipc_fork(child, misbehave, ipc_name(name, word));
+    limit = nanoseconds;
+    producer_open(p, name, false);
+    ipc_hear_serving(child, 'j', p->slots.server);
+    ipc_hear(child, 'h');
+}
+
+static void count_late(void *user, culv_log_level level, const char *message)
+{
+    (void)level;
+    *(unsigned *)user += strstr(message, "has no slot") != NULL;
+}
+
+/* The log has a line once, however often the producer asks. */
+static void late_log(void)
+{
+    ipc_child child;
+    producer p;
+    culv_ring_frame f;
+    unsigned lines = 0;
+    hears = (culv_log){count_late, &lines, CULV_LOG_DEBUG};
+    open_late(&p, &child, "late-log", UINT64_C(1) << 40);
+    for (int i = 0; i < SLOTS; i++)
+        produce(&p, words);
+    lib_finish(&p.w, p.stream);
+    for (int i = 0; i < 20; i++)
+        LIB_ERROR(culv_ring_acquire_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER,
+                                       p.stream, 0, &f),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    REQUIRE_EQ(lines, 1);
+    ipc_kill(&child);
+    wait_for_consumers(&p, 0);
+    producer_close(&p, false);
+}
+
+/* The bound drops who is late, and that one is told. */
+static void late_limit(void)
+{
+    ipc_child child;
+    producer p;
+    open_late(&p, &child, "late-limit", 1);
+    for (int i = 0; i < 2 * SLOTS; i++)
+        produce(&p, words);
+    REQUIRE_EQ(culv_ipc_ring_consumers(p.slots.ring), 0);
+    ipc_say(&child, 'e');
+    ipc_hear(&child, 'd');
+    ipc_join_serving(&child, p.slots.server);
+    producer_close(&p, false);
+}
+
+/* A consumer leaves while its stream waits for a producer that lives and never signals. */
+static void hold_ready(ipc_child *parent, const char *name)
+{
+    producer p;
+    culv_ring_frame f;
+    vmm_gate gate;
+    producer_open(&p, name, false);
+    wait_for_consumers(&p, 1);
+    const vmm_stage s = {.w = p.w};
+    vmm_gate_begin(&s, &gate);
+    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER, gate.stream,
+                                IPC_FAR, &f));
+    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(p.slots.ring), CULV_RING_PRODUCER, gate.stream,
+                                &f));
+    ipc_say(parent, 'p');
+    for (;;)
+        LIB_OK(culv_ipc_server_poll(p.slots.server, CULV_IPC_FOREVER, NULL));
+}
+
+static void leave_waiting(void)
+{
+    enum { RELEASES = 1, CLIENT_FIRST = 2 };
+    ipc_child child;
+    consumer c;
+    culv_ring_frame f;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_child children[4];
+    for (int how = 0; how < 4; how++)
+        ipc_fork(&children[how], hold_ready,
+                 ipc_name(name, (const char[]){'l', (char)('0' + how), 0}));
+    for (int how = 0; how < 4; how++) {
+        child = children[how];
+        consumer_open(&c, ipc_name(name, (const char[]){'l', (char)('0' + how), 0}),
+                      CULV_RING_FIFO);
+        ipc_hear(&child, 'p');
+        LIB_OK(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                    IPC_FAR, &f));
+        if (how & RELEASES)
+            LIB_OK(culv_ring_release_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER,
+                                        c.stream, &f));
+        REQUIRE_EQ(lib_query(&c.s.w, c.stream), CUDA_ERROR_NOT_READY);
+        if (how & CLIENT_FIRST)
+            culv_ipc_client_destroy(&c.client);
+        else
+            culv_ipc_consumer_destroy(&c.side);
+        lib_finish(&c.s.w, c.stream); /* it hangs unless the timeline was moved on */
+        consumer_close(&c);
+        ipc_kill(&child);
+    }
+}
+
+/* CUDA's side of a ring between processes has every ring's calls ------------------------------- */
+
+static void refuse_others_calls(culv_ring *core, culv_ring_side side, const char *whose)
+{
+    const culv_ring_side far = side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    const culv_ring_settings settings = culv_ring_settings_init();
+    culv_ring *const was = core;
+    culv_ring_frame f = {.number = 0};
+    uint64_t value = 0;
+    LIB_ERROR(culv_ring_acquire(core, side, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_SAYS("culv_ring_acquire_on()");
+    LIB_ERROR(culv_ring_release(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, side, &value), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_acquire(core, far, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_SAYS("of this ring is in another process");
+    LIB_ERROR(culv_ring_acquire_on(core, far, NULL, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_release(core, far, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_release_on(core, far, NULL, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, far, &value), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_cancel(core, far, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_submit_failed(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_configure(core, &settings), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_acquire(core, (culv_ring_side)2, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ring_acquire_on(core, (culv_ring_side)2, NULL, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ring_release_on(core, (culv_ring_side)2, NULL, &f), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_ring_cancel(core, (culv_ring_side)2, &f), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_ring_release_on(core, side, NULL, &f), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_ring_cancel(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    REQUIRE(culv_ring_semaphore(core, side) == NULL);
+    culv_error error = culv_error_init();
+    lib_forget_error();
+    culv_ring_destroy(&core);
+    culv_last_error(&error);
+    REQUIRE(core == was && error.reason == CULV_REASON_OWNED);
+    LIB_SAYS(whose);
+}
+
+typedef struct sleeper {
+    culv_ring *core;
+    culv_ring_side side;
+    CUstream stream;
+    culv_error error;
+    atomic_bool over;
+} sleeper;
+
+static void *sleep_in_acquire(void *context)
+{
+    sleeper *s = context;
+    culv_ring_frame f;
+    s->error = culv_error_init();
+    if (culv_ring_acquire_on(s->core, s->side, s->stream, CULV_RING_FOREVER, &f) != CULV_OK)
+        culv_last_error(&s->error);
+    atomic_store(&s->over, true);
+    return NULL;
+}
+
+/* Another thread's acquire, which has nothing to take, ends by culv_ring_stop(). */
+static void stop_a_sleeper(culv_ring *core, culv_ring_side side, CUstream stream)
+{
+    sleeper s = {.core = core, .side = side, .stream = stream};
+    culv_ring_frame f;
+    pthread_t thread;
+    REQUIRE_EQ(pthread_create(&thread, NULL, sleep_in_acquire, &s), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    REQUIRE(!atomic_load(&s.over));
+    LIB_OK(culv_ring_stop(core));
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE_EQ(s.error.result, CULV_ERROR_ASYNC);
+    REQUIRE_EQ(s.error.reason, CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_acquire_on(core, side, stream, 0, &f), CULV_ERROR_ASYNC,
+              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_flush_on(core, side, stream), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+}
+
+static void consume_by_core(ipc_child *parent, const char *name)
+{
+    consumer c;
+    culv_ring_frame f, other;
+    culv_ring_stats stats = culv_ring_stats_init();
+    consumer_open(&c, name, CULV_RING_FIFO);
+    culv_ring *core = culv_ipc_consumer_core(c.side);
+    REQUIRE(culv_ipc_consumer_core(NULL) == NULL && core != NULL);
+    refuse_others_calls(core, CULV_RING_CONSUMER, "culv_ipc_consumer_destroy() destroys both");
+    ipc_say(parent, 'j');
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, c.stream, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        REQUIRE_EQ(f.wait_value, i + 1);
+        other = f;
+        other.number++;
+        LIB_ERROR(culv_ring_release_on(core, CULV_RING_CONSUMER, c.stream, &other),
+                  CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_SAYS("is not the one that is held");
+        LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, c.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_OK(culv_ring_cancel(core, CULV_RING_CONSUMER, &f)); /* it comes again */
+        REQUIRE_EQ(consume(&c), i);
+        LIB_OK(culv_ring_flush_on(core, CULV_RING_CONSUMER, c.stream));
+    }
+    LIB_OK(culv_ring_drain(core, IPC_FAR, 0));
+    LIB_OK(culv_ring_get_stats(core, &stats));
+    REQUIRE_EQ(stats.consumed, FRAMES);
+    REQUIRE_EQ(stats.depth, SLOTS);
+    stop_a_sleeper(core, CULV_RING_CONSUMER, c.stream);
+    LIB_OK(culv_ring_drain(core, IPC_FAR, 0));
+    ipc_say(parent, 'd');
+    ipc_hear(parent, 'e');
+    consumer_close(&c);
+}
+
+static void by_core(void)
+{
+    ipc_child child;
+    producer p;
+    culv_ring_frame f, other;
+    culv_ring_stats stats = culv_ring_stats_init();
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, consume_by_core, ipc_name(name, "core"));
+    producer_open(&p, name, false);
+    culv_ring *core = culv_ipc_ring_core(p.slots.ring);
+    REQUIRE(culv_ipc_ring_core(NULL) == NULL && core != NULL);
+    refuse_others_calls(core, CULV_RING_PRODUCER, "culv_ipc_ring_destroy() destroys both");
+    ipc_hear_serving(&child, 'j', p.slots.server);
+    for (uint64_t i = 0; i < FRAMES; i++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, p.stream, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        other = f;
+        other.slot++;
+        LIB_ERROR(culv_ring_cancel(core, CULV_RING_PRODUCER, &other), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_OK(culv_ring_cancel(core, CULV_RING_PRODUCER, &f)); /* it never was */
+        produce(&p, words);
+    }
+    ipc_hear_serving(&child, 'd', p.slots.server);
+    LIB_OK(culv_ring_drain(core, IPC_FAR, 0));
+    LIB_OK(culv_ring_get_stats(core, &stats));
+    REQUIRE_EQ(stats.produced, FRAMES);
+    for (int i = 0; i < SLOTS; i++) /* the consumer takes no more */
+        produce(&p, words);
+    stop_a_sleeper(core, CULV_RING_PRODUCER, p.stream);
+    ipc_say(&child, 'e');
+    ipc_join_serving(&child, p.slots.server);
+    wait_for_consumers(&p, 0);
+    producer_close(&p, false);
+}
+
 const test_case ipc_ring_cases[] = {
     {.name = "ring.every", .run = every, .own = true, .smoke = true},
+    {.name = "ring.core", .run = by_core, .own = true},
     {.name = "ring.other_gpu", .run = other_gpu, .own = true},
     {.name = "ring.newest", .run = newest, .own = true},
     {.name = "ring.both", .run = both, .own = true},
@@ -522,5 +1119,16 @@ const test_case ipc_ring_cases[] = {
     {.name = "ring.stream_gone", .run = stream_gone, .own = true},
     {.name = "ring.server_first", .run = server_first, .own = true},
     {.name = "ring.producer_dies", .run = producer_dies, .own = true},
+    {.name = "ring.given_up", .run = given_up, .own = true},
+    {.name = "ring.past_every.holds", .run = every_holds, .own = true},
+    {.name = "ring.past_every.busy", .run = every_busy, .own = true},
+    {.name = "ring.past_every.reads_not", .run = every_reads_not, .own = true},
+    {.name = "ring.past_newest.holds", .run = newest_holds, .own = true},
+    {.name = "ring.past_newest.busy", .run = newest_busy, .own = true},
+    {.name = "ring.past_newest.reads_not", .run = newest_reads_not, .own = true},
+    {.name = "ring.past_newest.lies", .run = newest_lies, .own = true},
+    {.name = "ring.late_log", .run = late_log, .own = true},
+    {.name = "ring.late_limit", .run = late_limit, .own = true},
+    {.name = "ring.leave_waiting", .run = leave_waiting, .own = true},
     {.name = NULL},
 };

@@ -26,6 +26,7 @@ void ipc_fork(ipc_child *child, ipc_role role, const char *name)
         close(down[1]);
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a case that fails leaves none behind */
         role(&parent, name);
+        test_require_marked_faults();
         fflush(NULL);
         close(parent.told);
         close(parent.tell);
@@ -203,6 +204,12 @@ void ipc_require(const lib_world *w, CUstream stream, CUdeviceptr at, size_t wor
 void ipc_slots_open(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
                     uint32_t words)
 {
+    ipc_slots_open_limited(slots, s, name, count, words, 0);
+}
+
+void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
+                            uint32_t words, uint64_t limit)
+{
     culv_ipc_ring_desc d = culv_ipc_ring_desc_init();
     culv_ipc_info info = culv_ipc_info_init();
     *slots = (ipc_slots){.count = count, .words = words};
@@ -210,6 +217,7 @@ void ipc_slots_open(ipc_slots *slots, const vmm_stage *s, const char *name, uint
     slots->server = ipc_server(s->w.device, name);
     d.name = "frames";
     d.slots = count;
+    d.late_limit = limit;
     LIB_OK(culv_ipc_ring_create(slots->server, &d, &slots->ring));
     slots->range = vmm_range(s, count);
     info.element_size = 4;
@@ -235,14 +243,21 @@ void ipc_slots_close(ipc_slots *slots, lib_world *w)
 void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
                        uint32_t frames)
 {
-    culv_ipc_frame f;
-    LIB_OK(culv_ipc_ring_acquire_on(slots->ring, stream, IPC_FAR, &f));
-    uint32_t *data = all + f.number % frames * slots->words;
+    culv_ring_frame f;
+    LIB_OK(culv_ring_acquire_on(culv_ipc_ring_core(slots->ring), CULV_RING_PRODUCER, stream,
+                                IPC_FAR, &f));
+    ipc_slots_write(slots, w, stream, all, frames, &f);
+}
+
+void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
+                     uint32_t frames, culv_ring_frame *f)
+{
+    uint32_t *data = all + f->number % frames * slots->words;
     for (uint32_t i = 0; i < slots->words; i++)
-        data[i] = lib_word(i, (uint32_t)f.number);
+        data[i] = lib_word(i, (uint32_t)f->number);
     CUcontext before = lib_enter(w);
     CU_OK(
-        w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f.slot), data, slots->words * 4, stream));
+        w->cu->MemcpyHtoDAsync(vmm_address(slots->range, f->slot), data, slots->words * 4, stream));
     lib_leave(w, before);
-    LIB_OK(culv_ipc_ring_release_on(slots->ring, stream, &f));
+    LIB_OK(culv_ring_release_on(culv_ipc_ring_core(slots->ring), CULV_RING_PRODUCER, stream, f));
 }

@@ -55,18 +55,24 @@ typedef struct ipc_slots {
     culv_ipc_server *server;
     culv_ipc_ring *ring;
     culv_vmm_range *range;
-    culv_vmm_allocation *memory[4];
+    culv_vmm_allocation *memory[5];
     uint32_t count, words;
 } ipc_slots;
 
 void ipc_slots_open(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
                     uint32_t words);
+/* With culv_ipc_ring_desc.late_limit. */
+void ipc_slots_open_limited(ipc_slots *slots, const vmm_stage *s, const char *name, uint32_t count,
+                            uint32_t words, uint64_t limit);
 /* The server goes, too. The stream must be done. */
 void ipc_slots_close(ipc_slots *slots, lib_world *w);
 /* The words of the next frame. The stream copies them from `all`, `frames` times the words, which
  * stay until it has. */
 void ipc_slots_produce(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
                        uint32_t frames);
+/* The same, of a frame that was acquired. */
+void ipc_slots_write(ipc_slots *slots, const lib_world *w, CUstream stream, uint32_t *all,
+                     uint32_t frames, culv_ring_frame *f);
 
 extern const test_case ipc_ring_cases[], ipc_native_cases[], ipc_life_cases[], ipc_cuda_cases[],
     ipc_vulkan_cases[], ipc_fetch_cases[], ipc_fabric_cases[];

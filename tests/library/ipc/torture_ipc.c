@@ -40,20 +40,58 @@ static void serve_off(void)
         lib_sleep_ms(1);
 }
 
+/* A client and a consumer that make no call which fails: they are served as if nothing were. */
+static culv_ipc_client *honest;
+static culv_ipc_consumer *watcher;
+
+static void alive(void)
+{
+    culv_ipc_object *object = NULL;
+    if (honest == NULL) return;
+    const bool served = atomic_load(&serving);
+    serve_on();
+    if (culv_ipc_client_receive(honest, "cells", IPC_FAR, &object) != CULV_OK &&
+        !torture_device_lost())
+        torture_complain("an honest client is not served: %s", culv_last_error_message());
+    culv_ipc_object_destroy(&object);
+    if (!served) serve_off();
+}
+
+static void watch(CUstream stream, uint64_t number)
+{
+    culv_ring_frame f;
+    culv_result result = culv_ring_acquire_on(culv_ipc_consumer_core(watcher), CULV_RING_CONSUMER,
+                                              stream, IPC_FAR, &f);
+    if (result == CULV_OK) {
+        REQUIRE_EQ(f.number, number);
+        result =
+            culv_ring_release_on(culv_ipc_consumer_core(watcher), CULV_RING_CONSUMER, stream, &f);
+    }
+    if (result != CULV_OK && !torture_device_lost())
+        torture_complain("an honest consumer has no frame %u: %s", (unsigned)number,
+                         culv_last_error_message());
+}
+
 static void frames(culv_ipc_ring *ring, culv_ipc_consumer *consumer, CUstream stream)
 {
-    culv_ipc_frame f, poison;
+    culv_ring_frame f, poison;
     memset(&poison, 0x5a, sizeof poison);
     for (int i = 0; i < 3; i++) {
         f = poison;
-        TRY_AGAIN(culv_ipc_ring_acquire_on(ring, stream, IPC_FAR, &f),
-                  memcmp(&f, &poison, sizeof f) == 0);
-        TRY_AGAIN(culv_ipc_ring_release_on(ring, stream, &f), true);
+        TRY_AGAIN(
+            culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, IPC_FAR, &f),
+            memcmp(&f, &poison, sizeof f) == 0);
+        TRY_AGAIN(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, stream, &f),
+                  true);
+        watch(stream, (uint64_t)i);
         f = poison;
-        TRY_AGAIN(culv_ipc_consumer_acquire_on(consumer, stream, IPC_FAR, &f),
+        TRY_AGAIN(culv_ring_acquire_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, stream,
+                                       IPC_FAR, &f),
                   memcmp(&f, &poison, sizeof f) == 0);
         REQUIRE_EQ(f.number, i);
-        TRY_AGAIN(culv_ipc_consumer_release_on(consumer, stream, &f), true);
+        TRY_AGAIN(
+            culv_ring_release_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, stream, &f),
+            true);
     }
     lib_finish(&torture.w, stream);
 }
@@ -90,7 +128,7 @@ static void ask(culv_ipc_ring *ring, culv_vector *vector, const char *name, CUst
     serve_off();
     /* A join that failed after the server's answer has left a consumer, who has left by now. */
     ipc_serve(server);
-    REQUIRE_EQ(culv_ipc_ring_consumers(ring), 1);
+    REQUIRE_EQ(culv_ipc_ring_consumers(ring), 2); /* and the watcher */
     frames(ring, consumer, stream);
     DO(culv_ipc_consumer_destroy(&consumer));
     DO(ipc_serve(server));
@@ -135,7 +173,16 @@ static void run(void)
     TRY_AGAIN(culv_ipc_ring_offer_vmm(ring, 0, 0, memory, &info), true);
     atomic_store(&quit, false);
     REQUIRE_EQ(pthread_create(&thread, NULL, serve, NULL), 0);
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    serve_on();
+    honest = ipc_client(w->device, name);
+    LIB_OK(culv_ipc_consumer_join(honest, &c, IPC_FAR, &watcher));
+    serve_off();
     ask(ring, vector, name, stream);
+    culv_ipc_consumer_destroy(&watcher);
+    culv_ipc_client_destroy(&honest);
+    ipc_serve(server);
     atomic_store(&quit, true);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     DO(culv_ipc_ring_destroy(&ring));
@@ -152,7 +199,7 @@ static void begin(void)
     lib_with_option("--validation=off"); /* no Vulkan is used */
 }
 
-static const torture_path path = {.begin = begin, .run = run, .least = {20, 0, 8}};
+static const torture_path path = {.begin = begin, .run = run, .alive = alive, .least = {20, 0, 8}};
 TORTURE_FUNCTIONS(path)
 
 static const test_case cases[] = {TORTURE_ROWS("ipc", path), {.name = NULL}};

@@ -3,6 +3,8 @@
  * gone. A card is played by a table of what is pinned. */
 #include "cache_stage.h"
 
+#include "rdma/rdma_entry.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -455,6 +457,69 @@ static void outlived(void)
     cache_stage_close(&s);
 }
 
+/* More uses than 31 bits count. */
+static void many_uses(void)
+{
+    const uint64_t many = (UINT64_C(1) << 31) - 3;
+    cache_stage s;
+    culv_rdma_registration *r[8];
+    cache_stage_open(&s, NULL);
+    CUdeviceptr p = rdma_alloc(&s.r, 70001);
+    r[0] = cache_get(&s, p, 100);
+    atomic_fetch_add(&r[0]->state, many); /* so many more gets */
+    for (int i = 1; i < 8; i++) {
+        r[i] = cache_get(&s, p + 7, 100);
+        REQUIRE(r[i] == r[0]);
+    }
+    cache_require(&s, 1, 0);
+    for (int i = 1; i < 8; i++)
+        cache_put(&s, &r[i]);
+    LIB_OK(culv_rdma_cache_trim(s.cache, 0)); /* it is in use */
+    cache_require(&s, 1, 0);
+    atomic_fetch_sub(&r[0]->state, many);
+    cache_put(&s, &r[0]);
+    LIB_OK(culv_rdma_cache_trim(s.cache, 0));
+    cache_require(&s, 0, 1);
+    rdma_free(&s.r, &p);
+    cache_stage_close(&s);
+}
+
+/* The end of many, in batches: all go, those in use too, and what is behind the range stays. */
+static void many_entries(void)
+{
+    enum { MANY = 1001, KEPT = 3 };
+    static culv_rdma_registration *held[MANY];
+    cache_stage s;
+    cache_stage_open(&s, &(cache_wish){.exact = true, .notified = true});
+    CUdeviceptr all = rdma_alloc(&s.r, (size_t)(MANY + KEPT + 1) * 65536);
+    const CUdeviceptr p = (all + 65535) / 65536 * 65536;
+    for (unsigned turn = 0; turn < 3; turn++) {
+        for (unsigned i = 0; i < MANY + KEPT; i++) {
+            culv_rdma_registration *r = cache_get(&s, p + (uint64_t)i * 65536, 65536);
+            if (i < MANY && i % 7 == 0)
+                held[i] = r;
+            else
+                cache_put(&s, &r);
+        }
+        REQUIRE_EQ(s.pinned, MANY + KEPT);
+        if (turn == 0) {
+            LIB_OK(culv_rdma_cache_invalidate(s.cache, p, (uint64_t)MANY * 65536));
+            REQUIRE_EQ(s.pinned, KEPT + (MANY + 6) / 7);
+        } else if (turn == 1) {
+            LIB_OK(culv_rdma_cache_trim(s.cache, 0));
+            REQUIRE_EQ(s.pinned, (MANY + 6) / 7);
+        } else {
+            culv_rdma_cache_destroy(&s.cache);
+            REQUIRE_EQ(s.pinned, (MANY + 6) / 7);
+        }
+        for (unsigned i = 0; i < MANY; i += 7)
+            cache_put(&s, &held[i]);
+        REQUIRE_EQ(s.pinned, turn == 0 ? KEPT : turn == 1 ? (MANY + 6) / 7 : 0);
+    }
+    rdma_free(&s.r, &all);
+    cache_stage_close(&s);
+}
+
 static const test_case cases[] = {
     {.name = "cache.shared", .run = shared, .smoke = true},
     {.name = "cache.overlaps", .run = overlaps},
@@ -467,6 +532,8 @@ static const test_case cases[] = {
     {.name = "cache.notified", .run = notified},
     {.name = "cache.callbacks", .run = callbacks},
     {.name = "cache.bad_input", .run = bad_input},
+    {.name = "cache.many_uses", .run = many_uses},
+    {.name = "cache.many_entries", .run = many_entries},
     {.name = "cache.outlived", .run = outlived},
     {.name = NULL},
 };

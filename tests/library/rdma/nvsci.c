@@ -3,6 +3,8 @@
 #include "library.h"
 #include "played_nvsci.h"
 
+#include "culvert/nvsci.h"
+
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>

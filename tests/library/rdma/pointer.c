@@ -111,6 +111,17 @@ static void bad_input(void)
     LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), CULV_ERROR_INVALID,
               CULV_REASON_RANGE);
     LIB_SAYS("mapping");
+    /* Directly before and behind each, and behind all. */
+    LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 1));
+    LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, 1));
+    LIB_OK(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK - 1, 1));
+    LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 2), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK + 1),
+              CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    for (unsigned behind = 0; behind < 9 && s.w.cu->software; behind += 8) /* where nothing is */
+        LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK + behind, 1),
+                  CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     rdma_vmm_unmake(&vmm);
 
     rdma_import import;

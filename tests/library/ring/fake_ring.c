@@ -49,6 +49,14 @@ uint64_t fake_counter(fake_timeline *t)
     return counter;
 }
 
+uint64_t fake_waits(fake_timeline *t)
+{
+    pthread_mutex_lock(&t->lock);
+    uint64_t waits = t->waits;
+    pthread_mutex_unlock(&t->lock);
+    return waits;
+}
+
 void fake_wait(fake_timeline *t, uint64_t value)
 {
     pthread_mutex_lock(&t->lock);

@@ -25,6 +25,7 @@ void fake_start(fake_timeline *t, uint64_t value);
 void fake_signal(fake_timeline *t, uint64_t value);
 void fake_set(fake_timeline *t, uint64_t value); /* whatever it was */
 uint64_t fake_counter(fake_timeline *t);
+uint64_t fake_waits(fake_timeline *t); /* `waits` */
 void fake_wait(fake_timeline *t, uint64_t value);
 void fake_lose(fake_timeline *t);
 

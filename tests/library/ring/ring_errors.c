@@ -120,7 +120,6 @@ static void misuse(void)
                    "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
     INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT);
     LIB_SAYS("'frames': culv_ring_acquire_on: 'done' has no CUDA half");
-    LIB_SAYS("where a graphics API's ring has calls of its own for CUDA's side, use those");
     INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
     INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
 

@@ -13,7 +13,7 @@ enum { REAL_SLOTS = 4, REAL_FRAMES = 300, REAL_WORDS = 256 };
 
 typedef struct real {
     lib_world w;
-    culv_vk_semaphore *line[2];
+    culv_shared_semaphore *line[2];
     culv_ring *ring;
     CUstream stream[2];
     CUdeviceptr data[REAL_SLOTS];
@@ -70,7 +70,7 @@ static void real_open(real *r, const culv_ring_settings *settings)
     culv_ring_timeline *lines[] = {&d.ready, &d.done};
     for (int i = 0; i < 2; i++) {
         LIB_OK(culv_vk_semaphore_create(r->w.attachment, NULL, &r->line[i]));
-        *lines[i] = (culv_ring_timeline){.semaphore = culv_vk_semaphore_cuda(r->line[i]),
+        *lines[i] = (culv_ring_timeline){.semaphore = culv_shared_semaphore_cuda(r->line[i]),
                                          .value = value_of,
                                          .wait = wait_for,
                                          .signal = signal_from_host,
@@ -98,7 +98,7 @@ static void real_close(real *r)
     lib_leave(&r->w, before);
     for (int i = 0; i < 2; i++) {
         lib_stream_destroy(&r->w, r->stream[i]);
-        culv_vk_semaphore_destroy(&r->line[i]);
+        culv_shared_semaphore_destroy(&r->line[i]);
     }
     lib_settle(&r->w);
     lib_close(&r->w);
@@ -259,7 +259,7 @@ static void refused_timelines(void)
     culv_ring *out;
     culv_ring_desc d = culv_ring_desc_init();
     d.max_depth = 2;
-    d.ready.semaphore = culv_vk_semaphore_cuda(r.line[P]);
+    d.ready.semaphore = culv_shared_semaphore_cuda(r.line[P]);
     d.done.semaphore = d.ready.semaphore;
     LIB_REFUSES(culv_ring, out, culv_ring_create(r.w.device, &d, &out), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
@@ -344,8 +344,8 @@ static void lost_context(void)
             lib_sleep_ms(1);
         CU_OK(cu->DevicePrimaryCtxReset(lib_caps(r.w.device).ordinal));
         if (!cu->software) { /* which must not be handed stale handles */
-            culv_vk_semaphore *made = NULL;
-            LIB_REFUSES(culv_vk_semaphore, made,
+            culv_shared_semaphore *made = NULL;
+            LIB_REFUSES(culv_shared_semaphore, made,
                         culv_vk_semaphore_create(r.w.attachment, NULL, &made), CULV_ERROR_ASYNC,
                         CULV_REASON_DEVICE_LOST);
         }
@@ -363,7 +363,7 @@ static void lost_context(void)
                   CULV_REASON_RING_STOPPED);
         culv_ring_destroy(&r.ring);
         for (int i = 0; i < 2; i++)
-            culv_vk_semaphore_destroy(&r.line[i]);
+            culv_shared_semaphore_destroy(&r.line[i]);
         lib_close(&r.w);
     }
 }

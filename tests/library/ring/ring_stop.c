@@ -271,13 +271,20 @@ static void device_lost(void)
                   CULV_REASON_RING_STOPPED);
         REQUIRE_EQ_STR(culv_last_error_message(),
                        "'frames': the ring is stopped: at 'done', the device is lost; "
-                       "the only call that is left is culv_ring_destroy()");
+                       "what is left is culv_ring_drain() and culv_ring_destroy()");
         LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
         LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
     }
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    /* Who waits for the lost side is let go, and the ring stays stopped. */
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    REQUIRE_EQ(s.line[C].signals, 0);
+    LIB_OK(culv_ring_drain(s.ring, 0, 1));
+    REQUIRE_EQ(s.line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
+    REQUIRE_EQ(s.line[P].signals, 0);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     (void)stage_stats(&s);
     stage_close(&s);
 }
@@ -298,14 +305,120 @@ static void lost_elsewhere(void)
         if (way == 1) promise(&s, P);
         fake_lose(&s.line[P]);
         if (way == 0)
-            LIB_ERROR(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1), CULV_ERROR_ASYNC,
-                      CULV_REASON_DEVICE_LOST);
+            LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
         else
             LIB_ERROR(culv_ring_acquire(s.ring, C, CULV_RING_FOREVER, &f), CULV_ERROR_ASYNC,
                       CULV_REASON_DEVICE_LOST);
         LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
         stage_close(&s);
     }
+}
+
+/* A ring that is stopped can still be drained, whatever its sides hold. */
+static void drained_when_stopped(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(&s, &t);
+    for (int i = 0; i < 2; i++)
+        promise(&s, P);
+    (void)stage_acquire(&s, C);
+    promise(&s, P);
+    LIB_OK(culv_ring_stop(s.ring));
+    LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_SAYS("the producer is late");
+    LIB_OK(culv_ring_drain(s.ring, MS, 1));
+    REQUIRE_EQ(fake_counter(&s.line[P]), 1);
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    stage_close(&s);
+}
+
+/* A side whose submission failed holds its frame again and releases it with the same value, also
+ * when the other side has its slot by now; within a burst nothing was handed over. */
+static void submission_failed(void)
+{
+    ring_stage s;
+    culv_ring_frame f, other, got;
+    uint64_t value;
+    stage_open(&s, 2);
+    stage_make(&s, NULL);
+    for (int side = 0; side < 2; side++) {
+        const culv_ring_side me = (culv_ring_side)side;
+        f = stage_acquire(&s, me);
+        LIB_ERROR(culv_ring_submit_failed(s.ring, me, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER); /* it was not released */
+        LIB_OK(culv_ring_release(s.ring, me, &f));
+        const uint64_t signal = f.signal_value;
+        const culv_ring_stats before = stage_stats(&s);
+        LIB_OK(culv_ring_submit_failed(s.ring, me, &f));
+        LIB_ERROR(culv_ring_submit_failed(s.ring, me, &f), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER); /* once */
+        LIB_ERROR(culv_ring_acquire(s.ring, me, 0, &got), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_SAYS("whose submission failed; release it once more");
+        LIB_ERROR(culv_ring_cancel(s.ring, me, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_flush(s.ring, me, &value), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        other = f;
+        other.number++;
+        LIB_ERROR(culv_ring_release(s.ring, me, &other), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        if (me == P) { /* the consumer has it by now, and says who it waits for */
+            got = stage_acquire(&s, C);
+            REQUIRE_EQ(got.wait_value, signal);
+            LIB_OK(culv_ring_cancel(s.ring, C, &got));
+        }
+        f.signal_value = 0;
+        LIB_OK(culv_ring_release(s.ring, me, &f));
+        REQUIRE_EQ(f.signal_value, signal);
+        const culv_ring_stats after = stage_stats(&s);
+        REQUIRE_EQ(after.produced, before.produced);
+        REQUIRE_EQ(after.consumed, before.consumed);
+        fake_signal(&s.line[side], signal);
+    }
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    REQUIRE_FRAME(stage_turn(&s, P), 1, 1, 0, 1, 1);
+    /* Not the last one; another side's; nobody's. */
+    LIB_ERROR(culv_ring_submit_failed(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_SAYS("is not the last one that this side released");
+    LIB_ERROR(culv_ring_submit_failed(NULL, P, &f), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_ring_submit_failed(s.ring, P, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    /* Who waits for such a side is told; a forced drain ends it. */
+    f = stage_acquire(&s, C);
+    LIB_OK(culv_ring_release(s.ring, C, &f));
+    LIB_OK(culv_ring_submit_failed(s.ring, C, &f));
+    LIB_OK(culv_ring_drain(s.ring, MS, 1));
+    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
+    REQUIRE_EQ(stage_turn(&s, P).number, 2);
+    stage_close(&s);
+
+    stage_open(&s, 4);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(&s, &t);
+    for (int side = 0; side < 2; side++) {
+        const culv_ring_side me = (culv_ring_side)side;
+        f = stage_acquire(&s, me);
+        LIB_OK(culv_ring_release(s.ring, me, &f));
+        REQUIRE_EQ(f.signal_value, 0);
+        LIB_OK(culv_ring_submit_failed(s.ring, me, &f));
+        REQUIRE_EQ(side == 0 ? stage_stats(&s).produced : stage_stats(&s).consumed, 0);
+        LIB_ERROR(culv_ring_acquire(s.ring, me, 0, &got), CULV_ERROR_INVALID,
+                  CULV_REASON_RING_ORDER);
+        LIB_OK(culv_ring_cancel(s.ring, me, &f)); /* the burst begins anew */
+        REQUIRE_FRAME(stage_turn(&s, me), 0, 0, side, 1, 0);
+        f = stage_acquire(&s, me);
+        LIB_OK(culv_ring_release(s.ring, me, &f));
+        LIB_OK(culv_ring_submit_failed(s.ring, me, &f)); /* the last of it */
+        stage_release(&s, me, &f);
+        REQUIRE_EQ(f.signal_value, 1);
+    }
+    stage_close(&s);
 }
 
 const test_case ring_stop_cases[] = {
@@ -317,6 +430,8 @@ const test_case ring_stop_cases[] = {
     {.name = "stop.forced_with_less_depth", .run = forced_with_less_depth},
     {.name = "stop.no_force", .run = no_force},
     {.name = "stop.device_lost", .run = device_lost},
+    {.name = "stop.drained_when_stopped", .run = drained_when_stopped},
+    {.name = "stop.submission_failed", .run = submission_failed},
     {.name = "stop.lost_elsewhere", .run = lost_elsewhere},
     {.name = NULL},
 };

@@ -209,6 +209,69 @@ static void waits_for_work(void)
     }
 }
 
+static void *wait_in_drain(void *user)
+{
+    waiter *w = user;
+    w->error = culv_error_init();
+    w->result = culv_ring_drain(w->ring, w->timeout, 0);
+    culv_last_error(&w->error);
+    return NULL;
+}
+
+/* culv_ring_stop() lets go of whoever waits in the ring, for the other side or for GPU work, and of
+ * a drain; later calls are refused, a second stop is nothing, and the ring is destroyed later. */
+static void stopped(void)
+{
+    enum { SIDE, WORK, DRAIN, WAYS };
+    static const uint64_t timeouts[] = {CULV_RING_FOREVER, 600000 * (uint64_t)MS};
+    for (int row = 0; row < 2 * WAYS; row++) {
+        const int way = row / 2;
+        const uint64_t timeout = timeouts[row % 2];
+        ring_stage s;
+        waiter w, other;
+        culv_ring_frame f, held;
+        stage_open(&s, 3);
+        culv_ring_settings t = culv_ring_settings_init();
+        t.max_frames_in_flight = 1;
+        stage_make(&s, &t);
+        for (int i = 0; i < 2; i++) {
+            (void)stage_turn(&s, P);
+            held = stage_acquire(&s, C);
+            if (way != SIDE || i == 0) LIB_OK(culv_ring_release(s.ring, C, &held));
+        }
+        if (way == SIDE) {
+            (void)stage_turn(&s, P);
+            (void)stage_turn(&s, P);
+            waiter_start(&w, &s, P, timeout); /* for a slot; the consumer holds a frame */
+        } else if (way == WORK) {
+            waiter_start(&w, &s, P, timeout);
+            waiter_start(&other, &s, C, timeout);
+        } else {
+            const uint64_t before = fake_waits(&s.line[C]);
+            w = (waiter){.ring = s.ring, .timeout = timeout};
+            REQUIRE_EQ(pthread_create(&w.thread, NULL, wait_in_drain, &w), 0);
+            while (fake_waits(&s.line[C]) == before)
+                lib_sleep_ms(1);
+        }
+        LIB_OK(culv_ring_stop(s.ring));
+        waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        REQUIRE(strstr(w.error.message, "culv_ring_stop() was called") != NULL);
+        if (way == WORK) waiter_end(&other, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        LIB_OK(culv_ring_stop(s.ring));
+        for (int side = 0; side < 2; side++) {
+            uint64_t value;
+            LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, CULV_RING_FOREVER, &f),
+                      CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+            LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &held), CULV_ERROR_ASYNC,
+                      CULV_REASON_RING_STOPPED);
+            LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
+                      CULV_REASON_RING_STOPPED);
+        }
+        stage_close(&s);
+    }
+    LIB_ERROR(culv_ring_stop(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+}
+
 /* The side that waits for frames hears of a device that is lost at the other one. */
 static void lost_wakes(void)
 {
@@ -413,6 +476,7 @@ static void load_mixed(void)
 const test_case ring_thread_cases[] = {
     {.name = "threads.wakes", .run = wakes},
     {.name = "threads.waits_for_work", .run = waits_for_work},
+    {.name = "threads.stopped", .run = stopped},
     {.name = "threads.lost_wakes", .run = lost_wakes},
     {.name = "threads.no_polling", .run = no_polling},
     {.name = "load.ordered", .run = load_ordered, .time_limit = 1200, .smoke = true},

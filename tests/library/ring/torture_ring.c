@@ -62,26 +62,66 @@ static void ring_make(culv_ring_side side, culv_vk_ring **out)
               *out == POISON(culv_vk_ring));
 }
 
-/* One frame. After a failure the ring may be stopped: then all that is left is to destroy it. */
+/* As TRY, but a call that failed is made once more: the frame goes on, or the ring is stopped. */
+#define STEP(made)                                                                                 \
+    do {                                                                                           \
+        lib_forget_error();                                                                        \
+        torture_arm();                                                                             \
+        culv_result r_ = (made);                                                                   \
+        bool hit_ = torture_disarm();                                                              \
+        if (r_ != CULV_OK) {                                                                       \
+            torture_failed(#made, r_, hit_, false);                                                \
+            torture_alive(hit_);                                                                   \
+            r_ = (made);                                                                           \
+            if (r_ != CULV_OK) {                                                                   \
+                require_stopped(#made, r_);                                                        \
+                goto stopped;                                                                      \
+            }                                                                                      \
+        } else {                                                                                   \
+            torture_alive(hit_);                                                                   \
+        }                                                                                          \
+    } while (0)
+
+static void require_stopped(const char *call, culv_result result)
+{
+    if (result != CULV_ERROR_ASYNC)
+        torture_complain("after it, %s is %s: %s", call, culv_result_name(result),
+                         culv_last_error_message());
+}
+
+/* One frame. Where the ring is stopped, both sides learn it at once, whose limit is far. */
 static void frame(culv_vk_ring *ring, CUstream stream, bool vulkan_first)
 {
+    const uint64_t far = TEST_FAR_MS * UINT64_C(1000000);
     VkQueue queue = torture.w.vk.queues[0].queue;
     culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_side cuda_side = vulkan_first ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
     for (int turn = 0; turn < 2; turn++) {
         if ((turn == 0) == vulkan_first) {
             culv_vk_ring_frame f;
-            TRY(culv_vk_ring_acquire(ring, 0, &f), false, failed);
-            TRY(culv_vk_ring_submit(ring, queue, empty, VK_NULL_HANDLE, &f), false, failed);
+            STEP(culv_vk_ring_acquire(ring, 0, &f));
+            STEP(culv_vk_ring_submit(ring, queue, empty, VK_NULL_HANDLE, &f));
         } else {
             culv_ring_frame f;
-            TRY(culv_ring_acquire_on(core, cuda_side, stream, 0, &f), false, failed);
-            TRY(culv_ring_release_on(core, cuda_side, stream, &f), false, failed);
+            STEP(culv_ring_acquire_on(core, cuda_side, stream, 0, &f));
+            STEP(culv_ring_release_on(core, cuda_side, stream, &f));
         }
     }
-    TRY(culv_ring_drain(core, CULV_RING_FOREVER, 0), false, failed);
+    STEP(culv_ring_drain(core, CULV_RING_FOREVER, 0));
+    goto finish;
 
-failed:
+stopped:
+    for (int side = 0; side < 2; side++) {
+        culv_vk_ring_frame v;
+        culv_ring_frame c;
+        const culv_result r = side == 0 ? culv_vk_ring_acquire(ring, far, &v)
+                                        : culv_ring_acquire_on(core, cuda_side, stream, far, &c);
+        if (r == CULV_OK || r == CULV_ERROR_TIMEOUT)
+            torture_complain("the ring is stopped, and its %s is %s",
+                             side == 0 ? "Vulkan side" : "CUDA side", culv_result_name(r));
+    }
+
+finish:
     lib_finish(&torture.w, stream);
     raw_vk_idle(&torture.w.vk);
 }

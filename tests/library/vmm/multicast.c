@@ -27,8 +27,8 @@ static void asked(void)
     sparse_stage_open(&s);
     const raw_cuda *cu = s.w.cu;
     CU_OK(cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
-    REQUIRE_EQ(culv_multicast_supported(s.w.device), supported);
-    REQUIRE_EQ(culv_multicast_supported(NULL), 0);
+    REQUIRE_EQ(culv_check_multicast(s.w.device) == CULV_OK, supported);
+    LIB_ERROR(culv_check_multicast(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_multicast_desc d = culv_multicast_desc_init();
     d.num_devices = 2;
     d.size = 2 << 20;

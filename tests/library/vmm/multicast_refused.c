@@ -55,7 +55,8 @@ static void objects(void)
     const culvi_cuda kept = *cuda;
     cuda->cuMulticastUnbind = NULL;
     refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    REQUIRE_EQ(culv_multicast_supported(m.devices[0]), 0);
+    LIB_ERROR(culv_check_multicast(m.devices[0]), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_DRIVER_TOO_OLD);
     cuda->cuMulticastUnbind = kept.cuMulticastUnbind;
     m.devices[0]->caps.multicast = 0;
     refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);

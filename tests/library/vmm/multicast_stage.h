@@ -5,6 +5,8 @@
 
 #include "sparse_stage.h"
 
+#include "culvert/multicast.h"
+
 #define MULTICAST_CHUNK ((uint64_t)2 << 20)
 
 typedef struct multicast_stage {

@@ -437,8 +437,7 @@ static void formats(void)
         culv_sparse_array_info info;
         culv_sparse_array_desc d = describe(1024, 512);
         d.format = rows[i].format;
-        if (culv_device_supports_format(s.w.device, rows[i].format, CULV_TEXELS_STORED) != CULV_OK)
-            continue;
+        if (culv_check_format(s.w.device, rows[i].format, CULV_TEXELS_STORED) != CULV_OK) continue;
         culv_sparse_array *array = create(&s, &d, &info);
         MEASURED("library.sparse_tile", "%s: %u x %u", names[i], info.tile_width, info.tile_height);
         if (s.w.cu->software) {

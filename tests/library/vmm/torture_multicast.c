@@ -2,6 +2,8 @@
 /* Torture of multicast objects: made, their devices, bound, mapped, imported, given up. */
 #include "torture.h"
 
+#include "culvert/multicast.h"
+
 #include <string.h>
 
 #define CHUNK ((uint64_t)2 << 20)

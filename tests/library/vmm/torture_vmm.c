@@ -6,7 +6,11 @@
 #include "vmm/access.h"
 #include "vmm/mapping.h"
 
+#include <culvert/torch.h>
+
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define BLOCK ((uint64_t)2 << 20)
 
@@ -203,6 +207,62 @@ static void run_inner(lib_world *w, CUstream stream)
     DO(culv_vmm_allocation_destroy(&one));
 }
 
+/* The allocator for PyTorch, whose device stays open. */
+static culv_result allocate(void **out, ptrdiff_t size)
+{
+    void *made = culv_torch_malloc(size, 0, NULL);
+    culv_error e = culv_error_init();
+    if (made != NULL) {
+        *out = made;
+        return CULV_OK;
+    }
+    culv_last_error(&e);
+    return e.result;
+}
+
+/* Nothing of it stays, once later calls have collected what was refused. */
+static void allocator_settles(void)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    for (unsigned i = 0; i < TEST_FAR_MS; i++) {
+        void *next = culv_torch_malloc(1, 0, NULL);
+        REQUIRE(next != NULL);
+        culv_torch_free(next, 1, 0, NULL);
+        torture.w.cu->SoftCounts(&c);
+        if (c.reservations == 0 && c.physical_allocations == 0) return;
+        lib_sleep_ms(1);
+    }
+    FAIL("%u reservations and %u allocations stay", (unsigned)c.reservations,
+         (unsigned)c.physical_allocations);
+}
+
+static void run_allocator(lib_world *w, CUstream stream)
+{
+    const raw_cuda *cu = w->cu;
+    void *a = POISON(void), *b = POISON(void), *c = POISON(void);
+    CUgraph graph = NULL;
+    CUstream blocking = NULL;
+    TRY_AGAIN(allocate(&a, 70001), a == POISON(void));
+    TRY_AGAIN(allocate(&b, (ptrdiff_t)BLOCK + 1), b == POISON(void));
+    TRY_AGAIN(allocate(&c, 4099), c == POISON(void));
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async((CUdeviceptr)(uintptr_t)a, 7, 1000, stream));
+    /* What Culvert takes for a sticky error ends all work, which an injected one does not. */
+    if (torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS)
+        lib_finish(w, stream);
+    DO(culv_torch_free(a, 70001, 0, stream));
+    /* In a capture, and beside one, where the call waits for all work of the context. */
+    CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    DO(culv_torch_free(b, 0, 0, blocking));
+    DO(culv_torch_free(c, 4099, 0, NULL));
+    CU_OK(cu->StreamEndCapture(blocking, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(blocking));
+    lib_leave(w, before);
+    allocator_settles();
+}
+
 static void run_scene(void (*scene)(lib_world *w, CUstream stream))
 {
     lib_world *w = &torture.w;
@@ -230,8 +290,22 @@ static void inner(void)
     run_scene(run_inner);
 }
 
+static void allocator(void)
+{
+    run_scene(run_allocator);
+}
+
+/* With a device that stays open. */
+static void leave(void)
+{
+    fflush(stdout);
+    _exit(0);
+}
+
 static const torture_path path = {.begin = begin, .run = run, .least = {130, 0, 20}};
 static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 5}};
+static const torture_path allocator_path = {
+    .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6}};
 
 /* No Vulkan is in it. */
 #define KINDS(X, path)                                                                             \
@@ -242,10 +316,14 @@ static const torture_path inner_path = {.begin = begin, .run = inner, .least = {
     X(path, allocations, TORTURE_ALLOCATION, 0)
 KINDS(TORTURE_FUNCTION_, path)
 KINDS(TORTURE_FUNCTION_, inner_path)
+KINDS(TORTURE_FUNCTION_, allocator_path)
 
 #define ROWS(prefix, path)                                                                         \
     TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
         TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
         TORTURE_ROW_(path, prefix, cuda_illegal_address), TORTURE_ROW_(path, prefix, allocations)
-static const test_case cases[] = {ROWS("vmm", path), ROWS("inner", inner_path), {.name = NULL}};
+static const test_case cases[] = {ROWS("vmm", path),
+                                  ROWS("inner", inner_path),
+                                  ROWS("allocator", allocator_path),
+                                  {.name = NULL}};
 TEST_SUITE(cases);

@@ -185,6 +185,28 @@ static void destroys(void)
     vector_stage_close(&s);
 }
 
+/* A destroy has no error to report, so that it tries again what the driver refuses once. */
+static void destroys_in_spite_of_a_refusal(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    const char *failed = "";
+    for (uint64_t n = 1; failed != NULL; n++) {
+        culv_vector *v = make(&s, 2);
+        cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        culv_vector_destroy_after(&v, s.stream);
+        failed = cu->SoftFailedCall();
+        cu->SoftFailAt(0, 0);
+        lib_finish(&s.w, s.stream);
+        (void)culv_device_collect(s.w.device);
+        if (allocations(&s) != 0 || lib_counts(&s.w).deferred != 0)
+            FAIL("call %u, %s, was refused once, and the memory stays", (unsigned)n, failed);
+    }
+    vector_stage_close(&s);
+}
+
 /* Where the stream cannot tell, the memory stays as long as the device. */
 static void goes_with_its_device(void)
 {
@@ -234,6 +256,7 @@ const test_case vector_shrink_cases[] = {
     {.name = "grows_where_it_shrank", .run = grows_where_it_shrank},
     {.name = "refuses_captures", .run = refuses_captures},
     {.name = "destroys", .run = destroys},
+    {.name = "destroys_in_spite_of_a_refusal", .run = destroys_in_spite_of_a_refusal},
     {.name = "goes_with_its_device", .run = goes_with_its_device},
     {.name = NULL},
 };

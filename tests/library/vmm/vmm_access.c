@@ -313,7 +313,7 @@ static void retained_elsewhere(void)
 
 const test_case vmm_access_cases[] = {
     {.name = "access.changed", .run = changed},
-    {.name = "access.read_only", .run = read_only, .own = true},
+    {.name = "access.read_only", .run = read_only, .faults = true},
     {.name = "access.taken_back", .run = taken_back},
     {.name = "access.taken_back_of_peers", .run = taken_back_of_peers},
     {.name = "access.peers", .run = peers},

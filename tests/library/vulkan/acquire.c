@@ -237,7 +237,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     raw_vk_image_destroy(&w->vk, &image);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     culv_vk_device *watched = NULL;
     culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
@@ -249,7 +249,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_image_create(watched, &cd, &made));
     REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
-    culv_vk_image_destroy(&made);
+    culv_shared_image_destroy(&made);
     culv_vk_detach(&watched);
 }
 

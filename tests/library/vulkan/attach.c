@@ -16,7 +16,7 @@ static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance,
     uint32_t count = MAX_CANDIDATES;
     for (int i = 0; i < MAX_CANDIDATES; i++)
         out[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(get, instance, desc, &count, out));
+    LIB_OK(culv_vk_rank_physical_devices(get, instance, desc, out, count, &count));
     REQUIRE(count >= 1 && count <= MAX_CANDIDATES);
     return count;
 }
@@ -151,8 +151,9 @@ static void null_fields(void)
     LIB_ERROR(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
                                           NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, 0, NULL),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     lib_close(&w);
 }
 

@@ -42,7 +42,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 typedef struct subject {
     const data_kind *kind;
-    culv_vk_image *made;
+    culv_shared_image *made;
     culv_image *cuda;
     raw_vk_image vulkan; /* its handle and description alone, for the probe */
     uint32_t width, height, depth;
@@ -90,7 +90,7 @@ static bool open_subject(stage *s, const data_kind *kind, subject *x)
         return false;
     }
     LIB_OK(r);
-    x->cuda = culv_vk_image_cuda(x->made);
+    x->cuda = culv_shared_image_cuda(x->made);
     x->vulkan.image = culv_vk_image_handle(x->made);
     x->vulkan.desc = (raw_vk_image_desc){.format = kind->format,
                                          .width = kind->width,
@@ -241,7 +241,7 @@ static void data(void)
         stage_submit(&s, commands, 0);
         round_trip(&s, &p, &x, &host, false);
         round_trip(&s, &p, &x, &host, true);
-        culv_vk_image_destroy(&x.made);
+        culv_shared_image_destroy(&x.made);
         printf("%s: right\n", kinds[k].name);
         count++;
     }

@@ -382,11 +382,11 @@ static void buffers_of(VkSharingMode sharing)
                                      .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
                                      .pQueueFamilyIndices = concurrent ? families : NULL};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     d.create_info = &info;
     probe_open(&p, &s.w.vk);
     LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &made));
-    const CUdeviceptr pointer = culv_buffer_pointer(culv_vk_buffer_cuda(made));
+    const CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(made));
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     t.buffer = culv_vk_buffer_handle(made);
     for (uint32_t queue = 0; queue < s.w.vk.queue_count; queue++) {
@@ -403,7 +403,7 @@ static void buffers_of(VkSharingMode sharing)
     printf("%u uses of buffers in two forms\n", uses);
     REQUIRE(uses >= 10);
     lib_finish(&s.w, s.stream);
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     probe_close(&p);
     stage_close(&s);
 }

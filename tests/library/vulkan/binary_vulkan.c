@@ -100,14 +100,14 @@ static void made(void)
 {
     road r;
     road_open(&r);
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     for (int i = 0; i < 2; i++) {
         d.untracked = i == 1;
         LIB_OK(culv_vk_semaphore_create(r.vk, &d, &made));
         REQUIRE(culv_vk_semaphore_handle(made) != VK_NULL_HANDLE);
-        culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
+        culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
         REQUIRE_EQ(culv_semaphore_get_type(cuda), CULV_SEMAPHORE_BINARY);
         REQUIRE_EQ(lib_counts(&r.w).created, 1);
         const raw_binary other =
@@ -120,11 +120,70 @@ static void made(void)
                       CULV_REASON_WAIT_BEFORE_SIGNAL);
         raw_vk_idle(&r.w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
-            culv_vk_semaphore_destroy(&made);
+            culv_shared_semaphore_destroy(&made);
         else
-            culv_vk_semaphore_destroy_after(&made, r.stream);
+            culv_shared_semaphore_destroy_after(&made, r.stream);
         REQUIRE(made == NULL);
     }
+    road_close(&r);
+}
+
+/* Each call of culv_vk_device_lost() lets one wait go; `calls`: as many as are allowed. */
+static void lose_until_done(road *r, int calls)
+{
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (lib_query(&r->w, r->stream) == CUDA_ERROR_NOT_READY) {
+        if (calls-- > 0) LIB_OK(culv_vk_device_lost(r->vk));
+        lib_sleep_ms(1);
+        if (test_now_us() > until) FAIL("the stream still waits");
+    }
+    lib_finish(&r->w, r->stream);
+}
+
+/* The VkDevice is lost, and with it a submission that was to signal: CUDA signals in its place.
+ * What a GPU's driver does after a real loss is not known; here its VkDevice lives. */
+static void lost(void)
+{
+    road r;
+    road_open(&r);
+    VkSemaphore plain = r.played ? raw_vk_binary(&r.w.vk, false) : r.other.vk;
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    d.semaphore = plain;
+    d.type = CULV_SEMAPHORE_BINARY;
+    culv_semaphore *tracked = NULL, *untracked = NULL;
+    culv_shared_semaphore *made = NULL;
+    if (r.played) REQUIRE_EQ(r.w.cu->SoftBinaryLose(r.other.peer), 0);
+
+    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &tracked));
+    for (int i = 0; i < 3; i++) { /* a second call signals what was added */
+        LIB_OK(culv_semaphore_mark_signaled(tracked));
+        LIB_OK(culv_semaphore_wait(tracked, r.stream, 0));
+        REQUIRE_EQ(lib_query(&r.w, r.stream), CUDA_ERROR_NOT_READY);
+        lose_until_done(&r, 1);
+    }
+    culv_semaphore_destroy(&tracked);
+
+    /* Two frames in flight: each call lets one go, or the same one twice. */
+    d.untracked = 1;
+    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &untracked));
+    LIB_OK(culv_semaphore_wait(untracked, r.stream, 0));
+    LIB_OK(culv_semaphore_wait(untracked, r.stream, 0));
+    lose_until_done(&r, 1000000);
+    culv_semaphore_destroy(&untracked);
+
+    /* The destroy of one that Culvert made signals what was added since. */
+    culv_vk_semaphore_create_desc m = culv_vk_semaphore_create_desc_init();
+    m.type = CULV_SEMAPHORE_BINARY;
+    m.untracked = 1;
+    LIB_OK(culv_vk_semaphore_create(r.vk, &m, &made));
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
+    /* A signal may be left of the calls before. */
+    for (int i = 0; i < 3 && lib_query(&r.w, r.stream) == CUDA_SUCCESS; i++)
+        LIB_OK(culv_semaphore_wait(cuda, r.stream, 0));
+    REQUIRE_EQ(lib_query(&r.w, r.stream), CUDA_ERROR_NOT_READY);
+    culv_shared_semaphore_destroy(&made);
+    lose_until_done(&r, 0);
+    if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
     road_close(&r);
 }
 
@@ -133,7 +192,7 @@ static void not_exportable(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.label = "present";
@@ -141,7 +200,7 @@ static void not_exportable(void)
                    VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
     if (w.cu->software) REQUIRE(!exports);
     if (exports) SKIP("this Vulkan driver exports binary semaphores");
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("'present'");
     LIB_SAYS(w.vk.properties.deviceName);
@@ -219,6 +278,7 @@ static void told_as_timeline(void)
 const test_case binary_vulkan_cases[] = {
     {.name = "vulkan.imported", .run = imported},
     {.name = "vulkan.made", .run = made},
+    {.name = "vulkan.lost", .run = lost, .own = true},
     {.name = "vulkan.not_exportable", .run = not_exportable},
     {.name = "vulkan.not_made_for_export", .run = not_made_for_export, .own = true},
     {.name = "vulkan.told_as_timeline", .run = told_as_timeline},

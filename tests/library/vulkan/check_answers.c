@@ -175,14 +175,14 @@ static void shared_with_making(void)
     culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
     zero_counts();
     LIB_OK(culv_vk_image_create(vk, &d, &made));
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
-    culv_vk_image_destroy(&made);
+    culv_shared_image_destroy(&made);
     culv_vk_detach(&vk);
     lib_close(&w);
 }
@@ -513,19 +513,19 @@ static void sizes(void)
     LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("heap");
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &buffer;
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(vk, &d, &made),
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(vk, &d, &made),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("VUID-vkAllocateMemory-pAllocateInfo-01713");
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 512, 512);
     LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &s), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_DEVICE_MEMORY);
-    culv_vk_image *made_image = NULL;
+    culv_shared_image *made_image = NULL;
     culv_vk_image_create_desc di = culv_vk_image_create_desc_init();
     di.create_info = &image;
-    LIB_REFUSES(culv_vk_image, made_image, culv_vk_image_create(vk, &di, &made_image),
+    LIB_REFUSES(culv_shared_image, made_image, culv_vk_image_create(vk, &di, &made_image),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("heap");
     culv_vk_detach(&vk);

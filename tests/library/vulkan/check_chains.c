@@ -172,15 +172,15 @@ static void slices_fall_back(void)
                                                  info.tiling, info.usage, info.flags,
                                                  &most) != VK_SUCCESS)
         SKIP("this Vulkan has no such images");
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w.attachment, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w.attachment, &d, &made));
-    REQUIRE_EQ(culv_image_sharing(culv_vk_image_cuda(made)), CULV_SHARING_HOST);
-    culv_vk_image_destroy(&made);
+    REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_HOST);
+    culv_shared_image_destroy(&made);
     lib_close(&w);
 }
 
@@ -200,9 +200,9 @@ static void only_the_driver_knew(void)
     d.create_info = &info;
     LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
     for (size_t n = 0; n < sizeof results / sizeof results[0]; n++) {
-        culv_vk_image *made = NULL;
+        culv_shared_image *made = NULL;
         check_spy.create_result = results[n];
-        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &d, &made),
+        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, &d, &made),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_REFUSED);
         LIB_SAYS("R8G8B8A8_UNORM image of imageType 1, 64 x 64 x 1 texels, 1 layers, 1 levels");
         LIB_SAYS("NOT_SUPPORTED");

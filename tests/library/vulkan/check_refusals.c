@@ -519,12 +519,12 @@ static void ways(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w.attachment, &d, &made),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     LIB_SAYS("tiling");
     LIB_SAYS("culv_vk_image_map_pitched()");

@@ -373,7 +373,7 @@ static bool refused_by_cuda(const lib_world *w, culv_result checked, culv_result
 culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info,
                                const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
-    culv_vk_image *made = POISON(culv_vk_image);
+    culv_shared_image *made = POISON(culv_shared_image);
     culv_vk_check_desc d = plain(desc);
     poison(out);
     lib_forget_error();
@@ -397,14 +397,14 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
     if (checked != CULV_OK && info->tiling == VK_IMAGE_TILING_LINEAR &&
         last_error().reason == CULV_REASON_TILING) {
         REQUIRE_EQ(created, CULV_ERROR_INVALID);
-        REQUIRE(made == POISON(culv_vk_image));
+        REQUIRE(made == POISON(culv_shared_image));
         lib_forget_error();
         return culv_vk_check_image(w->attachment, info, &d, out);
     }
     if (refused_by_cuda(w, checked, created)) return created;
     require_same(checked, &said, created);
     if (created != CULV_OK) {
-        REQUIRE(made == POISON(culv_vk_image));
+        REQUIRE(made == POISON(culv_shared_image));
         return created;
     }
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_ARRAY);
@@ -413,15 +413,15 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
         require_plane_needs(w, out, culv_vk_image_handle(made), planes_of(info->format));
     else
         require_image_needs(w, out, culv_vk_image_handle(made));
-    require_mapped_as(out, culv_vk_image_cuda(made));
-    culv_vk_image_destroy(&made);
+    require_mapped_as(out, culv_shared_image_cuda(made));
+    culv_shared_image_destroy(&made);
     return CULV_OK;
 }
 
 culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *info,
                                 const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
-    culv_vk_buffer *made = POISON(culv_vk_buffer);
+    culv_shared_buffer *made = POISON(culv_shared_buffer);
     culv_vk_check_desc d = plain(desc);
     poison(out);
     lib_forget_error();
@@ -436,7 +436,7 @@ culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *in
     culv_result created = culv_vk_buffer_create(w->attachment, &c, &made);
     require_same(checked, &said, created);
     if (created != CULV_OK) {
-        REQUIRE(made == POISON(culv_vk_buffer));
+        REQUIRE(made == POISON(culv_shared_buffer));
         return created;
     }
     VkMemoryDedicatedRequirements dedicated = {.sType =
@@ -450,7 +450,7 @@ culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *in
     require_needs(w, out, &told, &dedicated);
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_POINTER);
     REQUIRE(out->handle_types & (1u << CULV_HANDLE_OPAQUE_FD));
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
     return CULV_OK;
 }
 

@@ -65,19 +65,19 @@ static void used(void)
                                      .size = WORDS * 4,
                                      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     desc.create_info = &info;
     LIB_OK(culv_vk_buffer_create(vk, &desc, &buffer));
     static uint32_t put[WORDS], got[WORDS];
     for (uint32_t i = 0; i < WORDS; i++)
         put[i] = lib_word(i, 7);
-    const CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(buffer));
+    const CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(buffer));
     CU_OK(w.cu->CtxPushCurrent(culv_cig_context(cig)));
     CU_OK(w.cu->MemcpyHtoD(p, put, sizeof put));
     CU_OK(w.cu->MemcpyDtoH(got, p, sizeof got));
     CU_OK(w.cu->CtxPopCurrent(&current));
     REQUIRE(memcmp(put, got, sizeof put) == 0);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
     culv_device_close(&device);
     culv_cig_destroy(&cig);

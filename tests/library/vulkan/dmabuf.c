@@ -103,6 +103,45 @@ static void out_made(void)
     dmabuf_close(&s);
 }
 
+/* CUDA's own mapping where its driver takes dma-bufs, else the copies: the same calls see the same
+ * frames. */
+static void direct(void)
+{
+    dmabuf_stage s;
+    dmabuf_open(&s);
+    for (int takes = 0; takes < 2; takes++) {
+        dmabuf_file file = dmabuf_file_make(&odd, 0);
+        culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+        culv_vk_dmabuf_bridge *in = NULL, *out = NULL;
+        culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+        s.w.cu->SoftPlayDmaBufImport(takes);
+        d.to_buffer = d.direct = 1;
+        LIB_OK(culv_vk_check_dmabuf(s.w.attachment, &d));
+        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &in));
+        d.direction = CULV_VK_DMABUF_OUT;
+        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &out));
+        LIB_OK(culv_vk_dmabuf_bridge_get_info(in, &info));
+        REQUIRE_EQ(info.direct, takes);
+        REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
+        REQUIRE((culv_vk_dmabuf_bridge_buffer(in) == NULL) == (takes != 0));
+        REQUIRE(culv_vk_dmabuf_bridge_image(in) == NULL);
+        REQUIRE(culv_vk_dmabuf_bridge_pointer(in) != 0);
+        for (uint32_t frame = 0; frame < 2; frame++) {
+            dmabuf_fill(&file, &odd, frame);
+            dmabuf_in(&s, in, raw_vk_begin(&s.w.vk, 0), &odd, frame);
+        }
+        dmabuf_first(&s, out);
+        dmabuf_out(&s, out, &odd, 5);
+        dmabuf_require(&file, &odd, 5);
+        raw_vk_idle(&s.w.vk);
+        culv_vk_dmabuf_bridge_destroy(&in);
+        culv_vk_dmabuf_bridge_destroy(&out);
+        REQUIRE(culv_vk_dmabuf_bridge_pointer(NULL) == 0);
+        dmabuf_file_done(&file);
+    }
+    dmabuf_close(&s);
+}
+
 static const struct {
     uint32_t fourcc;
     uint32_t texel;
@@ -236,27 +275,30 @@ static void modifiers(void)
     uint64_t list[8] = {0};
     uint32_t planes[8] = {0}, count = 77;
     culv_vk_device *vk = s.w.attachment;
-    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL, NULL));
+    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, &count));
     REQUIRE_EQ(count, 2);
-    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, &count, list, planes));
+    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, list, planes, count,
+                                        &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(planes[0], 1);
     REQUIRE_EQ(list[1], CULV_SOFT_MODIFIER_TWO_PLANES);
     REQUIRE_EQ(planes[1], 2);
-    count = 1;
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, &count, list, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    REQUIRE_EQ(count, 1);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, 1, CULV_VK_DMABUF_OUT, &count, list, NULL),
+    list[1] = 77; /* no room for it */
+    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, list, NULL, 1, &count));
+    REQUIRE_EQ(count, 2);
+    REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
+    REQUIRE_EQ(list[1], 77);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, 1, CULV_VK_DMABUF_OUT, list, NULL, count, &count),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, (culv_vk_dmabuf_direction)2, NULL, NULL, 0,
+                                           &count),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(
-        culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, (culv_vk_dmabuf_direction)2, &count, NULL, NULL),
-        CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        culv_vk_dmabuf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, &count),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     dmabuf_close(&s);
 }
 
@@ -289,6 +331,7 @@ static const test_case dmabuf_cases[] = {
     {.name = "in.frames", .run = in_frames, .own = true, .smoke = true},
     {.name = "out.frames", .run = out_frames, .own = true, .smoke = true},
     {.name = "out.made", .run = out_made, .own = true},
+    {.name = "direct", .run = direct, .own = true},
     {.name = "formats", .run = all_formats, .own = true},
     {.name = "two_planes", .run = two_planes, .own = true},
     {.name = "memory_planes", .run = memory_planes, .own = true},

@@ -63,12 +63,19 @@ static void spoil(unsigned row, culv_vk_dmabuf_desc *d)
     case 32: made(d, linear, 1), d->height = 20000; break;
     case 33: d->handle.type = CULV_HANDLE_OPAQUE_FD; break;
     case 34: d->handle.type = (culv_handle_type)99; break;
+    case 35: d->direct = 1; break; /* to an array */
+    case 36: made(d, linear, 1), d->direct = d->to_buffer = 1; break;
+    case 37: d->direct = d->to_buffer = 1, d->num_planes = 2; break;
+    case 38:
+        d->direct = d->to_buffer = 1, d->num_planes = 1;
+        d->modifier = CULV_SOFT_MODIFIER_TWO_PLANES;
+        break;
     /* What only the making sees: */
-    case 35: d->handle.value.fd = -1; break;
-    case 36: d->handle.value.fd = pipe_ends[0]; break;
-    case 37: d->plane_offsets[0] += 4; break; /* the last row does not fit */
-    case 38: d->height++; break;
-    case 39: d->plane_pitches[0] = 513; break; /* no whole texels: the driver refuses */
+    case 39: d->handle.value.fd = -1; break;
+    case 40: d->handle.value.fd = pipe_ends[0]; break;
+    case 41: d->plane_offsets[0] += 4; break; /* the last row does not fit */
+    case 42: d->height++; break;
+    case 43: d->plane_pitches[0] = 513; break; /* no whole texels: the driver refuses */
     default: FAIL("no row %u", row);
     }
 }
@@ -112,13 +119,17 @@ static const struct {
     {CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT},
     {CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE},
     {CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE},
+    {CULV_ERROR_INVALID, CULV_REASON_VALUE},
+    {CULV_ERROR_INVALID, CULV_REASON_VALUE},
+    {CULV_ERROR_INVALID, CULV_REASON_VALUE},
+    {CULV_ERROR_INVALID, CULV_REASON_VALUE},
     {CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD},
     {CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
     {CULV_ERROR_INVALID, CULV_REASON_SIZE},
     {CULV_ERROR_INVALID, CULV_REASON_SIZE},
     {CULV_ERROR_INVALID, CULV_REASON_RANGE},
 };
-enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 35 };
+enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 39 };
 
 static void wrong_descriptors(void)
 {
@@ -226,9 +237,9 @@ static void missing(const char *hidden, const char *function, const char *says)
     LIB_SAYS(says);
     LIB_REFUSES(culv_vk_dmabuf_bridge, out, culv_vk_dmabuf_bridge_create(w.attachment, &d, &out),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-    LIB_ERROR(
-        culv_vk_dmabuf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL, NULL),
-        CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+    LIB_ERROR(culv_vk_dmabuf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0,
+                                           &count),
+              CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
     dmabuf_file_done(&file);
     lib_close(&w);
 }
@@ -280,28 +291,29 @@ static void parts(void)
         d.to_buffer = (culv_bool)to_buffer;
         LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
         const uint64_t created = lib_counts(&s.w).created;
-        culv_vk_semaphore *timeline = (culv_vk_semaphore *)culv_vk_dmabuf_bridge_timeline(bridge);
-        culv_vk_image *image = (culv_vk_image *)culv_vk_dmabuf_bridge_image(bridge);
-        culv_vk_buffer *buffer = (culv_vk_buffer *)culv_vk_dmabuf_bridge_buffer(bridge);
-        culv_semaphore *half = culv_vk_semaphore_cuda(timeline);
+        culv_shared_semaphore *timeline =
+            (culv_shared_semaphore *)culv_vk_dmabuf_bridge_timeline(bridge);
+        culv_shared_image *image = (culv_shared_image *)culv_vk_dmabuf_bridge_image(bridge);
+        culv_shared_buffer *buffer = (culv_shared_buffer *)culv_vk_dmabuf_bridge_buffer(bridge);
+        culv_semaphore *half = culv_shared_semaphore_cuda(timeline);
         REQUIRE((image == NULL) == (to_buffer == 1) && (buffer == NULL) == (to_buffer == 0));
         lib_forget_error();
-        culv_vk_semaphore_destroy(&timeline);
+        culv_shared_semaphore_destroy(&timeline);
         REQUIRE(timeline != NULL);
-        LIB_SAYS("culv_vk_semaphore_destroy: it is a part of another object");
+        LIB_SAYS("culv_shared_semaphore_destroy: it is a part of another object");
         LIB_SAYS(goes);
         lib_forget_error();
         culv_semaphore_destroy(&half);
         REQUIRE(half != NULL);
         LIB_SAYS(goes);
         lib_forget_error();
-        culv_vk_image_destroy(&image);
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_image_destroy(&image);
+        culv_shared_buffer_destroy(&buffer);
         REQUIRE((image != NULL) != (buffer != NULL));
         LIB_SAYS(goes);
         lib_forget_error();
-        culv_buffer *rows_half = culv_vk_buffer_cuda(buffer);
-        culv_image *image_half = culv_vk_image_cuda(image);
+        culv_buffer *rows_half = culv_shared_buffer_cuda(buffer);
+        culv_image *image_half = culv_shared_image_cuda(image);
         culv_buffer_unmap(&rows_half);
         culv_image_unmap(&image_half);
         REQUIRE((image_half != NULL) != (rows_half != NULL));

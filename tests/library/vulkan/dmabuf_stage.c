@@ -97,11 +97,9 @@ static void move(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_ro
     LIB_OK(culv_vk_dmabuf_bridge_get_info(bridge, &info));
     CUDA_MEMCPY2D copy = {.WidthInBytes = row, .Height = rows->height};
     CUarray array = NULL;
-    CUdeviceptr pointer = 0;
-    if (culv_vk_dmabuf_bridge_buffer(bridge) != NULL)
-        pointer = culv_vk_buffer_pointer(culv_vk_dmabuf_bridge_buffer(bridge));
-    else
-        LIB_OK(culv_image_get_array(culv_vk_image_cuda(culv_vk_dmabuf_bridge_image(bridge)), 0,
+    const CUdeviceptr pointer = culv_vk_dmabuf_bridge_pointer(bridge);
+    if (pointer == 0)
+        LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_dmabuf_bridge_image(bridge)), 0,
                                     &array));
     const CUmemorytype type = array != NULL ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
     if (to_host) {
@@ -128,7 +126,7 @@ static void move(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_ro
 
 static culv_semaphore *timeline(culv_vk_dmabuf_bridge *bridge)
 {
-    return culv_vk_semaphore_cuda(culv_vk_dmabuf_bridge_timeline(bridge));
+    return culv_shared_semaphore_cuda(culv_vk_dmabuf_bridge_timeline(bridge));
 }
 
 static culv_vk_dmabuf_turn next(culv_vk_dmabuf_bridge *bridge)

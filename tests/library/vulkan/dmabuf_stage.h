@@ -6,6 +6,8 @@
 
 #include "library.h"
 
+#include "culvert/vulkan_dmabuf.h"
+
 #define DRM(a, b, c, d)                                                                            \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define DRM_AR24 DRM('A', 'R', '2', '4')

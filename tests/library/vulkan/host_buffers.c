@@ -42,9 +42,9 @@ VkBufferCreateInfo host_info(VkDeviceSize size)
                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
 }
 
-culv_vk_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
+culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
 {
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = host_info(size);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
@@ -72,7 +72,7 @@ void host_require_unregistered(const lib_world *w, const host_pages *pages)
 
 /* What Vulkan does in its turn: takes the buffer, copies its end out, fills all of it, and gives it
  * back. */
-static void vulkan_turn(stage *s, culv_vk_buffer *b, VkDeviceSize size, uint32_t word,
+static void vulkan_turn(stage *s, culv_shared_buffer *b, VkDeviceSize size, uint32_t word,
                         const raw_vk_buffer *out)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
@@ -95,7 +95,7 @@ static void vulkan_turn(stage *s, culv_vk_buffer *b, VkDeviceSize size, uint32_t
     vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
                          0, 1, &between, 0, NULL, 0, NULL);
     vkCmdFillBuffer(commands, t.buffer, 0, VK_WHOLE_SIZE, word);
-    /* What the queue wrote, the CPU reads (docs/vulkan.md, "Host memory"). */
+    /* What the queue wrote, the CPU reads (docs/vulkan-memory.md, "Host memory"). */
     const VkMemoryBarrier host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                   .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                   .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
@@ -125,15 +125,15 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
     uint32_t count = (uint32_t)(size / 4);
     if (origin == HOST_CALLERS) pages = host_pages_alloc(&s->w, (size_t)size);
     raw_vk_buffer_create(&s->w.vk, BYTES, RAW_VK_HOST, &out);
-    culv_vk_buffer *b = host_make(&s->w, size, origin == HOST_CALLERS ? &pages : NULL);
+    culv_shared_buffer *b = host_make(&s->w, size, origin == HOST_CALLERS ? &pages : NULL);
     uint32_t *words = culv_vk_buffer_host_pointer(b);
-    CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(b));
+    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
     VkDeviceSize allocation = 0;
     REQUIRE(words != NULL && p != 0 && culv_vk_buffer_memory(b, &allocation) != VK_NULL_HANDLE);
     REQUIRE(allocation >= size);
     REQUIRE_EQ(allocation % culv_vk_host_import_alignment(s->w.attachment), 0);
     REQUIRE_EQ((uintptr_t)words % culv_vk_host_import_alignment(s->w.attachment), 0);
-    REQUIRE_EQ(culv_buffer_size(culv_vk_buffer_cuda(b)), size);
+    REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(b)), size);
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.created, 1);
     REQUIRE_EQ(c.buffers, 1);
@@ -163,7 +163,7 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
             words[i] = lib_word(i, 5);
         }
     }
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
     REQUIRE(b == NULL);
     REQUIRE_EQ(lib_counts(&s->w).created, 0);
     REQUIRE_EQ(lib_counts(&s->w).mappings, 0);
@@ -202,9 +202,9 @@ static void in_the_middle(void)
     host_pages all = host_pages_alloc(&s.w, PAGES * unit);
     char *start = all.start;
     const host_pages some = {.start = start + FIRST * unit, .size = SHARED * unit};
-    culv_vk_buffer *b = host_make(&s.w, SHARED * unit, &some);
+    culv_shared_buffer *b = host_make(&s.w, SHARED * unit, &some);
     stage_cuda_begin(&s);
-    launch(&s, "library_write", culv_buffer_pointer(culv_vk_buffer_cuda(b)),
+    launch(&s, "library_write", culv_buffer_pointer(culv_shared_buffer_cuda(b)),
            (uint32_t)(SHARED * unit / 4), 9);
     stage_cuda_end(&s);
     lib_finish(&s.w, s.stream);
@@ -213,9 +213,9 @@ static void in_the_middle(void)
     REQUIRE_WORDS((const uint32_t *)some.start, SHARED * unit / 4, 9);
     /* The neighbours may be used in the same way meanwhile, each whole page once. */
     const host_pages next = {.start = start + (FIRST + SHARED) * unit, .size = unit};
-    culv_vk_buffer *neighbour = host_make(&s.w, 64, &next);
-    culv_vk_buffer_destroy(&b);
-    culv_vk_buffer_destroy(&neighbour);
+    culv_shared_buffer *neighbour = host_make(&s.w, 64, &next);
+    culv_shared_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&neighbour);
     host_require_unregistered(&s.w, &all);
     host_pages_free(&all);
     /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
@@ -231,14 +231,14 @@ static void is_a_plain_buffer(void)
     lib_world w;
     lib_open(&w);
     host_require(&w);
-    culv_vk_buffer *b = host_make(&w, BYTES, NULL);
+    culv_shared_buffer *b = host_make(&w, BYTES, NULL);
     const VkBufferDeviceAddressInfo address = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
     REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
-    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(b)), CULV_SHARING_SHARED);
-    culv_buffer *cuda = culv_vk_buffer_cuda(b);
+    REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(b)), CULV_SHARING_SHARED);
+    culv_buffer *cuda = culv_shared_buffer_cuda(b);
     culv_buffer_unmap(&cuda);
-    REQUIRE(cuda == culv_vk_buffer_cuda(b)); /* refused: it is the buffer's */
+    REQUIRE(cuda == culv_shared_buffer_cuda(b)); /* refused: it is the buffer's */
     culv_device_caps caps = lib_caps(w.device);
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
     MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
@@ -246,7 +246,7 @@ static void is_a_plain_buffer(void)
              (unsigned)caps.can_use_host_pointer_for_registered_mem,
              culv_buffer_pointer(cuda) == host ? "the same" : "another");
     if (caps.can_use_host_pointer_for_registered_mem) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
 
     /* An exportable one has no such address. */
     const VkBufferCreateInfo info = host_info(BYTES);
@@ -254,7 +254,7 @@ static void is_a_plain_buffer(void)
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(w.attachment, &d, &b));
     REQUIRE(culv_vk_buffer_host_pointer(b) == NULL);
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
     REQUIRE(culv_vk_buffer_host_pointer(NULL) == NULL);
     REQUIRE_EQ(culv_vk_host_import_alignment(NULL), 0);
     lib_close(&w);
@@ -283,22 +283,22 @@ static void on_another_gpu(void)
     LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
     w.context = culv_device_context(w.device);
     host_require(&w);
-    culv_vk_buffer *b = host_make(&w, BYTES, NULL);
+    culv_shared_buffer *b = host_make(&w, BYTES, NULL);
     const raw_vk_buffer raw = {
         .buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
     CUcontext before = lib_enter(&w);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 11);
-    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(b)), words, BYTES));
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_shared_buffer_cuda(b)), words, BYTES));
     memset(words, 0, sizeof words);
     raw_vk_read(&w.vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 11);
     raw_vk_fill(&w.vk, &raw, 0, BYTES, 0x77aa55cc, NULL);
-    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_vk_buffer_cuda(b)), BYTES));
+    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_shared_buffer_cuda(b)), BYTES));
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(words[i], 0x77aa55cc);
     lib_leave(&w, before);
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
     lib_close(&w);
 }
 

@@ -29,10 +29,10 @@ static void *open_gate(void *user)
 }
 
 /* A stream that waits for the gate, then writes the buffer and copies it. */
-static void held_back(stage *s, culv_vk_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
+static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
 {
     const raw_cuda *cu = s->w.cu;
-    CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(b));
+    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
     LIB_OK(culv_semaphore_wait(gate, s->stream, 1));
     CUcontext before = lib_enter(&s->w);
     CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
@@ -57,11 +57,11 @@ static void destroyed_with_work_pending(void)
         CUcontext before = lib_enter(w);
         CU_OK(cu->MemAlloc(&copy, BYTES));
         lib_leave(w, before);
-        culv_vk_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
+        culv_shared_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
         VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
         culv_semaphore *wait = lib_import_timeline(w, gate);
         held_back(&s, b, wait, copy);
-        culv_vk_buffer_destroy_after(&b, s.stream);
+        culv_shared_buffer_destroy_after(&b, s.stream);
         REQUIRE(b == NULL);
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.created, 0);
@@ -142,7 +142,7 @@ static void order_of_the_end(void)
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
         host_pages pages = {.start = NULL};
         if (origin == HOST_CALLERS) pages = host_pages_alloc(&w, LARGE);
-        culv_vk_buffer *b = host_make(&w, LARGE, origin == HOST_CALLERS ? &pages : NULL);
+        culv_shared_buffer *b = host_make(&w, LARGE, origin == HOST_CALLERS ? &pages : NULL);
         uint32_t *words = culv_vk_buffer_host_pointer(b);
         words[0] = 0x12345678;
         words[LARGE / 4 - 1] = 0x9abcdef0;
@@ -150,7 +150,7 @@ static void order_of_the_end(void)
         watched.pages = origin == HOST_CALLERS ? &pages : NULL;
         watched.words = words;
         watched.freed = 0;
-        culv_vk_buffer_destroy(&b);
+        culv_shared_buffer_destroy(&b);
         watched.words = NULL;
         REQUIRE_EQ(watched.freed, 1);
         host_pages_free(&pages);
@@ -177,8 +177,8 @@ static void any_order(void)
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
-        culv_vk_buffer *buffers[2] = {host_make(&other, BYTES, NULL),
-                                      host_make(&other, BYTES, &pages)};
+        culv_shared_buffer *buffers[2] = {host_make(&other, BYTES, NULL),
+                                          host_make(&other, BYTES, &pages)};
         int left[OBJECTS] = {0, 1, 2, 3};
         unsigned code = n / 2;
         for (int i = 0; i < OBJECTS; i++) {
@@ -186,8 +186,8 @@ static void any_order(void)
             int which = left[pick];
             code /= choices;
             left[pick] = left[choices - 1];
-            if (which < 2 && n % 2 == 0) culv_vk_buffer_destroy(&buffers[which]);
-            if (which < 2 && n % 2 == 1) culv_vk_buffer_destroy_after(&buffers[which], NULL);
+            if (which < 2 && n % 2 == 0) culv_shared_buffer_destroy(&buffers[which]);
+            if (which < 2 && n % 2 == 1) culv_shared_buffer_destroy_after(&buffers[which], NULL);
             if (which == 2) culv_vk_detach(&vk);
             if (which == 3) culv_device_close(&device);
         }
@@ -210,11 +210,11 @@ static void nothing_piles_up(void)
     lib_level first = lib_level_now();
     for (unsigned turn = 0; turn < TURNS; turn++) {
         const host_pages part = {.start = pages.start, .size = pages.size};
-        culv_vk_buffer *a = host_make(&w, turn % 3 == 0 ? 1 << 20 : 1 + turn * 17, NULL);
-        culv_vk_buffer *b = host_make(&w, 1 + turn * 5, &part);
+        culv_shared_buffer *a = host_make(&w, turn % 3 == 0 ? 1 << 20 : 1 + turn * 17, NULL);
+        culv_shared_buffer *b = host_make(&w, 1 + turn * 5, &part);
         memset(culv_vk_buffer_host_pointer(a), 1, 1);
-        culv_vk_buffer_destroy(&a);
-        culv_vk_buffer_destroy_after(&b, NULL);
+        culv_shared_buffer_destroy(&a);
+        culv_shared_buffer_destroy_after(&b, NULL);
         lib_settle(&w);
         if (turn == TURNS / 4) first = lib_level_now();
     }
@@ -240,13 +240,13 @@ static void during_a_capture(void)
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    culv_vk_buffer *b = NULL;
+    culv_shared_buffer *b = NULL;
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.host_memory = VK_TRUE;
     culv_result made = culv_vk_buffer_create(w.attachment, &d, &b);
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
     CUresult ended = cu->StreamEndCapture(captured, &graph);
     MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d",
              culv_result_name(made), (int)ended);

@@ -34,8 +34,8 @@ static void nothing_is_left(const lib_world *w)
 static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_result class,
                     culv_reason reason, const char *says)
 {
-    culv_vk_buffer *b;
-    LIB_REFUSES(culv_vk_buffer, b, culv_vk_buffer_create(w->attachment, d, &b), class, reason);
+    culv_shared_buffer *b;
+    LIB_REFUSES(culv_shared_buffer, b, culv_vk_buffer_create(w->attachment, d, &b), class, reason);
     LIB_SAYS(says);
     nothing_is_left(w);
 }
@@ -98,10 +98,10 @@ static void fields_that_contradict(void)
     d.host_size = BYTES;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
     d.host_memory = VK_FALSE;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host is not set");
+    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
     d.host_size = 0;
     d.host_pointer = pages.start;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host is not set");
+    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
     d.host_memory = VK_TRUE;
     /* What the gate refuses of any buffer. */
     info.size = 0;
@@ -119,9 +119,9 @@ static void fields_that_contradict(void)
     d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
-    culv_vk_buffer *b = NULL;
+    culv_shared_buffer *b = NULL;
     LIB_OK(culv_vk_buffer_create(w.attachment, &d, &b));
-    culv_vk_buffer_destroy(&b);
+    culv_shared_buffer_destroy(&b);
     host_require_unregistered(&w, &pages);
     host_pages_free(&pages);
     lib_close(&w);
@@ -146,12 +146,12 @@ static void memory_that_cuda_has(void)
     before = lib_enter(&w);
     CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
     lib_leave(&w, before);
-    culv_vk_buffer *one = host_make(&w, BYTES, &pages), *two;
-    LIB_REFUSES(culv_vk_buffer, two, culv_vk_buffer_create(w.attachment, &d, &two),
+    culv_shared_buffer *one = host_make(&w, BYTES, &pages), *two;
+    LIB_REFUSES(culv_shared_buffer, two, culv_vk_buffer_create(w.attachment, &d, &two),
                 CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("another buffer");
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
-    culv_vk_buffer_destroy(&one);
+    culv_shared_buffer_destroy(&one);
     host_require_unregistered(&w, &pages);
     host_pages_free(&pages);
     lib_close(&w);
@@ -298,7 +298,8 @@ static void what_can_be_enabled(void)
     static culv_vk_candidate all[8];
     for (uint32_t i = 0; i < count; i++)
         all[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, all));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, all, count,
+                                         &count));
     for (uint32_t i = 0; i < count; i++)
         if (all[i].physical_device == w.vk.physical)
             REQUIRE_EQ(all[i].buffer_host_import,

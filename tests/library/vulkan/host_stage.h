@@ -21,7 +21,7 @@ host_pages host_pages_alloc(const lib_world *w, size_t bytes);
 void host_pages_free(host_pages *pages);
 VkBufferCreateInfo host_info(VkDeviceSize size);
 /* Of the caller's pages; NULL: of Culvert's. */
-culv_vk_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages);
+culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages);
 /* CUDA knows nothing of these pages: it takes them, and gives them back. */
 void host_require_unregistered(const lib_world *w, const host_pages *pages);
 

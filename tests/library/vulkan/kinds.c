@@ -62,11 +62,11 @@ static size_t warnings(log_scene *s)
 
 /* Buffers that Culvert makes ------------------------------------------------------------------- */
 
-static void both_ways(lib_world *w, const culv_vk_buffer *made)
+static void both_ways(lib_world *w, const culv_shared_buffer *made)
 {
     static uint32_t words[WORDS];
     raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(made),
-                         .size = culv_buffer_size(culv_vk_buffer_cuda(made)),
+                         .size = culv_buffer_size(culv_shared_buffer_cuda(made)),
                          .flags = RAW_VK_EXPORT};
     const uint64_t at = raw.size - BYTES; /* its end */
     for (uint32_t i = 0; i < WORDS; i++)
@@ -74,11 +74,11 @@ static void both_ways(lib_world *w, const culv_vk_buffer *made)
     raw_vk_write(&w->vk, &raw, at, words, BYTES);
     memset(words, 0, sizeof words);
     CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemcpyDtoH(words, culv_vk_buffer_pointer(made) + at, BYTES));
+    CU_OK(w->cu->MemcpyDtoH(words, culv_shared_buffer_pointer(made) + at, BYTES));
     REQUIRE_WORDS(words, WORDS, 3);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 4);
-    CU_OK(raw_cuda_upload(w->cu, culv_vk_buffer_pointer(made) + at, words, BYTES));
+    CU_OK(raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made) + at, words, BYTES));
     lib_leave(w, before);
     memset(words, 0, sizeof words);
     raw_vk_read(&w->vk, &raw, at, words, BYTES);
@@ -100,14 +100,14 @@ static void made(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const VkBufferCreateInfo info = buffer_info(rows[i].size);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_vk_buffer *buffer = NULL;
+        culv_shared_buffer *buffer = NULL;
         d.create_info = &info;
         d.memory_kind = rows[i].asked;
         LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &buffer));
-        REQUIRE_EQ(culv_buffer_memory_kind(culv_vk_buffer_cuda(buffer)), rows[i].is);
+        REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), rows[i].is);
         require_dedicated(&s.w, rows[i].is == CULV_MEMORY_KIND_FAST);
         both_ways(&s.w, buffer);
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer);
     }
     REQUIRE_EQ(s.count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
@@ -125,16 +125,16 @@ static void made_where_dedicated_is_a_must(void)
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         culv_vk_device_desc vd = lib_vk_desc(&w);
         culv_vk_device *vk = NULL;
-        culv_vk_buffer *buffer = NULL;
+        culv_shared_buffer *buffer = NULL;
         lib_lying = lies[i];
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w.device, &vd, &vk));
         d.create_info = &info;
         d.memory_kind = CULV_MEMORY_KIND_COMPRESSIBLE;
         LIB_OK(culv_vk_buffer_create(vk, &d, &buffer));
-        REQUIRE_EQ(culv_buffer_memory_kind(culv_vk_buffer_cuda(buffer)), CULV_MEMORY_KIND_FAST);
+        REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), CULV_MEMORY_KIND_FAST);
         require_dedicated(&w, true);
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer);
         culv_vk_detach(&vk);
         lib_settle(&w);
     }
@@ -148,17 +148,17 @@ static void made_refused(void)
     lib_open(&w);
     const VkBufferCreateInfo info = buffer_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     d.create_info = &info;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         d.memory_kind = (culv_memory_kind)wrong[i];
-        LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
+        LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
                     CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("culv_vk_buffer_create_desc.memory_kind is ");
     }
     d.memory_kind = CULV_MEMORY_KIND_FAST;
     d.host_memory = 1;
-    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("host memory has no kinds");
     lib_close(&w);
@@ -409,28 +409,28 @@ static void vector(void)
     log_scene s;
     open_vmm(&s, CULV_LOG_WARNING);
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     d.size = GIB;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     for (int grown = 0; grown < 2; grown++) {
         size_t parts = 0;
-        REQUIRE_EQ(culv_vk_vector_memory_kind(view), CULV_MEMORY_KIND_FAST);
-        LIB_OK(culv_vk_vector_get_buffers(view, NULL, 0, &parts));
+        REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_FAST);
+        LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
         REQUIRE(parts > 0);
         const seen now = look(&s.w);
         if (now.counted) REQUIRE_EQ(now.vulkan, parts);
         if (grown) break;
         LIB_OK(culv_vector_grow(vector, GIB + MIB2));
-        LIB_OK(culv_vk_vector_update(view));
+        LIB_OK(culv_vector_view_update(view));
     }
     REQUIRE_EQ(s.count, 0);
-    REQUIRE_EQ(culv_vk_vector_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
-    culv_vk_vector_destroy(&view);
+    REQUIRE_EQ(culv_vk_vector_view_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     log_close(&s);
 }

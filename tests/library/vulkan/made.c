@@ -17,9 +17,9 @@ static VkBufferCreateInfo buffer_info(VkDeviceSize size)
                  VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT};
 }
 
-static culv_vk_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
+static culv_shared_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
 {
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     const VkBufferCreateInfo info = buffer_info(size);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
@@ -28,9 +28,9 @@ static culv_vk_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
     return buffer;
 }
 
-static culv_vk_image *make_image(const lib_world *w)
+static culv_shared_image *make_image(const lib_world *w)
 {
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
@@ -39,10 +39,10 @@ static culv_vk_image *make_image(const lib_world *w)
 }
 
 /* The raw helpers' view of it. */
-static raw_vk_buffer as_raw(const culv_vk_buffer *buffer)
+static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 {
     raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(buffer),
-                         .size = culv_buffer_size(culv_vk_buffer_cuda(buffer)),
+                         .size = culv_buffer_size(culv_shared_buffer_cuda(buffer)),
                          .flags = RAW_VK_EXPORT};
     raw.memory = culv_vk_buffer_memory(buffer, &raw.allocation_size);
     return raw;
@@ -58,8 +58,8 @@ static void buffer_both_ways(void)
     lib_open(&w);
     const raw_cuda *cu = w.cu;
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        culv_vk_buffer *made = make_buffer(&w, sizes[k]);
-        culv_buffer *cuda = culv_vk_buffer_cuda(made);
+        culv_shared_buffer *made = make_buffer(&w, sizes[k]);
+        culv_buffer *cuda = culv_shared_buffer_cuda(made);
         const raw_vk_buffer raw = as_raw(made);
         size_t bytes = sizes[k] < BYTES ? (size_t)sizes[k] : BYTES, at = (size_t)sizes[k] - bytes;
         REQUIRE(raw.buffer != VK_NULL_HANDLE && raw.memory != VK_NULL_HANDLE && cuda != NULL);
@@ -87,9 +87,9 @@ static void buffer_both_ways(void)
         memset(words, 0, sizeof words);
         raw_vk_read(&w.vk, &raw, at, words, bytes);
         REQUIRE_WORDS(words, bytes / 4, 8);
-        culv_vk_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made);
         REQUIRE(made == NULL);
-        culv_vk_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made);
         lib_settle(&w);
         REQUIRE_EQ(lib_counts(&w).created, 0);
     }
@@ -119,15 +119,15 @@ static void dedicated_as_vulkan_wants(void)
         lib_world other = w;
         other.attachment = vk;
         lib_saw_dedicated = false;
-        culv_vk_buffer *buffer = make_buffer(&other, BYTES);
+        culv_shared_buffer *buffer = make_buffer(&other, BYTES);
         REQUIRE(lib_saw_dedicated);
         if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), 1);
-        culv_vk_buffer_destroy(&buffer);
+        culv_shared_buffer_destroy(&buffer);
         lib_saw_dedicated = false;
-        culv_vk_image *image = make_image(&other);
+        culv_shared_image *image = make_image(&other);
         if (row > 0) REQUIRE(lib_saw_dedicated);
         if (w.cu->software) REQUIRE_EQ(dedicated_imports(&w), lib_saw_dedicated);
-        culv_vk_image_destroy(&image);
+        culv_shared_image_destroy(&image);
         culv_vk_detach(&vk);
         lib_settle(&w);
     }
@@ -146,7 +146,7 @@ static void buffer_in_host_visible_memory(void)
     lib_open(&w);
     const raw_cuda *cu = w.cu;
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
-        culv_vk_buffer *made = NULL;
+        culv_shared_buffer *made = NULL;
         VkBufferCreateInfo info = buffer_info(BYTES);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
@@ -172,9 +172,9 @@ static void buffer_in_host_visible_memory(void)
             words[i] = lib_word(i, 3);
         VK_OK(vkFlushMappedMemoryRanges(w.vk.device, 1, &range));
         CUcontext before = lib_enter(&w);
-        CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(made));
+        CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(made));
         REQUIRE(p != 0);
-        REQUIRE_EQ(culv_vk_buffer_pointer(made), p);
+        REQUIRE_EQ(culv_shared_buffer_pointer(made), p);
         CU_OK(cu->MemcpyDtoH(back, p, sizeof back));
         REQUIRE_WORDS(back, 64, 3);
         for (uint32_t i = 0; i < 64; i++)
@@ -184,7 +184,7 @@ static void buffer_in_host_visible_memory(void)
         VK_OK(vkInvalidateMappedMemoryRanges(w.vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);
         vkUnmapMemory(w.vk.device, memory);
-        culv_vk_buffer_destroy(&made);
+        culv_shared_buffer_destroy(&made);
     }
     lib_close(&w);
 }
@@ -207,7 +207,7 @@ static void buffer_is_like_the_callers(void)
     }
     const VkBufferCreateInfo before = info;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(w.attachment, &d, &made));
     REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
@@ -222,15 +222,15 @@ static void buffer_is_like_the_callers(void)
                                                    VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                                .buffer = culv_vk_buffer_handle(made)};
     REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
-    culv_vk_buffer_destroy(&made);
+    culv_shared_buffer_destroy(&made);
 
-    culv_vk_image *image = make_image(&w);
+    culv_shared_image *image = make_image(&w);
     VkDeviceSize size = 0;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(w.vk.device, culv_vk_image_handle(image), &needs);
     REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
     REQUIRE(size >= needs.size);
-    culv_vk_image_destroy(&image);
+    culv_shared_image_destroy(&image);
     lib_close(&w);
 }
 
@@ -238,7 +238,7 @@ static void image_without_surfaces(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_image *image = NULL;
+    culv_shared_image *image = NULL;
     CUsurfObject surface = 77;
     CUarray array = NULL;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
@@ -247,12 +247,12 @@ static void image_without_surfaces(void)
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
     LIB_OK(culv_vk_image_create(w.attachment, &d, &image));
-    LIB_ERROR(culv_image_get_surface(culv_vk_image_cuda(image), 0, &surface), CULV_ERROR_INVALID,
-              CULV_REASON_USAGE);
+    LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface),
+              CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_SAYS("without surfaces");
     REQUIRE_EQ(surface, 77);
-    LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 0, &array));
-    culv_vk_image_destroy(&image);
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
+    culv_shared_image_destroy(&image);
     lib_close(&w);
 }
 
@@ -260,21 +260,21 @@ static void image_without_surfaces(void)
 
 static void nothing_to_give_up(void)
 {
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_image *image = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_image *image = NULL;
     VkDeviceSize size = 5;
-    culv_vk_buffer_destroy(NULL);
-    culv_vk_buffer_destroy(&buffer);
-    culv_vk_buffer_destroy_after(NULL, NULL);
-    culv_vk_buffer_destroy_after(&buffer, NULL);
-    culv_vk_image_destroy(NULL);
-    culv_vk_image_destroy(&image);
-    culv_vk_image_destroy_after(NULL, NULL);
-    culv_vk_image_destroy_after(&image, NULL);
-    REQUIRE_EQ(culv_vk_buffer_pointer(NULL), 0);
+    culv_shared_buffer_destroy(NULL);
+    culv_shared_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy_after(NULL, NULL);
+    culv_shared_buffer_destroy_after(&buffer, NULL);
+    culv_shared_image_destroy(NULL);
+    culv_shared_image_destroy(&image);
+    culv_shared_image_destroy_after(NULL, NULL);
+    culv_shared_image_destroy_after(&image, NULL);
+    REQUIRE_EQ(culv_shared_buffer_pointer(NULL), 0);
     REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE &&
             culv_vk_image_handle(NULL) == VK_NULL_HANDLE);
-    REQUIRE(culv_vk_buffer_cuda(NULL) == NULL && culv_vk_image_cuda(NULL) == NULL);
+    REQUIRE(culv_shared_buffer_cuda(NULL) == NULL && culv_shared_image_cuda(NULL) == NULL);
     REQUIRE(culv_vk_buffer_memory(NULL, &size) == VK_NULL_HANDLE && size == 0);
     size = 5;
     REQUIRE(culv_vk_image_memory(NULL, &size) == VK_NULL_HANDLE && size == 0);
@@ -298,10 +298,10 @@ static void borrowed_sides_are_refused(void)
     stage s;
     stage_open(&s);
     lib_world *w = &s.w;
-    culv_vk_buffer *buffer = make_buffer(w, BYTES);
-    culv_vk_image *image = make_image(w);
-    culv_buffer *b = culv_vk_buffer_cuda(buffer);
-    culv_image *i = culv_vk_image_cuda(image);
+    culv_shared_buffer *buffer = make_buffer(w, BYTES);
+    culv_shared_image *image = make_image(w);
+    culv_buffer *b = culv_shared_buffer_cuda(buffer);
+    culv_image *i = culv_shared_image_cuda(image);
     for (int turn = 0; turn < 2; turn++) {
         lib_forget_error();
         culv_buffer_unmap(&b);
@@ -312,7 +312,7 @@ static void borrowed_sides_are_refused(void)
         require_owned("culv_image_unmap");
         culv_image_unmap_after(&i, s.stream);
         require_owned("culv_image_unmap");
-        REQUIRE(b == culv_vk_buffer_cuda(buffer) && i == culv_vk_image_cuda(image));
+        REQUIRE(b == culv_shared_buffer_cuda(buffer) && i == culv_shared_image_cuda(image));
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.buffers, 1);
         REQUIRE_EQ(c.images, 1);
@@ -327,8 +327,8 @@ static void borrowed_sides_are_refused(void)
     CU_OK(cu->StreamSynchronize(s.stream));
     lib_leave(w, before);
     LIB_OK(culv_image_get_array(i, 0, &array));
-    culv_vk_buffer_destroy(&buffer);
-    culv_vk_image_destroy(&image);
+    culv_shared_buffer_destroy(&buffer);
+    culv_shared_image_destroy(&image);
     stage_close(&s);
 }
 
@@ -347,8 +347,8 @@ static void any_order(void)
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
-        culv_vk_buffer *buffer = make_buffer(&other, BYTES);
-        culv_vk_image *image = make_image(&other);
+        culv_shared_buffer *buffer = make_buffer(&other, BYTES);
+        culv_shared_image *image = make_image(&other);
         int left[OBJECTS] = {0, 1, 2, 3};
         unsigned code = n / 2;
         for (int i = 0; i < OBJECTS; i++) {
@@ -356,10 +356,10 @@ static void any_order(void)
             int which = left[pick];
             code /= choices;
             left[pick] = left[choices - 1];
-            if (which == 0 && n % 2 == 0) culv_vk_buffer_destroy(&buffer);
-            if (which == 0 && n % 2 == 1) culv_vk_buffer_destroy_after(&buffer, NULL);
-            if (which == 1 && n % 2 == 0) culv_vk_image_destroy(&image);
-            if (which == 1 && n % 2 == 1) culv_vk_image_destroy_after(&image, NULL);
+            if (which == 0 && n % 2 == 0) culv_shared_buffer_destroy(&buffer);
+            if (which == 0 && n % 2 == 1) culv_shared_buffer_destroy_after(&buffer, NULL);
+            if (which == 1 && n % 2 == 0) culv_shared_image_destroy(&image);
+            if (which == 1 && n % 2 == 1) culv_shared_image_destroy_after(&image, NULL);
             if (which == 2) culv_vk_detach(&vk);
             if (which == 3) culv_device_close(&device);
             if (which == 2 && device != NULL) {
@@ -383,10 +383,10 @@ static void destroyed_with_work_pending(void)
     stage_open(&s);
     lib_world *w = &s.w;
     const raw_cuda *cu = w->cu;
-    culv_vk_buffer *buffer = make_buffer(w, BYTES);
+    culv_shared_buffer *buffer = make_buffer(w, BYTES);
     shared_image i;
     shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &i);
-    CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), copy = 0;
+    CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), copy = 0;
     VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *wait = lib_import_timeline(w, gate);
     CUcontext before = lib_enter(w);
@@ -399,8 +399,8 @@ static void destroyed_with_work_pending(void)
     cuda_paint(&s, &i, 0, 2);
     LIB_OK(culv_semaphore_signal(s.signals, s.stream, ++s.vulkan_value));
     lib_leave(w, before);
-    culv_vk_buffer_destroy_after(&buffer, s.stream);
-    culv_vk_image_destroy_after(&i.made, s.stream);
+    culv_shared_buffer_destroy_after(&buffer, s.stream);
+    culv_shared_image_destroy_after(&i.made, s.stream);
     REQUIRE(buffer == NULL && i.made == NULL);
     raw_vk_timeline_signal(&w->vk, gate, 1);
     REQUIRE(raw_vk_timeline_wait(&w->vk, s.to_vulkan, s.vulkan_value, TEST_FAR_MS));
@@ -434,19 +434,19 @@ static void capture_is_left_alone(void)
     CUcontext before = lib_enter(&w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int turn = 0; turn < 2; turn++) {
-        culv_vk_buffer *buffer = make_buffer(&w, BYTES);
-        culv_vk_image *image = make_image(&w);
+        culv_shared_buffer *buffer = make_buffer(&w, BYTES);
+        culv_shared_image *image = make_image(&w);
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 1, &array));
-        LIB_OK(culv_image_get_surface(culv_vk_image_cuda(image), 1, &surface));
+        LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 1, &array));
+        LIB_OK(culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface));
         if (turn == 0) {
-            culv_vk_buffer_destroy(&buffer);
-            culv_vk_image_destroy(&image);
+            culv_shared_buffer_destroy(&buffer);
+            culv_shared_image_destroy(&image);
         } else {
-            culv_vk_buffer_destroy_after(&buffer, other);
-            culv_vk_image_destroy_after(&image,
-                                        captured); /* its event must not become part of the graph */
+            culv_shared_buffer_destroy_after(&buffer, other);
+            culv_shared_image_destroy_after(
+                &image, captured); /* its event must not become part of the graph */
         }
     }
     (void)lib_counts(&w);

@@ -13,7 +13,7 @@ static void buffers(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -48,7 +48,7 @@ static void buffers(void)
         {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
     };
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
@@ -58,12 +58,12 @@ static void buffers(void)
                                          .size = rows[n].size,
                                          .usage = rows[n].usage};
         d.create_info = &info;
-        LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+        LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
                     CULV_ERROR_INVALID, rows[n].reason);
     }
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(NULL, &d, &made), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made),
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(NULL, &d, &made),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_buffer_create(w.attachment, &d, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
@@ -76,8 +76,8 @@ static void memory_properties(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_image *image = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_image *image = NULL;
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
     const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
@@ -86,10 +86,10 @@ static void memory_properties(void)
     b.create_info = &info;
     i.create_info = &picture;
     b.memory_properties = i.memory_properties = 1u << 30 | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
     LIB_SAYS("0x");
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(w.attachment, &i, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(w.attachment, &i, &image),
                 CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
     lib_close(&w);
 }
@@ -100,7 +100,7 @@ static void too_big(void)
     lib_with_option("--validation=off");
     lib_world w;
     lib_open(&w);
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     static const VkDeviceSize sizes[] = {UINT64_C(1) << 50, UINT64_C(1) << 62, UINT64_MAX - 4095,
                                          UINT64_MAX};
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
@@ -110,11 +110,11 @@ static void too_big(void)
             .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = sizes[n], .usage = usage};
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
-        made = POISON(culv_vk_buffer);
+        made = POISON(culv_shared_buffer);
         culv_result r = culv_vk_buffer_create(w.attachment, &d, &made);
         printf("%#llx: %s\n", (unsigned long long)sizes[n], culv_last_error_message());
         REQUIRE(r == CULV_ERROR_OUT_OF_MEMORY || r == CULV_ERROR_DRIVER || r == CULV_ERROR_INVALID);
-        REQUIRE(made == POISON(culv_vk_buffer));
+        REQUIRE(made == POISON(culv_shared_buffer));
         REQUIRE_EQ(lib_counts(&w).memories, 0);
     }
     lib_close(&w);
@@ -126,8 +126,8 @@ static void export_fails(void)
     lib_world w;
     lib_open(&w);
     culv_vk_device *lying = NULL;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_image *image = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_image *image = NULL;
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
     const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
@@ -139,10 +139,10 @@ static void export_fails(void)
     lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &vd, &lying));
-    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
                 CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(lying, &i, &image), CULV_ERROR_DRIVER,
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(lying, &i, &image),
+                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);
     REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
     lib_close(&w);

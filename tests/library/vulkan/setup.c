@@ -18,8 +18,8 @@ static void choosing(void)
     uint32_t count = 1;
     LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, NULL, &chosen,
                                           &w.device));
-    LIB_OK(
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, &best));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &best, count,
+                                         &count));
     REQUIRE(chosen == best.physical_device && chosen == w.vk.physical);
     REQUIRE_EQ(lib_caps(w.device).is_software, w.cu->software);
     REQUIRE_EQ_BYTES(lib_caps(w.device).uuid.bytes, w.vk.id.deviceUUID, 16);
@@ -69,7 +69,8 @@ static void choosing_in_vain(void)
     culv_vk_candidate best = culv_vk_candidate_init();
     uint32_t count = 1;
     d.driver = w.cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, &d, &count, &best));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, &d, &best, count,
+                                         &count));
     REQUIRE(!best.reachable);
     LIB_REFUSES(
         culv_device, device,
@@ -415,8 +416,8 @@ static void a_device_made_by_them(void)
     uint32_t count = ROOM, family = 0;
     const void *chain = NULL;
     culv_vk_device *vk = NULL;
-    culv_vk_buffer *buffer = NULL;
-    culv_vk_semaphore *timeline = NULL;
+    culv_shared_buffer *buffer = NULL;
+    culv_shared_semaphore *timeline = NULL;
     culv_vk_device_desc d = desc_of(vkGetInstanceProcAddr, w.vk.instance, NULL, VK_API_VERSION_1_3);
     LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, d.instance, NULL,
                                           &d.physical_device, &w.device));
@@ -442,10 +443,10 @@ static void a_device_made_by_them(void)
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     b.create_info = &of;
     LIB_OK(culv_vk_buffer_create(vk, &b, &buffer));
-    REQUIRE(culv_vk_buffer_pointer(buffer) != 0);
+    REQUIRE(culv_shared_buffer_pointer(buffer) != 0);
     LIB_OK(culv_vk_semaphore_create(vk, NULL, &timeline));
-    culv_vk_semaphore_destroy(&timeline);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&timeline);
+    culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
     vkDestroyDevice(d.device, NULL);
     lib_close(&w);

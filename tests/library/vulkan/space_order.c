@@ -69,6 +69,50 @@ static void commit_behind_vulkan(void)
     space_close(&t);
 }
 
+/* The same with vectors, which grow without a wait where the space says so. */
+static void vectors_behind_vulkan(void)
+{
+    space_stage t;
+    space_open(&t);
+    raw_vk *vk = &t.s.w.vk;
+    culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);
+    culv_vk_space *space = NULL;
+    culv_vector *vector = NULL;
+    d.vectors_do_not_wait = 1;
+    LIB_OK(culv_vk_space_create(t.s.w.attachment, &d, &space));
+    REQUIRE_EQ(culv_vk_space_ready_value(space), 0);
+    REQUIRE_EQ(culv_vk_space_ready_value(NULL), 0);
+    culv_vector_desc vd = culv_vector_desc_init();
+    vd.size = SPACE_CHUNK;
+    vd.reserve = 32 * VMM_MIB;
+    vd.max_chunk = SPACE_CHUNK;
+    vd.space = culv_vk_space_base(space);
+    /* Everything that the queue does waits, also what binds. */
+    VkSemaphore hold = raw_vk_timeline(vk, 0, false);
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    raw_vk_submit(vk, commands, &(raw_vk_job){.wait = hold, .wait_value = 1, .pending = true});
+    LIB_OK(culv_vector_create(t.s.w.device, &vd, &vector));
+    const uint64_t first = culv_vk_space_ready_value(space);
+    LIB_OK(culv_vector_grow(vector, 4 * SPACE_CHUNK));
+    const uint64_t ready = culv_vk_space_ready_value(space);
+    REQUIRE(first > 0 && ready > first);
+    const CUdeviceptr at = culv_vector_pointer(vector), there = at + 3 * SPACE_CHUNK;
+    space_link(&t, SPACE_CUDA, at, there, NODES, 4);
+    space_require_list(&t, SPACE_CUDA, at, at + VMM_MIB, NODES, 4);
+    commands = raw_vk_begin(vk, 0);
+    space_record_chase(&t, commands, at, there + VMM_MIB);
+    raw_vk_submit(
+        vk, commands,
+        &(raw_vk_job){.wait = culv_vk_space_timeline(space), .wait_value = ready, .pending = true});
+    raw_vk_timeline_signal(vk, hold, 1);
+    raw_vk_idle(vk);
+    space_require_found(&t, there + VMM_MIB, NODES, 4);
+    raw_vk_timeline_destroy(vk, hold);
+    culv_vector_destroy(&vector);
+    culv_vk_space_destroy(&space);
+    space_close(&t);
+}
+
 /* A deferred decommit takes nothing away from work that is held, on either side, and the memory is
  * there until then. */
 static void decommit_after_both(void)
@@ -155,6 +199,7 @@ static void destroyed_early(void)
 const test_case space_order_cases[] = {
     {.name = "space_order.commit_beside_cuda", .run = commit_beside_cuda},
     {.name = "space_order.commit_behind_vulkan", .run = commit_behind_vulkan},
+    {.name = "space_order.vectors_behind_vulkan", .run = vectors_behind_vulkan},
     {.name = "space_order.decommit_after_both", .run = decommit_after_both},
     {.name = "space_order.destroyed_early", .run = destroyed_early},
     {.name = NULL}};

@@ -201,9 +201,31 @@ static void features(void)
     space_close(&t);
 }
 
-const test_case space_refused_cases[] = {{.name = "space_refused.descriptors", .run = descriptors},
-                                         {.name = "space_refused.places", .run = places},
-                                         {.name = "space_refused.buffers", .run = buffers},
-                                         {.name = "space_refused.versions", .run = versions},
-                                         {.name = "space_refused.features", .run = features},
-                                         {.name = NULL}};
+/* A VkDevice that was made without them: Culvert learns it from Vulkan's answers, and not by trying
+ * all addresses. */
+static void without_features(void)
+{
+    lib_world w;
+    culv_vk_space *space = NULL;
+    lib_with_option("--validation=off"); /* it tells of each try */
+    lib_open(&w);
+    if (!w.cu->software) SKIP("the driver may have them although nobody asked");
+    if (test_sanitized()) SKIP("a sanitizer has the addresses that CUDA is asked for");
+    culv_vk_space_desc d = culv_vk_space_desc_init();
+    d.size = 3 * VMM_MIB + 1;
+    d.queue = w.vk.queues[0].queue;
+    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(w.attachment, &d, &space),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+    LIB_SAYS("not one of 4");
+    LIB_SAYS("culv_vk_device_features::one_address");
+    lib_close(&w);
+}
+
+const test_case space_refused_cases[] = {
+    {.name = "space_refused.descriptors", .run = descriptors},
+    {.name = "space_refused.places", .run = places},
+    {.name = "space_refused.buffers", .run = buffers},
+    {.name = "space_refused.versions", .run = versions},
+    {.name = "space_refused.features", .run = features},
+    {.name = "space_refused.without_features", .run = without_features},
+    {.name = NULL}};

@@ -25,7 +25,7 @@ static void run(void)
 {
     static const uint64_t linear[] = {12345, CULV_SOFT_MODIFIER_LINEAR};
     lib_world *w = &torture.w;
-    culv_vk_dmabuf_bridge *in = POISON(culv_vk_dmabuf_bridge), *made = in, *plain = in;
+    culv_vk_dmabuf_bridge *in = POISON(culv_vk_dmabuf_bridge), *made = in, *plain = in, *own = in;
     culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
@@ -33,8 +33,8 @@ static void run(void)
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     TRY_AGAIN(culv_vk_check_dmabuf(w->attachment, &d), true);
-    TRY_AGAIN(culv_vk_dmabuf_get_modifiers(w->attachment, DRM_XR24, CULV_VK_DMABUF_IN, &count, NULL,
-                                           NULL),
+    TRY_AGAIN(culv_vk_dmabuf_get_modifiers(w->attachment, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL,
+                                           0, &count),
               count == 0);
     REQUIRE_EQ(count, 2);
     TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &in),
@@ -42,7 +42,11 @@ static void run(void)
     d.to_buffer = 1;
     TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &plain),
               plain == POISON(culv_vk_dmabuf_bridge));
-    d.to_buffer = 0;
+    d.direct = 1;
+    w->cu->SoftPlayDmaBufImport(1);
+    TRY_AGAIN(culv_vk_dmabuf_bridge_create(w->attachment, &d, &own),
+              own == POISON(culv_vk_dmabuf_bridge));
+    d.direct = d.to_buffer = 0;
     d.handle = (culv_handle){.type = CULV_HANDLE_NONE};
     d.direction = CULV_VK_DMABUF_OUT;
     d.modifiers = linear;
@@ -57,7 +61,8 @@ static void run(void)
     DO(culv_vk_dmabuf_bridge_destroy(&in));
     DO(culv_vk_dmabuf_bridge_destroy(&made));
     DO(culv_vk_dmabuf_bridge_destroy(&plain));
-    REQUIRE(in == NULL && made == NULL && plain == NULL);
+    DO(culv_vk_dmabuf_bridge_destroy(&own));
+    REQUIRE(in == NULL && made == NULL && plain == NULL && own == NULL);
     DO(culv_vk_detach(&w->attachment));
     lib_stream_destroy(w, stream);
     DO(culv_device_close(&w->device));

@@ -27,7 +27,7 @@ static void run(void)
 {
     lib_world *w = &torture.w;
     const raw_cuda *cu = w->cu;
-    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
+    culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
@@ -39,13 +39,13 @@ static void run(void)
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     memset(pages, 0x2b, BYTES);
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
     d.host_pointer = pages;
-    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
     REQUIRE(culv_vk_buffer_host_pointer(two) == pages);
     CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(one)), 7, 100, stream));
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(two)), 8, 100, stream));
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100, stream));
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(two)), 8, 100, stream));
     lib_leave(w, before);
     culv_device_counts c = culv_device_counts_init();
     TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
@@ -53,9 +53,9 @@ static void run(void)
     REQUIRE_EQ(c.created, 2);
     REQUIRE_EQ(c.mappings, 2);
     REQUIRE_EQ(c.memories, 0);
-    DO(culv_vk_buffer_destroy_after(&one, stream));
+    DO(culv_shared_buffer_destroy_after(&one, stream));
     lib_finish(w, stream);
-    DO(culv_vk_buffer_destroy(&two));
+    DO(culv_shared_buffer_destroy(&two));
     REQUIRE(one == NULL && two == NULL);
     REQUIRE_EQ(((const uint32_t *)pages)[99], 8);
     REQUIRE_EQ(((const uint32_t *)pages)[100], 0x2b2b2b2b);

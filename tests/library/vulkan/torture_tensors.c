@@ -42,7 +42,7 @@ static void run(void)
 {
     lib_world *w = &torture.w;
     culv_vector *vector = NULL;
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     culv_dl_managed_tensor_versioned *of_buffer = NONE, *of_vector = NONE;
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
@@ -54,14 +54,14 @@ static void run(void)
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     bd.create_info = &buffer_info;
     LIB_OK(culv_vk_buffer_create(w->attachment, &bd, &buffer));
-    TRY_AGAIN(culv_buffer_get_dlpack(culv_vk_buffer_cuda(buffer), NULL, &of_buffer),
+    TRY_AGAIN(culv_buffer_get_dlpack(culv_shared_buffer_cuda(buffer), NULL, &of_buffer),
               of_buffer == NONE);
     TRY_AGAIN(culv_vector_get_dlpack(vector, NULL, &of_vector), of_vector == NONE);
     TRY_AGAIN(culv_dlpack_hand_over(w->device, stream, CULV_DLPACK_STREAM_LEGACY), true);
     TRY_AGAIN(culv_dlpack_hand_over(w->device, stream, CULV_DLPACK_STREAM_HOST), true);
     adopt(w, vector);
     DO(culv_vector_destroy(&vector));
-    DO(culv_vk_buffer_destroy(&buffer));
+    DO(culv_shared_buffer_destroy(&buffer));
     DO(of_vector->deleter(of_vector));
     DO(of_buffer->deleter(of_buffer));
     lib_settle(w);

@@ -62,21 +62,21 @@ static void bindings(culv_vmm_allocation *allocation)
 }
 
 typedef struct shown {
-    culv_vk_vector_buffer parts[8];
+    culv_vk_vector_view_buffer parts[8];
     size_t count;
     uint64_t generation;
 } shown;
 
-static shown look(const culv_vk_vector *view)
+static shown look(const culv_vector_view *view)
 {
     shown now;
     memset(&now, 0, sizeof now);
-    LIB_OK(culv_vk_vector_get_buffers(view, now.parts, 8, &now.count));
-    now.generation = culv_vk_vector_generation(view);
+    LIB_OK(culv_vk_vector_view_get_buffers(view, now.parts, 8, &now.count));
+    now.generation = culv_vector_view_generation(view);
     return now;
 }
 
-static bool as_before(const culv_vk_vector *view, const shown *before)
+static bool as_before(const culv_vector_view *view, const shown *before)
 {
     const shown now = look(view);
     return memcmp(&now, before, sizeof now) == 0;
@@ -87,7 +87,7 @@ static void run(void)
     lib_world *w = &torture.w;
     culv_vmm_allocation *allocation = NULL;
     culv_vector *vector = NULL;
-    culv_vk_vector *view = POISON(culv_vk_vector);
+    culv_vector_view *view = POISON(culv_vector_view);
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
@@ -102,23 +102,23 @@ static void run(void)
     d.max_chunk = CHUNK;
     d.handle_types = ad.handle_types;
     LIB_OK(culv_vector_create(w->device, &d, &vector));
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    TRY_AGAIN(culv_vk_vector_create(w->attachment, vector, &vd, &view),
-              view == POISON(culv_vk_vector));
+    TRY_AGAIN(culv_vk_vector_view_create(w->attachment, vector, &vd, &view),
+              view == POISON(culv_vector_view));
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
     shown before = look(view);
-    TRY_AGAIN(culv_vk_vector_update(view), as_before(view, &before));
+    TRY_AGAIN(culv_vector_view_update(view), as_before(view, &before));
     /* A chunk that is gone, one in its place, and one that stays. */
     LIB_OK(culv_vector_shrink(vector, CHUNK, stream));
     lib_finish(w, stream);
     LIB_OK(culv_vector_grow(vector, 2 * CHUNK));
     before = look(view);
-    TRY_AGAIN(culv_vk_vector_update(view), as_before(view, &before));
+    TRY_AGAIN(culv_vector_view_update(view), as_before(view, &before));
     const shown now = look(view);
     REQUIRE(now.count == 2 && now.parts[0].buffer == before.parts[0].buffer &&
             now.parts[1].chunk != before.parts[1].chunk);
-    DO(culv_vk_vector_destroy(&view));
+    DO(culv_vector_view_destroy(&view));
     REQUIRE(view == NULL);
     culv_vector_destroy(&vector);
     lib_settle(w);

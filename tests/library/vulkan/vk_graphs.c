@@ -302,7 +302,7 @@ static void images(void)
     uint64_t none = 0, surface = 0;
     int width = WIDTH, height = HEIGHT;
     raw_vk_buffer_create(vk, 4 * WIDTH * HEIGHT, RAW_VK_HOST, &copy);
-    culv_vk_image *image = vk_kernels_image(&g->s, WIDTH, HEIGHT);
+    culv_shared_image *image = vk_kernels_image(&g->s, WIDTH, HEIGHT);
     const VkImageView view = vk_kernels_view(&g->s, culv_vk_image_handle(image));
     LIB_OK(culv_vk_get_surface_handle(g->s.w.attachment, view, &surface));
     culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&g->s, "queue_paint"));
@@ -324,13 +324,14 @@ static void images(void)
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     culv_vk_image_barrier b;
     t.image = culv_vk_image_handle(image);
+    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     t.discard = 1;
-    LIB_OK(culv_vk_image_get_kernel_barrier(&t, CULV_VK_RELEASE, &b));
+    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
     t.discard = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_image_get_kernel_barrier(&t, CULV_VK_ACQUIRE, &b));
+    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                       .imageExtent = {WIDTH, HEIGHT, 1}};
@@ -344,7 +345,7 @@ static void images(void)
     }
     vkDestroyImageView(vk->device, view, NULL);
     raw_vk_buffer_destroy(vk, &copy);
-    culv_vk_image_destroy(&image);
+    culv_shared_image_destroy(&image);
     vk_graph_close(g);
 }
 

@@ -2,6 +2,7 @@
 /* What is refused of a graph, with the node's index and kind, before anything is recorded. */
 #include "vk_graphs_stage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void no_function(void *nothing)
@@ -203,6 +204,185 @@ static void kernels(void)
     vk_graph_close(g);
 }
 
+/* Launches with more than a grid and a block: by the kernel, and by the launch. */
+static void attributes(void)
+{
+    static const struct {
+        CUlaunchAttributeID id;
+        CUlaunchAttributeValue value;
+        const char *says; /* NULL: it is recorded */
+    } rows[] = {
+        {CU_LAUNCH_ATTRIBUTE_COOPERATIVE, {.cooperative = 1}, "is cooperative"},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, {.clusterDim = {2, 1, 1}}, "has clusters"},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, {.clusterDim = {1, 1, 2}}, "has clusters"},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, {.clusterDim = {1, 1, 1}}, NULL},
+        {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE,
+         {.deviceUpdatableKernelNode = {1, NULL}},
+         "can be changed by kernels"},
+        {CU_LAUNCH_ATTRIBUTE_PRIORITY, {.priority = 0}, NULL},
+    };
+    vk_graph_scene *g = vk_graph_open(false);
+    const raw_cuda *cu = g->s.w.cu;
+    const PFN_cuGraphKernelNodeSetAttribute_v11000 set =
+        (PFN_cuGraphKernelNodeSetAttribute_v11000)culv_device_cuda_proc(
+            g->s.w.device, "cuGraphKernelNodeSetAttribute", 11000);
+    REQUIRE(set != NULL);
+    culv_kernel *fixed = vk_kernels_clusters(&g->s);
+    void *params[] = {&g->a};
+    CUDA_KERNEL_NODE_PARAMS how = {.func = culv_kernel_native_handle(fixed),
+                                   .gridDimX = 2,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 2,
+                                   .blockDimX = 32,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .kernelParams = params};
+    CUgraphNode node = NULL;
+    begin(g);
+    CUcontext before = lib_enter(&g->s.w);
+    CU_OK(cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
+    lib_leave(&g->s.w, before);
+    refused(
+        g, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
+        "node 1 of the graph: the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
+
+    how.func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_constant"));
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin(g);
+        before = lib_enter(&g->s.w);
+        CU_OK(cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
+        CUlaunchAttributeValue value =
+            rows[i].value; /* the driver writes the node's handle there */
+        const CUresult r = set(node, rows[i].id, &value);
+        lib_leave(&g->s.w, before);
+        if (r != CUDA_SUCCESS) {
+            REQUIRE(!cu->software);
+            printf("attribute %d of a node: %s\n", (int)rows[i].id, raw_cuda_result_name(r));
+            continue;
+        }
+        if (rows[i].says != NULL) {
+            refused(g, CULV_ERROR_UNSUPPORTED, CULV_REASON_GRAPH, rows[i].says);
+            LIB_SAYS("node 1 of the graph launches the kernel 'queue_constant'");
+            continue;
+        }
+        VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+        LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+        raw_vk_submit(&g->s.w.vk, commands, NULL);
+    }
+    vk_graph_close(g);
+}
+
+/* The kernel of node 1 is given an address. */
+static void begin_at(vk_graph_scene *g, CUdeviceptr address)
+{
+    begin(g);
+    vk_graph_add_node(g, NULL, 0, address, 0, 1);
+}
+
+/* What lies directly before and behind the memory of the list, which CUDA knows too: it is the rest
+ * of the same buffer. */
+static void neighbours(void)
+{
+    static const struct {
+        bool end; /* from there; else from the start */
+        int offset;
+        bool taken;
+    } rows[] = {{false, -8, false}, {false, -1, false}, {false, 0, true},
+                {false, 1, true},   {true, -8, true},   {true, -1, true},
+                {true, 0, false},   {true, 1, false},   {true, 8, false}};
+    vk_graph_scene *g = vk_graph_open(false);
+    const raw_cuda *cu = g->s.w.cu;
+    const culv_vk_graph_memory all = g->memory[1];
+    culv_vk_graph_memory *part = &g->memory[1];
+    part->pointer += 4096;
+    part->address += 4096;
+    part->offset += 4096;
+    part->size = 8204;
+    const CUdeviceptr start = part->pointer, end = start + part->size;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const CUdeviceptr at = (rows[i].end ? end : start) + (CUdeviceptr)(int64_t)rows[i].offset;
+        begin_at(g, at);
+        if (!rows[i].taken) {
+            refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                    "argument 0 (0 is the first) of node 1 of the graph");
+            LIB_SAYS("is in no element of culv_vk_graph_desc.memory");
+            if (at == end) LIB_SAYS("element 1 ends there: add the memory behind it");
+        } else {
+            VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+            LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+            raw_vk_submit(&g->s.w.vk, commands, NULL);
+        }
+    }
+
+    /* The end, as what the kernel is to have for it. */
+    const CUdeviceptr last = part->address + part->size;
+    const culv_vk_graph_param param = {
+        .kernel = "queue_add", .index = 0, .value = &last, .size = sizeof last};
+    CU_OK(cu->GraphDestroy(g->graph));
+    CU_OK(cu->GraphCreate(&g->graph, 0));
+    vk_graph_add_node(g, NULL, 0, end, 0, 1);
+    g->desc.params = &param;
+    g->desc.num_params = 1;
+    vk_graph_record(g);
+    g->desc.num_params = 0;
+
+    /* The end of one is the start of another one, with an address of its own. */
+    culv_vk_graph_memory three[3] = {g->memory[0], *part, all};
+    three[2].pointer = end;
+    three[2].address = all.address; /* not where the part ends in Vulkan */
+    three[2].size = 4096;
+    g->desc.memory = three;
+    g->desc.num_memory = 3;
+    CU_OK(cu->GraphDestroy(g->graph));
+    CU_OK(cu->GraphCreate(&g->graph, 0));
+    vk_graph_add_node(g, NULL, 0, end, 1024, 5);
+    vk_graph_fill(g);
+    vk_graph_record(g);
+    vk_graph_read(g);
+    for (uint32_t i = 0; i < GRAPH_WORDS; i++)
+        REQUIRE_EQ(g->words[1][i], lib_word(i, 4) + (i < 1024 ? 5u : 0u));
+    g->desc.memory = g->memory;
+    g->desc.num_memory = 2;
+
+    /* Memsets and copies: from where on, and how many bytes. */
+    static const struct {
+        int64_t offset;
+        size_t bytes;
+        bool taken;
+    } ranges[] = {{-4, 4, false},   {-4, 8, false},   {0, 4, true},     {0, 8204, true},
+                  {0, 8208, false}, {8200, 4, true},  {8200, 8, false}, {8204, 4, false},
+                  {8208, 4, false}, {-4, 8208, false}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        for (int copies = 0; copies < 2; copies++) {
+            CUgraphNode node = NULL;
+            const CUdeviceptr at = start + (CUdeviceptr)ranges[i].offset;
+            const CUDA_MEMSET_NODE_PARAMS set = {
+                .dst = at, .elementSize = 4, .width = ranges[i].bytes / 4, .height = 1};
+            const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                        .srcDevice = g->a,
+                                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                        .dstDevice = at,
+                                        .WidthInBytes = ranges[i].bytes,
+                                        .Height = 1,
+                                        .Depth = 1};
+            begin(g);
+            CUcontext before = lib_enter(&g->s.w);
+            if (copies)
+                CU_OK(cu->GraphAddMemcpyNode(&node, g->graph, NULL, 0, &copy, g->s.w.context));
+            else
+                CU_OK(cu->GraphAddMemsetNode(&node, g->graph, NULL, 0, &set, g->s.w.context));
+            lib_leave(&g->s.w, before);
+            if (!ranges[i].taken) {
+                refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE, copies ? "writes" : "sets");
+                continue;
+            }
+            VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
+            LIB_OK(culv_vk_record_graph(g->s.w.attachment, g->graph, &g->desc, commands, 0));
+            raw_vk_submit(&g->s.w.vk, commands, NULL);
+        }
+    vk_graph_close(g);
+}
+
 static void descriptors(void)
 {
     vk_graph_scene *g = vk_graph_open(false);
@@ -271,6 +451,8 @@ const test_case vk_graphs_refused_cases[] = {
     {.name = "vk_graphs.refused.kinds", .run = kinds},
     {.name = "vk_graphs.refused.copies", .run = copies},
     {.name = "vk_graphs.refused.kernels", .run = kernels},
+    {.name = "vk_graphs.refused.attributes", .run = attributes},
+    {.name = "vk_graphs.refused.neighbours", .run = neighbours},
     {.name = "vk_graphs.refused.descriptors", .run = descriptors},
     {.name = NULL},
 };

@@ -33,7 +33,7 @@ static void make_buffers(vk_graph_scene *g)
     CUdeviceptr *const pointers[] = {&g->a, &g->b};
     for (int i = 0; i < 2; i++) {
         g->buffers[i] = vk_kernels_buffer(&g->s, GRAPH_BYTES);
-        *pointers[i] = culv_vk_buffer_pointer(g->buffers[i]);
+        *pointers[i] = culv_shared_buffer_pointer(g->buffers[i]);
         g->memory[i] = culv_vk_buffer_graph_memory(g->buffers[i]);
         REQUIRE_EQ(g->memory[i].size, GRAPH_BYTES);
         REQUIRE(g->memory[i].buffer == culv_vk_buffer_handle(g->buffers[i]));
@@ -66,8 +66,8 @@ void vk_graph_close(vk_graph_scene *g)
 {
     if (g->graph != NULL) CU_OK(g->s.w.cu->GraphDestroy(g->graph));
     culv_vk_space_destroy(&g->space);
-    culv_vk_buffer_destroy(&g->buffers[0]);
-    culv_vk_buffer_destroy(&g->buffers[1]);
+    culv_shared_buffer_destroy(&g->buffers[0]);
+    culv_shared_buffer_destroy(&g->buffers[1]);
     vk_kernels_close(&g->s);
     free(g);
 }
@@ -133,7 +133,7 @@ CUgraphNode vk_graph_add_node(vk_graph_scene *g, const CUgraphNode *before, size
     void *params[] = {&words, &count, &addend};
     const CUDA_KERNEL_NODE_PARAMS how = {
         .func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_add")),
-        .gridDimX = (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK,
+        .gridDimX = count == 0 ? 1 : (count + GRAPH_BLOCK - 1) / GRAPH_BLOCK,
         .gridDimY = 1,
         .gridDimZ = 1,
         .blockDimX = GRAPH_BLOCK,

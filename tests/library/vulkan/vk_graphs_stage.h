@@ -10,7 +10,7 @@ enum { GRAPH_WORDS = 20000, GRAPH_BYTES = GRAPH_WORDS * 4, GRAPH_BLOCK = 128 };
 typedef struct vk_graph_scene {
     vk_kernels_stage s;
     culv_vk_space *space; /* NULL: two buffers, with two addresses each */
-    culv_vk_buffer *buffers[2];
+    culv_shared_buffer *buffers[2];
     CUdeviceptr a, b; /* GRAPH_WORDS words each */
     culv_vk_graph_memory memory[2];
     culv_vk_graph_desc desc; /* with the kernels and the memory */
@@ -29,7 +29,7 @@ void vk_graph_captured(vk_graph_scene *g);
 /* Launches queue_add, or queue_mix where `addend` is 0, on `count` words. */
 void vk_graph_add(vk_graph_scene *g, CUstream stream, CUdeviceptr words, unsigned count,
                   unsigned addend);
-/* A kernel node of queue_add. */
+/* A kernel node of queue_add. One of 0 words looks at none. */
 CUgraphNode vk_graph_add_node(vk_graph_scene *g, const CUgraphNode *before, size_t num_before,
                               CUdeviceptr words, unsigned count, unsigned addend);
 /* By CUDA, and by Vulkan; both wait. */

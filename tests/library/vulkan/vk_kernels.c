@@ -4,8 +4,10 @@
 #include "vk_kernels_stage.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORDS = 40000, BLOCK = 128, STEPS = 5, WIDTH = 150, HEIGHT = 70 };
 
@@ -78,10 +80,10 @@ static void two_ways(void)
 {
     vk_kernels_stage s;
     vk_kernels_open(&s);
-    culv_vk_buffer *field = vk_kernels_buffer(&s, sizeof words);
+    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof words);
     for (int as_block = 0; as_block < 2; as_block++) {
         solver v = {.s = &s,
-                    .pointer = culv_vk_buffer_pointer(field),
+                    .pointer = culv_shared_buffer_pointer(field),
                     .address = culv_vk_buffer_address(field),
                     .count = WORDS,
                     .as_block = as_block != 0,
@@ -107,11 +109,38 @@ static void two_ways(void)
             REQUIRE_EQ(others[i], word);
         }
     }
-    culv_vk_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field);
     vk_kernels_close(&s);
 }
 
-/* Kernels from memory, both ways; the bytes may go at once. */
+/* Whatever a culv_kernels was loaded from, both ways give the same. */
+static void require_same(vk_kernels_stage *s)
+{
+    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
+    solver v = {.s = s,
+                .pointer = culv_shared_buffer_pointer(field),
+                .address = culv_vk_buffer_address(field),
+                .count = WORDS,
+                .step = on_stream};
+    memset(words, 0, sizeof words);
+    vk_kernels_write(s, field, words, sizeof words);
+    solve(&v);
+    vk_kernels_read(s, field, words, sizeof words);
+    memset(others, 0, sizeof others);
+    vk_kernels_write(s, field, others, sizeof others);
+    v.step = in_queue;
+    v.commands = raw_vk_begin(&s->w.vk, 0);
+    vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
+    solve(&v);
+    vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
+    raw_vk_submit(&s->w.vk, v.commands, NULL);
+    vk_kernels_read(s, field, others, sizeof others);
+    REQUIRE(words[0] != 0);
+    REQUIRE_EQ(memcmp(words, others, sizeof words), 0);
+    culv_shared_buffer_destroy(&field);
+}
+
+/* Kernels from memory; the bytes may go at once. */
 static void from_memory(void)
 {
     vk_kernels_stage s;
@@ -124,28 +153,80 @@ static void from_memory(void)
     LIB_OK(culv_vk_kernels_create(s.w.attachment, s.kernels, &s.queue));
     memset(bytes, 0xee, size);
     free(bytes);
-    culv_vk_buffer *field = vk_kernels_buffer(&s, sizeof words);
-    solver v = {.s = &s,
-                .pointer = culv_vk_buffer_pointer(field),
-                .address = culv_vk_buffer_address(field),
-                .count = WORDS,
-                .step = on_stream};
-    memset(words, 0, sizeof words);
-    vk_kernels_write(&s, field, words, sizeof words);
-    solve(&v);
-    vk_kernels_read(&s, field, words, sizeof words);
-    memset(others, 0, sizeof others);
-    vk_kernels_write(&s, field, others, sizeof others);
-    v.step = in_queue;
-    v.commands = raw_vk_begin(&s.w.vk, 0);
-    vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
-    solve(&v);
-    vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
-    raw_vk_submit(&s.w.vk, v.commands, NULL);
-    vk_kernels_read(&s, field, others, sizeof others);
-    REQUIRE(words[0] != 0);
-    REQUIRE_EQ(memcmp(words, others, sizeof words), 0);
-    culv_vk_buffer_destroy(&field);
+    require_same(&s);
+    vk_kernels_close(&s);
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    REQUIRE(file != NULL);
+    REQUIRE_EQ(fwrite(bytes, 1, size, file), size);
+    REQUIRE_EQ(fclose(file), 0);
+}
+
+/* A build that goes on meanwhile: before Vulkan's half is made, the file is another one, or gone,
+ * or its relative path means another place. */
+static void file_changed(void)
+{
+    enum { REPLACED, OVERWRITTEN, REMOVED, ELSEWHERE, CHANGES };
+    static const char text[] = "This is no kernel.\n";
+    char directory[] = "/tmp/culvert-kernels-XXXXXX";
+    vk_kernels_stage s;
+    size_t size = 0;
+    vk_kernels_open(&s);
+    unsigned char *bytes = vk_kernels_bytes(&s, &size);
+    REQUIRE(mkdtemp(directory) != NULL);
+    for (int change = 0; change < CHANGES; change++) {
+        culv_vk_kernels_destroy(&s.queue);
+        culv_kernels_unload(&s.kernels);
+        REQUIRE_EQ(chdir(directory), 0);
+        write_bytes("mine", bytes, size);
+        LIB_OK(culv_kernels_load_file(s.w.device, "mine", &s.kernels));
+        if (change == REPLACED || change == OVERWRITTEN)
+            write_bytes(change == REPLACED ? "new" : "mine", text, sizeof text);
+        if (change == REPLACED) REQUIRE_EQ(rename("new", "mine"), 0);
+        if (change == REMOVED) REQUIRE_EQ(remove("mine"), 0);
+        REQUIRE_EQ(chdir(change == ELSEWHERE ? "/" : directory), 0);
+        LIB_OK(culv_vk_kernels_create(s.w.attachment, s.kernels, &s.queue));
+        require_same(&s);
+    }
+    REQUIRE_EQ(chdir(directory), 0);
+    REQUIRE_EQ(remove("mine"), 0);
+    REQUIRE_EQ(rmdir(directory), 0);
+    free(bytes);
+    vk_kernels_close(&s);
+}
+
+typedef struct two_records {
+    vk_kernels_stage *s;
+    culv_kernel *kernel;
+    culv_result results[2];
+} two_records;
+
+static void prepare_first(void *user)
+{
+    two_records *t = user;
+    t->results[0] = culv_vk_kernels_prepare(t->s->queue, t->kernel);
+}
+
+static void prepare_second(void *user)
+{
+    two_records *t = user;
+    t->results[1] = culv_vk_kernels_prepare(t->s->queue, t->kernel);
+}
+
+/* What a VkDevice needs of a kernel is made once, also when two threads record its first launch. */
+static void made_by_two(void)
+{
+    vk_kernels_stage s;
+    lib_race r;
+    vk_kernels_open_race(&s, &r);
+    two_records t = {&s, vk_kernels_get(&s, "queue_add"), {CULV_ERROR_INVALID, CULV_ERROR_INVALID}};
+    lib_race_run(&r, "vkCreateCuFunctionNVX", prepare_first, prepare_second, &t, true);
+    REQUIRE_EQ(t.results[0], CULV_OK);
+    REQUIRE_EQ(t.results[1], CULV_OK);
+    REQUIRE_EQ(atomic_load(&r.count), 1);
     vk_kernels_close(&s);
 }
 
@@ -154,9 +235,9 @@ static void unloaded_first(void)
 {
     vk_kernels_stage s;
     vk_kernels_open(&s);
-    culv_vk_buffer *field = vk_kernels_buffer(&s, sizeof words);
+    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof words);
     const unsigned count = WORDS, addend = 7;
-    const CUdeviceptr pointer = culv_vk_buffer_pointer(field);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
     const VkDeviceAddress address = culv_vk_buffer_address(field);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(count),
                                          CULV_CALL_ARG(addend)};
@@ -177,7 +258,7 @@ static void unloaded_first(void)
     vk_kernels_read(&s, field, others, sizeof others);
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(others[i], words[i] + addend);
-    culv_vk_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field);
     vk_kernels_close(&s);
 }
 
@@ -196,8 +277,8 @@ static void images(void)
                                                   VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
     VkSampler sampler = VK_NULL_HANDLE;
     VK_OK(vkCreateSampler(vk->device, &sampler_info, NULL, &sampler));
-    culv_vk_image *image = vk_kernels_image(&s, WIDTH, HEIGHT);
-    culv_vk_buffer *out = vk_kernels_buffer(&s, sizeof samples);
+    culv_shared_image *image = vk_kernels_image(&s, WIDTH, HEIGHT);
+    culv_shared_buffer *out = vk_kernels_buffer(&s, sizeof samples);
     raw_vk_buffer copy;
     raw_vk_buffer_create(vk, sizeof samples, RAW_VK_HOST, &copy);
     const VkImageView view = vk_kernels_view(&s, culv_vk_image_handle(image));
@@ -222,8 +303,9 @@ static void images(void)
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     culv_vk_image_barrier b;
     t.image = culv_vk_image_handle(image);
+    t.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     t.discard = 1;
-    LIB_OK(culv_vk_image_get_kernel_barrier(&t, CULV_VK_RELEASE, &b));
+    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
     vk_kernels_between(commands);
@@ -235,7 +317,7 @@ static void images(void)
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_RELEASE);
     t.discard = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_image_get_kernel_barrier(&t, CULV_VK_ACQUIRE, &b));
+    LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
     const VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                       .imageExtent = {WIDTH, HEIGHT, 1}};
@@ -252,8 +334,8 @@ static void images(void)
     vkDestroyImageView(vk->device, view, NULL);
     vkDestroySampler(vk->device, sampler, NULL);
     raw_vk_buffer_destroy(vk, &copy);
-    culv_vk_buffer_destroy(&out);
-    culv_vk_image_destroy(&image);
+    culv_shared_buffer_destroy(&out);
+    culv_shared_image_destroy(&image);
     vk_kernels_close(&s);
 }
 
@@ -292,12 +374,12 @@ static void addresses(void)
                                          .size = sizeof found,
                                          .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_vk_buffer *host = NULL;
+        culv_shared_buffer *host = NULL;
         d.create_info = &info;
         d.host_memory = 1;
         LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &host));
         REQUIRE(culv_vk_buffer_address(host) != 0);
-        culv_vk_buffer_destroy(&host);
+        culv_shared_buffer_destroy(&host);
     }
     REQUIRE_EQ(culv_vk_buffer_address(NULL), 0);
     vk_kernels_close(&s);
@@ -309,19 +391,19 @@ static void vectors(void)
     vk_kernels_stage s;
     vk_kernels_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     VkDeviceAddress address = 1;
     d.size = SIZE;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     size_t parts = 0;
-    LIB_OK(culv_vk_vector_get_buffers(view, NULL, 0, &parts));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts == 1) {
-        LIB_OK(culv_vk_vector_get_address(view, &address));
+        LIB_OK(culv_vk_vector_view_get_address(view, &address));
         CUdeviceptr pointer = culv_vector_pointer(vector);
         unsigned count = WORDS, on_stream = 4, in_queue = 9;
         const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address),
@@ -349,14 +431,14 @@ static void vectors(void)
             REQUIRE_EQ(words[i], lib_word(i, 5) + on_stream + in_queue);
     }
     LIB_OK(culv_vector_grow(vector, 64 << 20));
-    LIB_OK(culv_vk_vector_update(view));
-    LIB_OK(culv_vk_vector_get_buffers(view, NULL, 0, &parts));
+    LIB_OK(culv_vector_view_update(view));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts > 1) {
-        LIB_ERROR(culv_vk_vector_get_address(view, &address), CULV_ERROR_UNSUPPORTED,
+        LIB_ERROR(culv_vk_vector_view_get_address(view, &address), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_ADDRESS);
         LIB_SAYS("a sparse view has one");
     }
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vk_kernels_close(&s);
 }
@@ -457,8 +539,9 @@ static void barriers(void)
             image_known.queue_family = 3;
             const culv_result r = culv_vk_buffer_get_barrier2(&known, direction, &of),
                               ir = culv_vk_image_get_barrier2(&image_known, direction, &image_of);
-            REQUIRE_EQ(culv_vk_buffer_get_kernel_barrier2(&t, direction, &b), r);
-            REQUIRE_EQ(culv_vk_image_get_kernel_barrier2(&it, direction, &ib), ir);
+            t.queue_family = it.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
+            REQUIRE_EQ(culv_vk_buffer_get_barrier2(&t, direction, &b), r);
+            REQUIRE_EQ(culv_vk_image_get_barrier2(&it, direction, &ib), ir);
 #define HOLD(x, y)                                                                                 \
     do {                                                                                           \
         REQUIRE_EQ((x).srcQueueFamilyIndex, VK_QUEUE_FAMILY_IGNORED);                              \
@@ -481,8 +564,8 @@ static void barriers(void)
             REQUIRE(r == CULV_OK || ir == CULV_OK);
             culv_vk_buffer_barrier old;
             culv_vk_image_barrier old_image;
-            REQUIRE_EQ(culv_vk_buffer_get_kernel_barrier(&t, direction, &old), r);
-            REQUIRE_EQ(culv_vk_image_get_kernel_barrier(&it, direction, &old_image), ir);
+            REQUIRE_EQ(culv_vk_buffer_get_barrier(&t, direction, &old), r);
+            REQUIRE_EQ(culv_vk_image_get_barrier(&it, direction, &old_image), ir);
             if (r == CULV_OK) REQUIRE_EQ(old.barrier.srcAccessMask, b.srcAccessMask);
             if (ir == CULV_OK) REQUIRE_EQ(old_image.barrier.dstAccessMask, ib.dstAccessMask);
         }
@@ -494,15 +577,13 @@ static void barriers(void)
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
     LIB_ERROR(culv_vk_kernel_get_barrier2(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_kernel_get_barrier(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_get_kernel_barrier2(NULL, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_get_kernel_barrier(NULL, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
 }
 
 static const test_case cases[] = {
     {.name = "vk_kernels.two_ways", .run = two_ways, .smoke = true},
     {.name = "vk_kernels.from_memory", .run = from_memory},
+    {.name = "vk_kernels.file_changed", .run = file_changed, .own = true},
+    {.name = "vk_kernels.made_by_two", .run = made_by_two},
     {.name = "vk_kernels.unloaded_first", .run = unloaded_first},
     {.name = "vk_kernels.images", .run = images},
     {.name = "vk_kernels.addresses", .run = addresses},

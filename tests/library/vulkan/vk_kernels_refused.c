@@ -94,12 +94,12 @@ static void attachments(void)
                                      .size = 4096,
                                      .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     b.create_info = &info;
     LIB_OK(culv_vk_attach(s.w.device, &d, &plain));
     LIB_OK(culv_vk_buffer_create(plain, &b, &buffer));
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&plain);
 
     LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(NULL, s.kernels, &none),
@@ -241,6 +241,45 @@ static void launches(void)
     vk_kernels_close(&s);
 }
 
+/* Vulkan's driver would take it, and run it without clusters. A stream has them. */
+static void clusters(void)
+{
+    vk_kernels_stage s;
+    vk_kernels_open(&s);
+    culv_kernel *kernel = vk_kernels_clusters(&s);
+    uint32_t found[5];
+    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof found);
+    memset(found, 0xee, sizeof found);
+    vk_kernels_write(&s, field, found, sizeof found);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
+    const VkDeviceAddress address = culv_vk_buffer_address(field);
+    const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address)};
+    culv_kernel_call call = culv_kernel_call_init(kernel);
+    call.grid[0] = 4;
+    call.block[0] = 33;
+    call.args = args;
+    call.num_args = 1;
+    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    for (int turn = 0; turn < 2; turn++) {
+        LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), CULV_ERROR_UNSUPPORTED,
+                  CULV_REASON_KERNEL);
+        LIB_SAYS("the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
+        LIB_SAYS("culv_kernel_call_launch()");
+        LIB_ERROR(culv_vk_kernels_prepare(s.queue, kernel), CULV_ERROR_UNSUPPORTED,
+                  CULV_REASON_KERNEL);
+    }
+    raw_vk_submit(&s.w.vk, commands, NULL);
+    vk_kernels_read(&s, field, found, sizeof found);
+    for (int i = 0; i < 5; i++)
+        REQUIRE_EQ(found[i], 0xeeeeeeeeu);
+    LIB_OK(culv_kernel_call_launch(&call, s.stream));
+    vk_kernels_read(&s, field, found, sizeof found);
+    for (int i = 0; i < 5; i++)
+        REQUIRE_EQ(found[i], i < 4 ? 102u : 0xeeeeeeeeu);
+    culv_shared_buffer_destroy(&field);
+    vk_kernels_close(&s);
+}
+
 /* What code an image has is read from its own headers, made here as nvcc 13.0 makes them. */
 static void refuse_images(const vk_kernels_stage *s)
 {
@@ -322,32 +361,6 @@ static void data(void)
     vk_kernels_close(&s);
 }
 
-/* A file that is gone when Vulkan's half is made. */
-static void file_gone(void)
-{
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    char path[64] = "/tmp/culvert-kernels-XXXXXX";
-    culv_kernels *kernels = NULL;
-    culv_vk_kernels *none = NULL;
-    size_t size = 0;
-    unsigned char *bytes = vk_kernels_bytes(&s, &size);
-    const int fd = mkstemp(path);
-    REQUIRE(fd >= 0);
-    FILE *file = fdopen(fd, "wb");
-    REQUIRE(file != NULL);
-    REQUIRE_EQ(fwrite(bytes, 1, size, file), size);
-    REQUIRE_EQ(fclose(file), 0);
-    free(bytes);
-    LIB_OK(culv_kernels_load_file(s.w.device, path, &kernels));
-    REQUIRE_EQ(remove(path), 0);
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(s.w.attachment, kernels, &none),
-                CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_SAYS("cannot be read any more");
-    culv_kernels_unload(&kernels);
-    vk_kernels_close(&s);
-}
-
 /* A kernel that faults in a command buffer loses the VkDevice; everything can be destroyed. */
 static void fault(void)
 {
@@ -355,7 +368,7 @@ static void fault(void)
     vk_kernels_open(&s);
     raw_vk *vk = &s.w.vk;
     uint64_t nowhere = 64;
-    culv_vk_buffer *field = vk_kernels_buffer(&s, 4096);
+    culv_shared_buffer *field = vk_kernels_buffer(&s, 4096);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(nowhere)};
     culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_poke"));
     call.args = args;
@@ -386,7 +399,7 @@ static void fault(void)
         LIB_SAYS("VK_ERROR_DEVICE_LOST");
     }
     culv_vk_kernels_destroy(&s.queue);
-    culv_vk_buffer_destroy(&field);
+    culv_shared_buffer_destroy(&field);
     culv_kernels_unload(&s.kernels);
     vkDestroyCommandPool(vk->device, pool, NULL);
     culv_vk_detach(&s.w.attachment);
@@ -399,8 +412,8 @@ const test_case vk_kernels_refused_cases[] = {
     {.name = "vk_kernels.checks", .run = checks},
     {.name = "vk_kernels.attachments", .run = attachments},
     {.name = "vk_kernels.launches", .run = launches},
+    {.name = "vk_kernels.clusters", .run = clusters},
     {.name = "vk_kernels.data", .run = data},
-    {.name = "vk_kernels.file_gone", .run = file_gone},
-    {.name = "vk_kernels.fault", .run = fault, .own = true},
+    {.name = "vk_kernels.fault", .run = fault, .faults = true},
     {.name = NULL},
 };

@@ -28,6 +28,14 @@ void vk_kernels_open(vk_kernels_stage *s)
     load(s);
 }
 
+void vk_kernels_open_race(vk_kernels_stage *s, lib_race *r)
+{
+    memset(s, 0, sizeof *s);
+    lib_with_kernels = true;
+    lib_race_open(r, &s->w);
+    load(s);
+}
+
 void vk_kernels_open_for_one_address(vk_kernels_stage *s)
 {
     memset(s, 0, sizeof *s);
@@ -53,6 +61,21 @@ culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name)
     return kernel;
 }
 
+culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s)
+{
+    culv_kernel *kernel = vk_kernels_get(s, "queue_clusters");
+    const PFN_cuFuncGetAttribute_v2020 ask = (PFN_cuFuncGetAttribute_v2020)culv_device_cuda_proc(
+        s->w.device, "cuFuncGetAttribute", 2020);
+    int width = 0;
+    REQUIRE(ask != NULL);
+    CUcontext before = lib_enter(&s->w);
+    (void)ask(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, culv_kernel_native_handle(kernel));
+    lib_leave(&s->w, before);
+    if (width == 0 && !s->w.cu->software) SKIP("the kernel has no clusters on this GPU");
+    REQUIRE_EQ(width, 2);
+    return kernel;
+}
+
 unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size)
 {
     char path[TEST_PATH_MAX + 32];
@@ -72,21 +95,21 @@ unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size)
     return bytes;
 }
 
-culv_vk_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size)
+culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                                               VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &made));
     REQUIRE(culv_vk_buffer_address(made) != 0);
     return made;
 }
 
-culv_vk_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
+culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
@@ -100,7 +123,7 @@ culv_vk_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint3
                                              VK_IMAGE_USAGE_SAMPLED_BIT |
                                              VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    culv_vk_image *made = NULL;
+    culv_shared_image *made = NULL;
     d.create_info = &info;
     LIB_OK(culv_vk_image_create(s->w.attachment, &d, &made));
     return made;
@@ -119,21 +142,21 @@ VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image)
     return view;
 }
 
-void vk_kernels_write(const vk_kernels_stage *s, const culv_vk_buffer *to, const void *bytes,
+void vk_kernels_write(const vk_kernels_stage *s, const culv_shared_buffer *to, const void *bytes,
                       size_t size)
 {
     CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyHtoD(culv_vk_buffer_pointer(to), bytes, size));
+    CU_OK(s->w.cu->MemcpyHtoD(culv_shared_buffer_pointer(to), bytes, size));
     CU_OK(s->w.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
     lib_leave(&s->w, before);
 }
 
-void vk_kernels_read(const vk_kernels_stage *s, const culv_vk_buffer *from, void *bytes,
+void vk_kernels_read(const vk_kernels_stage *s, const culv_shared_buffer *from, void *bytes,
                      size_t size)
 {
     lib_finish(&s->w, s->stream);
     CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyDtoH(bytes, culv_vk_buffer_pointer(from), size));
+    CU_OK(s->w.cu->MemcpyDtoH(bytes, culv_shared_buffer_pointer(from), size));
     lib_leave(&s->w, before);
 }
 

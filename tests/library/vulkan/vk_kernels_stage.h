@@ -4,7 +4,7 @@
 #ifndef CULVERT_TESTS_VK_KERNELS_STAGE_H_
 #define CULVERT_TESTS_VK_KERNELS_STAGE_H_
 
-#include "library.h"
+#include "race.h"
 
 typedef struct vk_kernels_stage {
     lib_world w;
@@ -15,20 +15,23 @@ typedef struct vk_kernels_stage {
 } vk_kernels_stage;
 
 void vk_kernels_open(vk_kernels_stage *s);
+void vk_kernels_open_race(vk_kernels_stage *s, lib_race *r);
 /* With what a culv_vk_space needs. */
 void vk_kernels_open_for_one_address(vk_kernels_stage *s);
 void vk_kernels_close(vk_kernels_stage *s);
 culv_kernel *vk_kernels_get(const vk_kernels_stage *s, const char *name);
+/* The kernel whose clusters are fixed; skips where it has none. */
+culv_kernel *vk_kernels_clusters(const vk_kernels_stage *s);
 /* The file that the device's driver loads, whole; freed by the caller. */
 unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size);
 /* A buffer of both APIs, device-local. */
-culv_vk_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size);
-culv_vk_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height);
+culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size);
+culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height);
 VkImageView vk_kernels_view(const vk_kernels_stage *s, VkImage image);
 /* Through CUDA; both wait. */
-void vk_kernels_write(const vk_kernels_stage *s, const culv_vk_buffer *to, const void *bytes,
+void vk_kernels_write(const vk_kernels_stage *s, const culv_shared_buffer *to, const void *bytes,
                       size_t size);
-void vk_kernels_read(const vk_kernels_stage *s, const culv_vk_buffer *from, void *bytes,
+void vk_kernels_read(const vk_kernels_stage *s, const culv_shared_buffer *from, void *bytes,
                      size_t size);
 /* The barriers of a whole buffer between CUDA, or a kernel of the queue, and any use of it. */
 void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_direction direction);

@@ -269,6 +269,44 @@ static void stale(void)
     vmm_stage_close(&s);
 }
 
+/* What lies directly before and behind what is mapped: no byte of it is taken. */
+static void neighbours(void)
+{
+    static const struct {
+        bool end; /* from there; else from the start */
+        int offset;
+        uint64_t size;
+        bool taken;
+    } rows[] = {{false, -8, 8, false}, {false, -1, 1, false}, {false, -1, 2, false},
+                {false, 0, 1, true},   {true, -1, 1, true},   {true, -1, 2, false},
+                {true, -8, 8, true},   {true, 0, 1, false},   {true, 1, 1, false},
+                {true, 8, 8, false}};
+    vmm_stage s;
+    theirs t;
+    vmm_stage_open(&s);
+    make_theirs(&s, &t);
+    CUcontext before = lib_enter(&s.w);
+    unmap_chunk(&s, &t, 0);
+    unmap_chunk(&s, &t, CHUNKS - 1);
+    lib_leave(&s.w, before);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_adopted *adopted = NULL;
+        const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
+                               (CUdeviceptr)(int64_t)rows[i].offset;
+        if (!rows[i].taken) {
+            LIB_REFUSES(culv_vmm_adopted, adopted,
+                        culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted), CULV_ERROR_INVALID,
+                        CULV_REASON_NOT_MAPPED);
+            continue;
+        }
+        LIB_OK(culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted));
+        culv_vmm_adopted_destroy(&adopted);
+    }
+    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
+    free_theirs(&s, &t);
+    vmm_stage_close(&s);
+}
+
 static void refused(void)
 {
     vmm_stage s;
@@ -378,6 +416,7 @@ static const test_case cases[] = {
     {.name = "vk_adopt.both_ways", .run = both_ways, .smoke = true},
     {.name = "vk_adopt.shared_chunks", .run = shared_chunks},
     {.name = "vk_adopt.stale", .run = stale},
+    {.name = "vk_adopt.neighbours", .run = neighbours},
     {.name = "vk_adopt.refused", .run = refused},
     {.name = "vk_adopt.sparse", .run = sparse},
     {.name = NULL},

@@ -3,7 +3,10 @@
  * families. */
 #include "vulkan_ring_stage.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const test_case ring_make_cases[];
@@ -21,8 +24,8 @@ static void made(void)
         REQUIRE_EQ(culv_vk_ring_buffer(ring, slot, 0) != NULL, slot < 3);
         REQUIRE_EQ(culv_vk_ring_image(ring, slot, 1) != NULL, slot < 3);
         REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0) != 0, slot < 3);
-        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0),
-                   culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(ring, slot, 0))));
+        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0), culv_buffer_pointer(culv_shared_buffer_cuda(
+                                                            culv_vk_ring_buffer(ring, slot, 0))));
         REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 1), 0); /* an image */
         REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 2), 0);
         REQUIRE(culv_vk_ring_buffer(ring, slot, 1) == NULL);
@@ -138,7 +141,7 @@ static void fallback(void)
         o.image = true;
         o.fallback = CULV_FALLBACK_HOST;
         ring_open(&s, &o);
-        REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
+        REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
                    CULV_SHARING_HOST);
         REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)),
                    CULV_SHARING_HOST);
@@ -304,7 +307,7 @@ static void picked_families(void)
 static void signal_first(void)
 {
     ring_stage s;
-    culv_vk_semaphore *gate = NULL;
+    culv_shared_semaphore *gate = NULL;
     culv_vk_ring_frame frame;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
@@ -314,7 +317,7 @@ static void signal_first(void)
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0)); /* loads the kernel: a driver may wait for all streams then */
     LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
-    LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(gate), s.stream, 1));
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), s.stream, 1));
     LIB_OK(ring_cuda_turn(&s, 0));
     for (int i = 0; i < 2; i++)
         LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT,
@@ -329,7 +332,73 @@ static void signal_first(void)
     LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
     lib_leave(&s.w, before);
     ring_close(&s);
-    culv_vk_semaphore_destroy(&gate);
+    culv_shared_semaphore_destroy(&gate);
+    ring_world_close(&s);
+}
+
+/* Blocks that Vulkan holds by the caller's functions. */
+typedef struct blocks {
+    atomic_ulong made, held;
+} blocks;
+
+static void *VKAPI_PTR allocate(void *user, size_t size, size_t alignment,
+                                VkSystemAllocationScope scope)
+{
+    blocks *b = user;
+    void *block = NULL;
+    (void)scope;
+    if (alignment < sizeof(void *)) alignment = sizeof(void *);
+    if (posix_memalign(&block, alignment, size) != 0) return NULL;
+    atomic_fetch_add(&b->made, 1);
+    atomic_fetch_add(&b->held, 1);
+    return block;
+}
+
+static void VKAPI_PTR release(void *user, void *block)
+{
+    blocks *b = user;
+    if (block != NULL) atomic_fetch_sub(&b->held, 1);
+    free(block);
+}
+
+static void *VKAPI_PTR reallocate(void *user, void *block, size_t size, size_t alignment,
+                                  VkSystemAllocationScope scope)
+{
+    void *next = size != 0 ? allocate(user, size, alignment, scope) : NULL;
+    if (block == NULL || (size != 0 && next == NULL)) return next;
+    if (next != NULL) {
+        const size_t before = malloc_usable_size(block);
+        memcpy(next, block, before < size ? before : size);
+    }
+    release(user, block);
+    return next;
+}
+
+/* Every call that makes or destroys something gets the caller's functions, which the attachment
+ * copies. */
+static void callbacks(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    blocks b = {0};
+    o.image = true;
+    ring_world_open(&s);
+    culv_vk_device *usual = s.w.attachment;
+    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    VkAllocationCallbacks functions = {.pUserData = &b,
+                                       .pfnAllocation = allocate,
+                                       .pfnReallocation = reallocate,
+                                       .pfnFree = release};
+    d.allocation_callbacks = &functions;
+    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
+    memset(&functions, 0, sizeof functions);
+    ring_open(&s, &o);
+    ring_run(&s, 6);
+    if (s.w.cu->software) REQUIRE(atomic_load(&b.made) > 0);
+    ring_close(&s);
+    culv_vk_detach(&s.w.attachment);
+    s.w.attachment = usual;
+    REQUIRE_EQ(atomic_load(&b.held), 0);
     ring_world_close(&s);
 }
 
@@ -342,5 +411,6 @@ const test_case ring_make_cases[] = {
     {.name = "signal_first", .run = signal_first},
     {.name = "queue_families", .run = queue_families},
     {.name = "picked_families", .run = picked_families},
+    {.name = "allocation_callbacks", .run = callbacks},
     {.name = NULL},
 };

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const test_case ring_make_cases[], ring_refusal_cases[], ring_stop_cases[];
+extern const test_case ring_make_cases[], ring_refusal_cases[], ring_stop_cases[],
+    ring_lost_cases[], ring_pace_cases[];
 
 /* Both ways, then with the settings changed by `change`. */
 static void both_ways(ring_options o, uint64_t frames, void (*run)(ring_stage *, uint64_t))
@@ -45,6 +46,14 @@ static void handed_in(void)
 {
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
     o.image = o.handed_in = true;
+    both_ways(o, 40, ring_run);
+}
+
+/* The caller's own VkBuffers and VkImages, with CUDA's halves that he mapped. */
+static void own(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    o.image = o.handed_in = o.own = true;
     both_ways(o, 40, ring_run);
 }
 
@@ -317,6 +326,7 @@ static const test_case cases[] = {
     {.name = "one_slot", .run = one_slot},
     {.name = "deep", .run = deep},
     {.name = "handed_in", .run = handed_in},
+    {.name = "own", .run = own},
     {.name = "by_hand", .run = by_hand},
     {.name = "bursts", .run = bursts},
     {.name = "threads", .run = threads},
@@ -329,5 +339,6 @@ static const test_case cases[] = {
     {.name = "changed", .run = changed},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, ring_make_cases, ring_refusal_cases,
-                                              ring_stop_cases, NULL};
+const test_case *const test_suite_tables[] = {
+    cases, ring_make_cases, ring_refusal_cases, ring_stop_cases, ring_lost_cases, ring_pace_cases,
+    NULL};

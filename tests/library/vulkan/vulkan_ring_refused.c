@@ -144,15 +144,48 @@ static void strangers(void)
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("resources[1]");
     /* One buffer for two slots. */
-    culv_vk_buffer *third = s.buffers[2];
+    culv_shared_buffer *third = s.buffers[2];
     s.buffers[2] = s.buffers[0];
     LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
     s.buffers[2] = third;
+    /* The same as VkBuffers and VkImages; destroys of what wraps them are refused. */
+    d.options.own = true;
     for (int i = 0; i < 3; i++) {
-        culv_vk_buffer_destroy(&s.buffers[i]);
-        culv_vk_image_destroy(&s.images[i]);
+        s.own_buffers[i] = (culv_vk_own_buffer){culv_vk_buffer_handle(s.buffers[i]),
+                                                culv_shared_buffer_cuda(s.buffers[i]), 0};
+        s.own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s.images[i]),
+                                              culv_shared_image_cuda(s.images[i]), 0};
+    }
+    d.ring =
+        ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    const culv_vk_own_buffer last = s.own_buffers[2];
+    s.own_buffers[2].cuda = NULL;
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("resources[0].own_buffers[2].cuda is NULL");
+    s.own_buffers[2] = s.own_buffers[0];
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("resources[0] has for slot 2 what resources[0] has for slot 0");
+    s.own_buffers[2] = last;
+    const VkImage third_image = s.own_images[2].image;
+    s.own_images[2].image = VK_NULL_HANDLE;
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("resources[1].own_images[2].image is NULL");
+    s.own_images[2].image = third_image;
+    LIB_OK(culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring));
+    culv_shared_buffer *wrapped = culv_vk_ring_buffer(ring, 1, 0);
+    REQUIRE(culv_vk_buffer_handle(wrapped) == culv_vk_buffer_handle(s.buffers[1]));
+    REQUIRE_EQ(culv_vk_ring_pointer(ring, 1, 0), culv_shared_buffer_pointer(s.buffers[1]));
+    culv_shared_buffer_destroy(&wrapped);
+    REQUIRE(wrapped != NULL);
+    culv_vk_ring_destroy(&ring);
+    for (int i = 0; i < 3; i++) {
+        culv_shared_buffer_destroy(&s.buffers[i]);
+        culv_shared_image_destroy(&s.images[i]);
     }
     culv_vk_detach(&other);
     ring_world_close(&s);
@@ -249,11 +282,11 @@ static void parts(void)
     ring_world_open(&s);
     ring_open(&s, &o);
     culv_ring *core = s.core;
-    culv_vk_buffer *buffer = culv_vk_ring_buffer(s.ring, 0, 0), *const was = buffer;
-    culv_vk_image *image = culv_vk_ring_image(s.ring, 0, 1), *const kept = image;
+    culv_shared_buffer *buffer = culv_vk_ring_buffer(s.ring, 0, 0), *const was = buffer;
+    culv_shared_image *image = culv_vk_ring_image(s.ring, 0, 1), *const kept = image;
     REQUIRE(buffer != NULL && image != NULL);
     const uint64_t created = lib_counts(&s.w).created;
-    /* The caller sees only CUDA's halves of the timelines, and no culv_vk_semaphore. */
+    /* The caller sees only CUDA's halves of the timelines, and no culv_shared_semaphore. */
     culv_semaphore *half = culv_ring_semaphore(core, CULV_RING_PRODUCER);
     lib_forget_error();
     culv_semaphore_destroy(&half);
@@ -266,18 +299,22 @@ static void parts(void)
         LIB_SAYS("culv_vk_ring_destroy() destroys both");
         lib_forget_error();
         if (after)
-            culv_vk_buffer_destroy_after(&buffer, s.stream);
+            culv_shared_buffer_destroy_after(&buffer, s.stream);
         else
-            culv_vk_buffer_destroy(&buffer);
+            culv_shared_buffer_destroy(&buffer);
         REQUIRE(buffer == was && last_reason() == CULV_REASON_OWNED);
-        LIB_SAYS("culv_vk_buffer_destroy: it is a part of another object; culv_vk_ring_destroy()");
+        LIB_SAYS(after ? "culv_shared_buffer_destroy_after: it is a part of another object"
+                       : "culv_shared_buffer_destroy: it is a part of another object");
+        LIB_SAYS("; culv_vk_ring_destroy()");
         lib_forget_error();
         if (after)
-            culv_vk_image_destroy_after(&image, s.stream);
+            culv_shared_image_destroy_after(&image, s.stream);
         else
-            culv_vk_image_destroy(&image);
+            culv_shared_image_destroy(&image);
         REQUIRE(image == kept && last_reason() == CULV_REASON_OWNED);
-        LIB_SAYS("culv_vk_image_destroy: it is a part of another object; culv_vk_ring_destroy()");
+        LIB_SAYS(after ? "culv_shared_image_destroy_after: it is a part of another object"
+                       : "culv_shared_image_destroy: it is a part of another object");
+        LIB_SAYS("; culv_vk_ring_destroy()");
     }
     REQUIRE_EQ(lib_counts(&s.w).created, created);
     culv_ring_frame f;

@@ -103,7 +103,10 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
         o->side == CULV_RING_CONSUMER ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
     resources[0] = (culv_vk_ring_resource){.use = use};
     resources[1] = (culv_vk_ring_resource){.use = use};
-    if (o->handed_in) {
+    if (o->own) {
+        resources[0].own_buffers = s->own_buffers;
+        resources[1].own_images = s->own_images;
+    } else if (o->handed_in) {
         resources[0].buffers = s->buffers;
         resources[1].images = s->images;
     } else {
@@ -148,6 +151,11 @@ void ring_open(ring_stage *s, const ring_options *o)
     for (uint32_t i = 0; o->handed_in && i < o->depth; i++) {
         LIB_OK(culv_vk_buffer_create(s->w.attachment, &buffer_desc, &s->buffers[i]));
         LIB_OK(culv_vk_image_create(s->w.attachment, &image_desc, &s->images[i]));
+        s->own_buffers[i] =
+            (culv_vk_own_buffer){culv_vk_buffer_handle(s->buffers[i]),
+                                 culv_shared_buffer_cuda(s->buffers[i]), buffer.usage};
+        s->own_images[i] = (culv_vk_own_image){culv_vk_image_handle(s->images[i]),
+                                               culv_shared_image_cuda(s->images[i]), image.usage};
     }
     LIB_OK(culv_vk_ring_create(s->w.attachment, s->queue, &d, &s->ring));
     s->core = culv_vk_ring_core(s->ring);
@@ -169,8 +177,8 @@ void ring_close(ring_stage *s)
     REQUIRE(s->ring == NULL);
     vkDestroyCommandPool(s->w.vk.device, s->pool, NULL);
     for (uint32_t i = 0; s->o.handed_in && i < s->o.depth; i++) {
-        culv_vk_buffer_destroy(&s->buffers[i]);
-        culv_vk_image_destroy(&s->images[i]);
+        culv_shared_buffer_destroy(&s->buffers[i]);
+        culv_shared_image_destroy(&s->images[i]);
     }
     lib_settle(&s->w);
 }
@@ -257,22 +265,22 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     const raw_cuda *cu = s->w.cu;
     uint32_t seed = ring_seed(frame->number), count = RING_WORDS;
     CUdeviceptr pointer =
-        culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
+        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
     void *words[] = {&pointer, &count, &seed};
     for (uint32_t i = 0; i == 0 || i < s->o.spin; i++)
         CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words,
                                NULL));
-    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
+    LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
                               s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                                  0, &surface));
+    LIB_OK(culv_image_get_surface(
+        culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0, &surface));
     int side = RING_SIDE;
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
                            texels, NULL));
-    LIB_OK(culv_image_upload(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+    LIB_OK(culv_image_upload(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
                              s->stream));
 }
 
@@ -281,16 +289,16 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
     const raw_cuda *cu = s->w.cu;
     unsigned char *page = ring_copy(s, &s->cuda, frame->slot);
     CUdeviceptr pointer =
-        culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
-    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
-                                s->stream));
+        culv_buffer_pointer(culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
+    LIB_OK(culv_buffer_download(
+        culv_shared_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)), s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(culv_image_download(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+    LIB_OK(culv_image_download(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
                                s->stream));
     CUarray array = NULL;
-    LIB_OK(culv_image_get_array(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
-                                &array));
+    LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                                0, &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                              .srcArray = array,
                              .dstMemoryType = CU_MEMORYTYPE_HOST,
@@ -376,7 +384,7 @@ VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *fr
     return s->commands[slot];
 }
 
-static void submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_vk_ring_frame *frame)
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_vk_ring_frame *frame)
 {
     LIB_OK(culv_vk_ring_release(s->ring, frame));
     const VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
@@ -398,7 +406,7 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
     if (result != CULV_OK) return result;
     VkCommandBuffer commands = ring_vulkan_commands(s, &frame);
     if (s->o.way == BY_HAND)
-        submit_by_hand(s, commands, &frame);
+        ring_submit_by_hand(s, commands, &frame);
     else
         LIB_OK(culv_vk_ring_submit(s->ring, s->queue, commands, VK_NULL_HANDLE, &frame));
     REQUIRE_EQ(frame.num_signals, frame.frame.signal_value != 0);

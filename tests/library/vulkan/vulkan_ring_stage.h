@@ -22,6 +22,7 @@ typedef struct ring_options {
     culv_ring_settings settings; /* by ring_options_init() */
     bool image;                  /* besides the buffer */
     bool handed_in;              /* both made by the test */
+    bool own;                    /* the test's own VkBuffer and VkImage, with it */
     uint32_t fallback;           /* of both, where lib_lying has nothing shared */
     ring_way way;
     uint32_t family;
@@ -53,8 +54,10 @@ typedef struct ring_stage {
     ring_options o;
     culv_vk_ring *ring;
     culv_ring *core;
-    culv_vk_buffer *buffers[CULV_RING_MAX_DEPTH]; /* handed in */
-    culv_vk_image *images[CULV_RING_MAX_DEPTH];
+    culv_shared_buffer *buffers[CULV_RING_MAX_DEPTH]; /* handed in */
+    culv_shared_image *images[CULV_RING_MAX_DEPTH];
+    culv_vk_own_buffer own_buffers[CULV_RING_MAX_DEPTH];
+    culv_vk_own_image own_images[CULV_RING_MAX_DEPTH];
     VkQueue queue;
     VkCommandPool pool;
     VkCommandBuffer commands[CULV_RING_MAX_DEPTH];
@@ -84,6 +87,8 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout);
 /* The same in parts: what to record and submit of a frame, and what CUDA does with it on the
  * stage's stream. */
 VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *frame);
+/* Releases the frame and submits its commands as BY_HAND does. */
+void ring_submit_by_hand(ring_stage *s, VkCommandBuffer commands, culv_vk_ring_frame *frame);
 void ring_cuda_work(ring_stage *s, const culv_ring_frame *frame);
 /* Before all else: the slot's last copy is verified, and the number held against the one before. */
 void ring_begin_frame(ring_stage *s, ring_half *half, const culv_ring_frame *frame);

@@ -21,33 +21,33 @@ static culv_vector_desc vector_desc(uint64_t size)
     return d;
 }
 
-static culv_vk_vector_desc view_desc(void)
+static culv_vk_vector_view_desc view_desc(void)
 {
-    culv_vk_vector_desc d = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
               VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
     return d;
 }
 
-static size_t parts_of(const culv_vk_vector *view, culv_vk_vector_buffer parts[MOST])
+static size_t parts_of(const culv_vector_view *view, culv_vk_vector_view_buffer parts[MOST])
 {
     size_t count = 0;
     memset(parts, 0, MOST * sizeof parts[0]);
-    LIB_OK(culv_vk_vector_get_buffers(view, parts, MOST, &count));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, parts, MOST, &count));
     REQUIRE(count <= MOST);
     return count;
 }
 
 /* The parts are the vector's chunks, one after another. */
-static size_t require_shows(const culv_vk_vector *view, const culv_vector *vector,
-                            culv_vk_vector_buffer parts[MOST])
+static size_t require_shows(const culv_vector_view *view, const culv_vector *vector,
+                            culv_vk_vector_view_buffer parts[MOST])
 {
     culv_vector_chunk chunks[MOST];
     size_t count = 0, there = parts_of(view, parts);
     uint64_t generation = 0;
     LIB_OK(culv_vector_get_chunks(vector, chunks, MOST, &count, &generation));
     REQUIRE_EQ(there, count);
-    REQUIRE_EQ(culv_vk_vector_generation(view), generation);
+    REQUIRE_EQ(culv_vector_view_generation(view), generation);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(parts[i].buffer != VK_NULL_HANDLE);
         REQUIRE_EQ(parts[i].chunk, chunks[i].id);
@@ -58,10 +58,10 @@ static size_t require_shows(const culv_vk_vector *view, const culv_vector *vecto
 }
 
 /* All of it, in both directions. */
-static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
                          uint32_t seed)
 {
-    culv_vk_vector_buffer parts[MOST];
+    culv_vk_vector_view_buffer parts[MOST];
     size_t count = require_shows(view, vector, parts);
     const uint64_t size = culv_vector_committed(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
@@ -79,7 +79,7 @@ static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_ve
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
     free(words);
     if (count > 0) {
-        const culv_vk_vector_buffer *last = &parts[count - 1];
+        const culv_vk_vector_view_buffer *last = &parts[count - 1];
         vmm_stage_require_same(s, last->buffer, at + (CUdeviceptr)last->offset, last->size, seed);
     }
 }
@@ -89,23 +89,23 @@ static void grows(void)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_buffer before[MOST], parts[MOST];
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 1);
     require_data(&s, view, vector, 10);
-    LIB_OK(culv_vk_vector_update(view)); /* nothing to do */
+    LIB_OK(culv_vector_view_update(view)); /* nothing to do */
     REQUIRE_EQ(lib_counts(&s.w).created, 1);
 
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     REQUIRE_EQ(parts_of(view, parts), 1); /* until it is told */
-    REQUIRE(culv_vk_vector_generation(view) != culv_vector_generation(vector));
+    REQUIRE(culv_vector_view_generation(view) != culv_vector_generation(vector));
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 6 * VMM_MIB, 20);
     const double start = test_now_us();
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     MEASURED("library.vk_vector_update", "two chunks of 2 MiB: %.0f us", test_now_us() - start);
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[0].chunk == before[0].chunk);
@@ -118,16 +118,16 @@ static void grows(void)
     /* A list that is too short gets what fits. */
     size_t count = 0;
     memset(before, 0, sizeof before);
-    LIB_OK(culv_vk_vector_get_buffers(view, before, 2, &count));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, before, 2, &count));
     REQUIRE(count == 3 && before[1].buffer == parts[1].buffer &&
             before[2].buffer == VK_NULL_HANDLE);
-    LIB_OK(culv_vk_vector_get_buffers(view, NULL, 0, &count));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
     REQUIRE_EQ(lib_counts(&s.w).created, 0);
-    culv_vk_vector_destroy(&view);
-    culv_vk_vector_destroy(NULL);
+    culv_vector_view_destroy(&view);
+    culv_vector_view_destroy(NULL);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -138,17 +138,17 @@ static void shrinks(void)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(8 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_buffer before[MOST], parts[MOST];
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 4);
     const vmm_stage_objects four = vmm_stage_count();
     LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     const vmm_stage_objects two = vmm_stage_count();
@@ -159,15 +159,15 @@ static void shrinks(void)
     LIB_OK(culv_vector_shrink(vector, 0, s.stream));
     lib_finish(&s.w, s.stream);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, before), 3);
     REQUIRE(before[0].chunk != parts[0].chunk && before[1].chunk != parts[1].chunk);
     require_data(&s, view, vector, 50);
     LIB_OK(culv_vector_shrink(vector, 0, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -178,14 +178,14 @@ static void moves(void)
     vmm_stage s;
     vmm_stage_open(&s);
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     culv_vmm_range *wall = NULL;
-    culv_vk_vector_buffer before[MOST], parts[MOST];
+    culv_vk_vector_view_buffer before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 2);
     culv_vector_stats stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(vector, &stats));
@@ -200,8 +200,8 @@ static void moves(void)
     LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
     if (culv_vector_pointer(vector) == old) SKIP("the vector stayed where it was");
     const vmm_stage_objects objects = vmm_stage_count();
-    REQUIRE(culv_vk_vector_generation(view) != culv_vector_generation(vector));
-    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE(culv_vector_view_generation(view) != culv_vector_generation(vector));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE(vmm_stage_same(&objects));
     REQUIRE_EQ(require_shows(view, vector, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
@@ -211,13 +211,13 @@ static void moves(void)
     REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 60), 0);
     free(words);
     LIB_OK(culv_vector_grow(vector, 8 * VMM_MIB));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_data(&s, view, vector, 70);
     LIB_OK(culv_vector_retire(vector, 0, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_data(&s, view, vector, 80);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     LIB_OK(culv_vmm_range_destroy(&wall));
     vmm_stage_close(&s);
@@ -229,18 +229,18 @@ static void ahead(void)
     vmm_stage s;
     vmm_stage_open(&s);
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_buffer parts[MOST];
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_buffer parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
     for (uint64_t size = 4 * VMM_MIB; size <= 12 * VMM_MIB; size += 2 * VMM_MIB) {
         LIB_OK(culv_vector_grow(vector, size));
-        LIB_OK(culv_vk_vector_update(view));
+        LIB_OK(culv_vector_view_update(view));
         size_t count = parts_of(view, parts);
         REQUIRE(parts[count - 1].offset + parts[count - 1].size >= size);
         vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), size,
@@ -252,7 +252,7 @@ static void ahead(void)
                    0);
     }
     free(words);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -263,16 +263,16 @@ static void begins_empty(void)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(0);
-    culv_vk_vector_desc vd = view_desc();
+    culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_buffer parts[MOST];
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_buffer parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
     LIB_OK(culv_vector_grow(vector, 4 * VMM_MIB));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_data(&s, view, vector, 90);
     (void)require_shows(view, vector, parts);
     REQUIRE(vkGetBufferDeviceAddress(
@@ -281,9 +281,9 @@ static void begins_empty(void)
                                              .buffer = parts[1].buffer}) != 0);
     culv_vk_detach(&s.w.attachment);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -294,19 +294,19 @@ static void outlives_by(bool after)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(4 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_buffer parts[MOST];
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_buffer parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
     if (after)
         culv_vector_destroy_after(&vector, s.stream);
     else
         culv_vector_destroy(&vector);
     for (int i = 0; i < 2; i++) {
-        LIB_ERROR(culv_vk_vector_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("'particles'");
         LIB_SAYS("destroyed");
         REQUIRE_EQ(parts_of(view, parts), 2);
@@ -317,7 +317,7 @@ static void outlives_by(bool after)
     vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 95), 0);
     free(words);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     vmm_stage_close(&s);
 }
 
@@ -336,45 +336,47 @@ static void wrong_calls(void)
     vmm_stage_open(&s);
     culv_vk_device *vk = s.w.attachment;
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_desc right = view_desc();
-    culv_vk_vector_desc vd = right;
+    const culv_vk_vector_view_desc right = view_desc();
+    culv_vk_vector_view_desc vd = right;
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     size_t count = 77;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     const culv_result invalid = CULV_ERROR_INVALID;
-#define WRONG(call, why) LIB_REFUSES(culv_vk_vector, view, call, invalid, why)
-    WRONG(culv_vk_vector_create(NULL, vector, &vd, &view), CULV_REASON_NULL_ARGUMENT);
-    WRONG(culv_vk_vector_create(vk, NULL, &vd, &view), CULV_REASON_NULL_ARGUMENT);
-    WRONG(culv_vk_vector_create(vk, vector, NULL, &view), CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_create(vk, vector, &vd, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+#define WRONG(call, why) LIB_REFUSES(culv_vector_view, view, call, invalid, why)
+    WRONG(culv_vk_vector_view_create(NULL, vector, &vd, &view), CULV_REASON_NULL_ARGUMENT);
+    WRONG(culv_vk_vector_view_create(vk, NULL, &vd, &view), CULV_REASON_NULL_ARGUMENT);
+    WRONG(culv_vk_vector_view_create(vk, vector, NULL, &view), CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_view_create(vk, vector, &vd, NULL), invalid,
+              CULV_REASON_NULL_ARGUMENT);
     vd.struct_size = 5;
-    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_STRUCT_SIZE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_STRUCT_SIZE);
     vd = right;
     vd.usage = 0;
-    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     LIB_SAYS("usage is 0");
     LIB_SAYS("particles");
     vd = right;
     vd.sparse_size = 1 << 20;
-    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     vd.label = "drawn";
     vd.sparse_size = 0;
     vd.sparse_queue = s.w.vk.queues[0].queue;
-    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     LIB_SAYS("drawn");
-    LIB_ERROR(culv_vk_vector_update(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_get_buffers(NULL, NULL, 0, &count), invalid,
+    LIB_ERROR(culv_vector_view_update(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_view_get_buffers(NULL, NULL, 0, &count), invalid,
               CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(count, 77);
-    REQUIRE_EQ(culv_vk_vector_generation(NULL), 0);
+    REQUIRE_EQ(culv_vector_view_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
-    LIB_OK(culv_vk_vector_create(vk, vector, &right, &view));
-    LIB_ERROR(culv_vk_vector_get_buffers(view, NULL, 1, &count), invalid,
+    LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
+    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), invalid,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_get_buffers(view, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    culv_vk_vector_destroy(&view);
+    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), invalid,
+              CULV_REASON_NULL_ARGUMENT);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -384,15 +386,16 @@ static void not_exportable(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    const culv_vk_vector_desc vd = view_desc();
-    culv_vk_vector *view = NULL;
+    const culv_vk_vector_view_desc vd = view_desc();
+    culv_vector_view *view = NULL;
     for (int i = 0; i < 2; i++) {
         culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
         culv_vector *vector = NULL;
         d.handle_types = 0;
         LIB_OK(culv_vector_create(s.w.device, &d, &vector));
         const vmm_stage_objects before = vmm_stage_count();
-        LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
+        LIB_REFUSES(culv_vector_view, view,
+                    culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
                     CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("handle_types");
         REQUIRE(vmm_stage_same(&before));
@@ -406,15 +409,15 @@ static void compressible(void)
     vmm_stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
     vmm_stage_open(&s);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     require_data(&s, view, vector, 96);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -425,9 +428,9 @@ static void other_drivers(void)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
-    const culv_vk_vector_desc vd = view_desc();
+    const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     culv_vk_device *lying = NULL;
     culv_vk_device_desc desc = lib_vk_desc(&s.w);
     desc.get_instance_proc_addr = lib_lying_loader;
@@ -435,16 +438,16 @@ static void other_drivers(void)
     lib_lying = (lib_lies){0};
     LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
     lib_lying.exports_nothing = true;
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(lying, vector, &vd, &view),
+    LIB_REFUSES(culv_vector_view, view, culv_vk_vector_view_create(lying, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);
     lib_lying = (lib_lies){.requires_dedicated = true};
     LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
     lib_saw_dedicated = false;
-    LIB_OK(culv_vk_vector_create(lying, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(lying, vector, &vd, &view));
     REQUIRE(lib_saw_dedicated);
     require_data(&s, view, vector, 99);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vk_detach(&lying);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);

@@ -21,9 +21,9 @@ static culv_vector_desc vector_desc(uint64_t size)
     return d;
 }
 
-static culv_vk_vector_desc view_desc(VkQueue queue)
+static culv_vk_vector_view_desc view_desc(VkQueue queue)
 {
-    culv_vk_vector_desc d = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc d = culv_vk_vector_view_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     d.sparse_queue = queue;
     d.sparse_size = SPARSE;
@@ -31,11 +31,11 @@ static culv_vk_vector_desc view_desc(VkQueue queue)
     return d;
 }
 
-static culv_vk_vector_buffer the_part(const culv_vk_vector *view)
+static culv_vk_vector_view_buffer the_part(const culv_vector_view *view)
 {
-    culv_vk_vector_buffer part;
+    culv_vk_vector_view_buffer part;
     size_t count = 0;
-    LIB_OK(culv_vk_vector_get_buffers(view, &part, 1, &count));
+    LIB_OK(culv_vk_vector_view_get_buffers(view, &part, 1, &count));
     REQUIRE_EQ(count, 1);
     REQUIRE(part.buffer != VK_NULL_HANDLE && part.offset == 0 && part.chunk == 0);
     return part;
@@ -52,11 +52,12 @@ static void not_there(void)
     const bool has = features.sparseBinding && features.sparseResidencyBuffer;
     if (has && !s.w.cu->software) SKIP("%s has sparse buffers", s.w.vk.properties.deviceName);
     const culv_vector_desc d = vector_desc(CHUNK);
-    const culv_vk_vector_desc vd = view_desc(s.w.vk.queues[0].queue);
+    const culv_vk_vector_view_desc vd = view_desc(s.w.vk.queues[0].queue);
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
+    LIB_REFUSES(culv_vector_view, view,
+                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("leave sparse_queue out");
     LIB_SAYS(has ? "do not show memory that was imported" : "has no sparse buffers");
@@ -67,18 +68,18 @@ static void not_there(void)
 
 /* A device with them --------------------------------------------------------------------------- */
 
-static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
                          uint32_t seed)
 {
-    const culv_vk_vector_buffer part = the_part(view);
+    const culv_vk_vector_view_buffer part = the_part(view);
     REQUIRE_EQ(part.size, culv_vector_committed(vector));
     vmm_stage_require_same(s, part.buffer, culv_vector_pointer(vector), part.size, seed);
 }
 
-static void update(culv_vk_vector *view, const char *what)
+static void update(culv_vector_view *view, const char *what)
 {
     const double start = test_now_us();
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     MEASURED("library.sparse_update", "%s: %.0f us", what, test_now_us() - start);
 }
 
@@ -96,11 +97,11 @@ static void on_hardware(void)
         family++;
     if (family == s.w.vk.queue_count) SKIP("no queue binds");
     const culv_vector_desc d = vector_desc(CHUNK);
-    const culv_vk_vector_desc vd = view_desc(s.w.vk.queues[family].queue);
+    const culv_vk_vector_view_desc vd = view_desc(s.w.vk.queues[family].queue);
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     const VkBuffer buffer = the_part(view).buffer;
     require_data(&s, view, vector, 10);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
@@ -114,7 +115,7 @@ static void on_hardware(void)
     update(view, "five more");
     require_data(&s, view, vector, 40);
     REQUIRE(the_part(view).buffer == buffer);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -276,16 +277,16 @@ static void open_played(vmm_stage *s)
 }
 
 /* What is bound is the vector, page by page, and nothing else. */
-static void require_bound(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
                           uint32_t seed)
 {
     const uint64_t size = culv_vector_committed(vector);
     uint32_t *words = malloc(CHUNK);
     REQUIRE(words != NULL);
-    const culv_vk_vector_buffer part = the_part(view);
+    const culv_vk_vector_view_buffer part = the_part(view);
     REQUIRE(part.buffer == played.sparse);
     REQUIRE_EQ(part.size, size);
-    REQUIRE_EQ(culv_vk_vector_generation(view), culv_vector_generation(vector));
+    REQUIRE_EQ(culv_vector_view_generation(view), culv_vector_generation(vector));
     if (size > 0) vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size, seed);
     for (size_t i = 0; i < PAGES; i++) {
         if (i * CHUNK >= size) {
@@ -309,41 +310,41 @@ static void binds(void)
     vmm_stage s;
     open_played(&s);
     const culv_vector_desc d = vector_desc(2 * CHUNK);
-    const culv_vk_vector_desc vd = view_desc(s.w.vk.queues[0].queue);
+    const culv_vk_vector_view_desc vd = view_desc(s.w.vk.queues[0].queue);
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
     require_bound(&s, view, vector, 1);
     REQUIRE(played.binds == 1 && played.ranges == 2);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(played.binds, 1);
     LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_bound(&s, view, vector, 2);
     REQUIRE(played.binds == 2 && played.ranges == 5); /* what was bound stays */
     LIB_OK(culv_vector_shrink(vector, CHUNK, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_bound(&s, view, vector, 3);
     REQUIRE(played.binds == 3 && played.ranges == 6); /* all that is gone at once */
     LIB_OK(culv_vector_grow(vector, 6 * CHUNK));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     /* Other chunks in the place of those: one batch binds the new ones, and takes away what they
      * leave. */
     LIB_OK(culv_vector_shrink(vector, 2 * CHUNK, s.stream));
     lib_finish(&s.w, s.stream);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
     const unsigned before = played.binds;
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(played.binds, before + 1);
     require_bound(&s, view, vector, 4);
     /* A move changes no chunk. */
     LIB_OK(culv_vector_shrink(vector, 0, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_bound(&s, view, vector, 5);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
@@ -353,30 +354,34 @@ static void refused(void)
     vmm_stage s;
     open_played(&s);
     const culv_vector_desc d = vector_desc(3 * CHUNK);
-    const culv_vk_vector_desc right = view_desc(s.w.vk.queues[0].queue);
-    culv_vk_vector_desc vd = right;
+    const culv_vk_vector_view_desc right = view_desc(s.w.vk.queues[0].queue);
+    culv_vk_vector_view_desc vd = right;
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     vd.sparse_size = 3 * CHUNK - 1;
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
-                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vector_view, view,
+                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
     LIB_SAYS("sparse_size is 6291455");
     played.address_space = SPARSE - 1;
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &right, &view),
+    LIB_REFUSES(culv_vector_view, view,
+                culv_vk_vector_view_create(s.w.attachment, vector, &right, &view),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("sparseAddressSpaceSize");
     played.address_space = SPARSE;
     played.alignment = 2 * CHUNK;
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &right, &view),
+    LIB_REFUSES(culv_vector_view, view,
+                culv_vk_vector_view_create(s.w.attachment, vector, &right, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("multiples of 4194304");
     played.alignment = 65536;
     played.not_importable = true;
     vd = right;
     vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT; /* which was not asked about before */
-    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
+    LIB_REFUSES(culv_vector_view, view,
+                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("cannot import memory");
     REQUIRE(vmm_stage_same(&before));
@@ -385,45 +390,45 @@ static void refused(void)
     vd = right;
     vd.sparse_size = 4 * CHUNK;
     played.not_importable = false;
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
-    const uint64_t generation = culv_vk_vector_generation(view);
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    const uint64_t generation = culv_vector_view_generation(view);
     LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
     const vmm_stage_objects three = vmm_stage_count();
-    LIB_ERROR(culv_vk_vector_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    REQUIRE_EQ(culv_vk_vector_generation(view), generation);
+    LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REQUIRE_EQ(culv_vector_view_generation(view), generation);
     REQUIRE_EQ(the_part(view).size, 3 * CHUNK);
     REQUIRE(vmm_stage_same(&three));
     LIB_OK(culv_vector_shrink(vector, 4 * CHUNK, s.stream));
     lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_bound(&s, view, vector, 8);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }
 
 /* A vector that has grown and lost chunks; the view still shows what it was. */
-static void prepare(vmm_stage *s, culv_vector **vector, culv_vk_vector **view)
+static void prepare(vmm_stage *s, culv_vector **vector, culv_vector_view **view)
 {
     const culv_vector_desc d = vector_desc(4 * CHUNK);
-    const culv_vk_vector_desc vd = view_desc(s->w.vk.queues[0].queue);
+    const culv_vk_vector_view_desc vd = view_desc(s->w.vk.queues[0].queue);
     played.fail_at = 0;
     memset(played.pages, 0, sizeof played.pages);
     LIB_OK(culv_vector_create(s->w.device, &d, vector));
-    LIB_OK(culv_vk_vector_create(s->w.attachment, *vector, &vd, view));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, *vector, &vd, view));
     LIB_OK(culv_vector_shrink(*vector, 2 * CHUNK, s->stream));
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(*vector, 3 * CHUNK));
 }
 
 /* An update of which a call failed changed nothing, and succeeds when it is made once more. */
-static void require_unchanged(vmm_stage *s, culv_vector *vector, culv_vk_vector *view,
+static void require_unchanged(vmm_stage *s, culv_vector *vector, culv_vector_view *view,
                               const vmm_stage_objects *before, uint64_t generation)
 {
-    REQUIRE_EQ(culv_vk_vector_generation(view), generation);
+    REQUIRE_EQ(culv_vector_view_generation(view), generation);
     REQUIRE_EQ(the_part(view).size, 4 * CHUNK);
     REQUIRE(vmm_stage_same(before));
-    LIB_OK(culv_vk_vector_update(view));
+    LIB_OK(culv_vector_view_update(view));
     require_bound(s, view, vector, 11);
 }
 
@@ -436,17 +441,17 @@ static void all_or_nothing(void)
     vmm_stage s;
     open_played(&s);
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     for (int k = 0; k < 3; k++) {
         unsigned failed = 0;
         played.failure = failures[k];
         for (unsigned n = 1;; n++) {
             prepare(&s, &vector, &view);
             const vmm_stage_objects before = vmm_stage_count();
-            const uint64_t generation = culv_vk_vector_generation(view);
+            const uint64_t generation = culv_vector_view_generation(view);
             played.calls = 0;
             played.fail_at = n;
-            culv_result r = culv_vk_vector_update(view);
+            culv_result r = culv_vector_view_update(view);
             const bool hit = played.calls >= n;
             played.fail_at = 0;
             if (r != CULV_OK) {
@@ -457,7 +462,7 @@ static void all_or_nothing(void)
             } else {
                 require_bound(&s, view, vector, 10);
             }
-            culv_vk_vector_destroy(&view);
+            culv_vector_view_destroy(&view);
             culv_vector_destroy(&vector);
             if (!hit) break;
         }
@@ -470,17 +475,17 @@ static void wait_fails(void)
 {
     vmm_stage s;
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
+    culv_vector_view *view = NULL;
     open_played(&s);
     played.failure = VK_ERROR_UNKNOWN;
     prepare(&s, &vector, &view);
     const vmm_stage_objects before = vmm_stage_count();
-    const uint64_t generation = culv_vk_vector_generation(view);
+    const uint64_t generation = culv_vector_view_generation(view);
     played.failing_waits = 2;
-    LIB_ERROR(culv_vk_vector_update(view), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("vkWaitForFences");
     require_unchanged(&s, vector, view, &before, generation);
-    culv_vk_vector_destroy(&view);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
 }

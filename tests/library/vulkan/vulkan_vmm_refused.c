@@ -120,19 +120,19 @@ static void older_descriptors(void)
     vkFreeMemory(s.w.vk.device, memory, NULL);
     free(from);
     culv_vmm_allocation_destroy(&allocation);
-    size = offsetof(culv_vk_vector_desc, sparse_queue);
+    size = offsetof(culv_vk_vector_view_desc, sparse_queue);
     const culv_vector_desc d = {.struct_size = sizeof d,
                                 .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_desc *shown = calloc(1, size);
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_desc *shown = calloc(1, size);
     REQUIRE(shown != NULL);
     memcpy(shown, &size, sizeof size);
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
-    memcpy((char *)shown + offsetof(culv_vk_vector_desc, usage), &usage, sizeof usage);
+    memcpy((char *)shown + offsetof(culv_vk_vector_view_desc, usage), &usage, sizeof usage);
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, shown, &view));
-    culv_vk_vector_destroy(&view);
+    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, shown, &view));
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     free(shown);
     vmm_stage_close(&s);
@@ -262,15 +262,16 @@ static void another_gpu(void)
 
     culv_vector_desc vector_desc = culv_vector_desc_init();
     culv_vector *vector = NULL;
-    culv_vk_vector *view = NULL;
-    culv_vk_vector_desc view_desc = culv_vk_vector_desc_init();
+    culv_vector_view *view = NULL;
+    culv_vk_vector_view_desc view_desc = culv_vk_vector_view_desc_init();
     vector_desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     view_desc.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     for (int i = 0; i < 2; i++) { /* empty and not */
         vector_desc.size = (uint64_t)i * 2 * VMM_MIB;
         LIB_OK(culv_vector_create(w->device, &vector_desc, &vector));
-        LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(vk, vector, &view_desc, &view),
-                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(culv_vector_view, view,
+                    culv_vk_vector_view_create(vk, vector, &view_desc, &view), CULV_ERROR_INVALID,
+                    CULV_REASON_DEVICE_MISMATCH);
         culv_vector_destroy(&vector);
     }
     culv_vmm_allocation_destroy(&here);

@@ -1,0 +1,872 @@
+/* SPDX-License-Identifier: MIT */
+/* Peers that want others to suffer. While each attack lasts, an honest client of the library does
+ * its calls, and gets the right data. The kernel's own door is tried (SO_PASSRIGHTS), and that of
+ * kernels which have none. */
+#include "ipc_raw.h"
+
+#include "ipc/posix_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef SO_PASSRIGHTS
+#    define SO_PASSRIGHTS 83
+#endif
+
+enum { WORDS = 1027, MOST = 128, SEED = 41 };
+
+/* A server, its log, and what an attack has ---------------------------------------------------- */
+
+typedef struct hostile {
+    vmm_stage s;
+    culv_device *device; /* of the server's; its log is counted */
+    size_t lines, left_out, blamed;
+    char blame[40]; /* part of a line; they are counted in `blamed` */
+    char name[CULV_IPC_NAME_SIZE], closed_name[CULV_IPC_NAME_SIZE];
+    culv_ipc_server *server, *closed; /* the second one does not admit this user */
+    culv_ipc_ring *ring;
+    culv_vmm_allocation *memory;
+    culv_vector *vector;
+    atomic_bool over; /* of the honest client */
+    raw_linger linger[4];
+    int fds[MOST];
+    size_t count;
+} hostile;
+
+static void take_line(void *user, culv_log_level level, const char *text)
+{
+    hostile *h = user;
+    const char *left_out = strstr(text, " lines about its clients were left out");
+    (void)level;
+    if (h->blame[0] != 0 && strstr(text, h->blame) != NULL) h->blamed++;
+    if (left_out == NULL) {
+        h->lines++;
+        return;
+    }
+    while (left_out > text && left_out[-1] != ' ')
+        left_out--;
+    h->left_out += strtoul(left_out, NULL, 10);
+}
+
+static void open_hostile(hostile *h)
+{
+    culv_device_desc d = culv_device_desc_init();
+    const uint32_t nobody = 65500;
+    memset(h, 0, sizeof *h);
+    vmm_stage_open(&h->s);
+    d.log = (culv_log){.fn = take_line, .user = h, .level = CULV_LOG_WARNING};
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &h->device));
+    h->server = ipc_server(h->device, ipc_name(h->name, "hostile"));
+    culv_ipc_server_desc closed = culv_ipc_server_desc_init();
+    closed.name = ipc_name(h->closed_name, "closed");
+    closed.users = &nobody;
+    closed.num_users = 1;
+    LIB_OK(culv_ipc_server_create(h->device, &closed, &h->closed));
+    h->memory = vmm_allocation_on(h->device, 1, 1 << CULV_HANDLE_OPAQUE_FD, "cells");
+    ipc_offer_vmm(h->server, "cells", h->memory);
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    rd.size = VMM_BLOCK;
+    LIB_OK(culv_vmm_range_create(h->device, &rd, &range));
+    LIB_OK(culv_vmm_map(range, 0, h->memory, NULL, 0));
+    vmm_write(h->device, h->s.w.cu, culv_vmm_range_pointer(range), WORDS, SEED);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vector_desc v = culv_vector_desc_init();
+    v.max_chunk = VMM_BLOCK;
+    v.reserve = v.size = 20 * VMM_BLOCK;
+    v.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_vector_create(h->device, &v, &h->vector));
+    const culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer_vector(h->server, h->vector, &info));
+    culv_ipc_ring_desc r = culv_ipc_ring_desc_init();
+    r.name = "frames";
+    r.slots = 3;
+    LIB_OK(culv_ipc_ring_create(h->server, &r, &h->ring));
+}
+
+/* The releases that are deferred on the server's device. */
+static void settle(const hostile *h)
+{
+    lib_world w = h->s.w;
+    w.device = h->device;
+    lib_settle(&w);
+}
+
+static void close_hostile(hostile *h)
+{
+    culv_ipc_ring_destroy(&h->ring);
+    culv_ipc_server_destroy(&h->server);
+    culv_ipc_server_destroy(&h->closed);
+    culv_vector_destroy(&h->vector);
+    culv_vmm_allocation_destroy(&h->memory);
+    culv_device_close(&h->device);
+    vmm_stage_close(&h->s);
+}
+
+/* An honest client ----------------------------------------------------------------------------- */
+
+static void *serve(void *arg)
+{
+    hostile *h = arg;
+    while (!atomic_load(&h->over)) {
+        LIB_OK(culv_ipc_server_poll(h->server, UINT64_C(1000000), NULL));
+        LIB_OK(culv_ipc_server_poll(h->closed, 0, NULL));
+    }
+    return NULL;
+}
+
+/* All calls succeed, and the data is right. */
+static void be_honest(hostile *h)
+{
+    pthread_t thread;
+    culv_ipc_info info = culv_ipc_info_init();
+    culv_vmm_allocation *memory = NULL;
+    culv_ipc_vector *vector = NULL;
+    culv_ipc_consumer *side = NULL;
+    uint32_t count = 0;
+    atomic_store(&h->over, false);
+    REQUIRE_EQ(pthread_create(&thread, NULL, serve, h), 0);
+    culv_ipc_client *client = ipc_client(h->s.w.device, h->name);
+    LIB_OK(culv_ipc_client_get_offer(client, 0, IPC_FAR, &info, &count));
+    REQUIRE_EQ(count, 3);
+    culv_ipc_object *object = ipc_receive(client, "cells");
+    LIB_OK(culv_ipc_import_vmm(object, &memory));
+    culv_ipc_object_destroy(&object);
+    culv_vmm_range *range = vmm_range(&h->s, 1);
+    LIB_OK(culv_vmm_map(range, 0, memory, NULL, 0));
+    vmm_require_words(h->s.w.device, h->s.w.cu, vmm_address(range, 0), WORDS, SEED);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&memory);
+    culv_ipc_vector_desc v = culv_ipc_vector_desc_init();
+    v.name = "particles";
+    v.reserve = 21 * VMM_BLOCK;
+    LIB_OK(culv_ipc_vector_open(client, &v, IPC_FAR, &vector));
+    REQUIRE_EQ(culv_ipc_vector_size(vector), 20 * VMM_BLOCK);
+    culv_ipc_vector_destroy(&vector);
+    culv_ipc_consumer_desc c = culv_ipc_consumer_desc_init();
+    c.ring = "frames";
+    LIB_OK(culv_ipc_consumer_join(client, &c, IPC_FAR, &side));
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_client_destroy(&client);
+    atomic_store(&h->over, true);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+}
+
+/* Attacks -------------------------------------------------------------------------------------- */
+
+static bool kernel_has_door(void)
+{
+    const int fd = raw_socket();
+    int value = 0;
+    socklen_t size = sizeof value;
+    const bool has = getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &value, &size) == 0;
+    close(fd);
+    return has && !atomic_load(&culvi_ipc_old_kernel);
+}
+
+static int keep(hostile *h, int fd)
+{
+    REQUIRE(h->count < MOST);
+    return h->fds[h->count++] = fd;
+}
+
+static int greeted(hostile *h)
+{
+    const int fd = keep(h, raw_connect(h->name));
+    const culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h->server);
+    REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
+    return fd;
+}
+
+/* Four descriptors whose close() waits; or that many times one of them. */
+static void lingering(hostile *h, bool nested, int *fds, size_t count)
+{
+    for (size_t i = 0; i < 4; i++) {
+        h->linger[i] = raw_linger_make();
+        if (nested) {
+            const int outer = raw_linger_wrap(&h->linger[i]);
+            close(h->linger[i].fd); /* the outer one has it */
+            h->linger[i].fd = outer;
+        }
+    }
+    for (size_t i = 0; i < count; i++)
+        fds[i] = h->linger[i % 4].fd;
+}
+
+/* They are the server's alone now, as many as were let in. */
+static void sent(hostile *h, size_t let_in)
+{
+    for (size_t i = 0; i < 4 && i < let_in; i++) {
+        close(h->linger[i].fd);
+        h->linger[i].fd = -1;
+    }
+}
+
+static void linger_at(hostile *h, const char *name, bool nested, bool empty_first)
+{
+    int fds[4];
+    static const unsigned char bytes[CULVI_IPC_BYTES];
+    lingering(h, nested, fds, 4);
+    const int fd = keep(h, raw_connect(name));
+    for (int i = 0; i < 40 && empty_first; i++)
+        REQUIRE(raw_send(fd, bytes, 0, NULL, 0));
+    const bool in = raw_send(fd, bytes, sizeof bytes, fds, 4);
+    REQUIRE_EQ(in, !kernel_has_door());
+    sent(h, in ? 4 : 0);
+}
+static void refused_user(hostile *h)
+{
+    linger_at(h, h->closed_name, false, false);
+}
+static void refused_user_nested(hostile *h)
+{
+    linger_at(h, h->closed_name, true, false);
+}
+static void refused_user_behind_nothing(hostile *h)
+{
+    linger_at(h, h->closed_name, true, true);
+}
+static void before_greeting(hostile *h)
+{
+    linger_at(h, h->name, true, false);
+}
+static void in_request(hostile *h, culvi_ipc_type type, size_t announced, size_t count)
+{
+    int fds[253];
+    unsigned char bytes[CULVI_IPC_BYTES];
+    lingering(h, true, fds, count);
+    const int fd = greeted(h);
+    culvi_ipc_message m = raw_message(type);
+    strcpy(m.name, type == CULVI_IPC_JOIN ? "frames" : "cells");
+    m.join.timelines = type == CULVI_IPC_JOIN;
+    m.fds = (uint32_t)announced;
+    culvi_ipc_encode(&m, bytes);
+    REQUIRE(raw_send(fd, bytes, sizeof bytes, fds, count)); /* the ring takes some */
+    sent(h, count);
+}
+static void with_request(hostile *h)
+{
+    in_request(h, CULVI_IPC_RECEIVE, 4, 4);
+}
+static void with_join(hostile *h)
+{
+    in_request(h, CULVI_IPC_JOIN, 2, 2);
+}
+static void with_long_join(hostile *h)
+{
+    in_request(h, CULVI_IPC_JOIN, 2, 253);
+}
+/* Behind a message for which the connection is closed. */
+static void behind_rubbish(hostile *h)
+{
+    int fds[4];
+    static const unsigned char bytes[CULVI_IPC_BYTES] = {1};
+    lingering(h, true, fds, 4);
+    const int fd = greeted(h);
+    REQUIRE(raw_send(fd, bytes, sizeof bytes, NULL, 0));
+    REQUIRE(raw_send(fd, bytes, sizeof bytes, fds, 4));
+    sent(h, 4);
+}
+/* Nobody reads the chunks' descriptors. */
+static void deaf(hostile *h)
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
+    strcpy(m.name, "particles");
+    for (int i = 0; i < 13; i++) {
+        const int fd = greeted(h);
+        for (int k = 0; k < 14; k++)
+            REQUIRE(raw_send_message(fd, &m, NULL));
+        ipc_serve(h->server);
+    }
+    REQUIRE_EQ(culv_ipc_server_clients(h->server), 13);
+}
+static void silent(hostile *h)
+{
+    for (int i = 0; i < 100; i++) {
+        keep(h, raw_connect(h->name));
+        ipc_serve(h->server);
+    }
+}
+static void fifteen(hostile *h)
+{
+    for (int i = 0; i < 15; i++)
+        greeted(h);
+}
+static void consumers_that_do_nothing(hostile *h)
+{
+    culvi_ipc_message m = raw_message(CULVI_IPC_JOIN);
+    strcpy(m.name, "frames");
+    const int fd = greeted(h);
+    for (int i = 0; i < 7; i++) {
+        REQUIRE(raw_send_message(fd, &m, NULL));
+        ipc_serve(h->server);
+    }
+    REQUIRE_EQ(culv_ipc_ring_consumers(h->ring), 0); /* they never lived */
+}
+
+#define ATTACK(name)                                                                               \
+    {                                                                                              \
+#        name, name                                                                                \
+    }
+static const struct {
+    const char *name;
+    void (*begin)(hostile *h);
+} attacks[] = {
+    ATTACK(refused_user),
+    ATTACK(refused_user_nested),
+    ATTACK(refused_user_behind_nothing),
+    ATTACK(before_greeting),
+    ATTACK(with_request),
+    ATTACK(with_join),
+    ATTACK(with_long_join),
+    ATTACK(behind_rubbish),
+    ATTACK(deaf),
+    ATTACK(silent),
+    ATTACK(fifteen),
+    ATTACK(consumers_that_do_nothing),
+};
+
+static void attack(bool old_kernel)
+{
+    static hostile h;
+    atomic_store(&culvi_ipc_old_kernel, old_kernel);
+    open_hostile(&h);
+    be_honest(&h); /* makes what the process keeps */
+    for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; i++) {
+        const size_t fds = test_open_fds();
+        printf("%s\n", attacks[i].name);
+        fflush(stdout);
+        for (size_t k = 0; k < 4; k++)
+            h.linger[k] = (raw_linger){-1, -1};
+        attacks[i].begin(&h);
+        ipc_serve(h.closed);
+        ipc_serve(h.server);
+        be_honest(&h);
+        for (size_t k = 0; k < h.count; k++)
+            close(h.fds[k]);
+        h.count = 0;
+        ipc_serve(h.server);
+        be_honest(&h);
+        ipc_serve(h.server);
+        REQUIRE_EQ(culv_ipc_server_clients(h.server), 0);
+        for (size_t k = 0; k < 4; k++)
+            if (h.linger[k].gate >= 0) raw_linger_open(&h.linger[k]);
+        lib_settle(&h.s.w);
+        settle(&h);
+        raw_settle(fds, attacks[i].name);
+    }
+    close_hostile(&h);
+    atomic_store(&culvi_ipc_old_kernel, false);
+}
+
+static void attacked(void)
+{
+    attack(false);
+}
+static void attacked_on_old_kernels(void)
+{
+    attack(true);
+}
+
+/* A server that ends while strangers wait at its door, and have sent what takes long. */
+static void ends_with_strangers(void)
+{
+    static hostile h;
+    int fds[4];
+    atomic_store(&culvi_ipc_old_kernel, true);
+    open_hostile(&h);
+    lingering(&h, true, fds, 4);
+    const int fd = raw_connect(h.closed_name);
+    REQUIRE(raw_send(fd, "x", 1, fds, 4));
+    sent(&h, 4);
+    culv_ipc_server_destroy(&h.closed);
+    for (size_t k = 0; k < 4; k++)
+        raw_linger_open(&h.linger[k]);
+    close(fd);
+    raw_settle(test_open_fds(), "the door");
+    lib_wait_threads(1 + lib_threads());
+    close_hostile(&h);
+}
+
+/* Others use up what may be in flight ---------------------------------------------------------- */
+
+enum { LIMIT = 160 };
+
+static void drop_rights(void)
+{
+    const struct rlimit limit = {LIMIT, LIMIT};
+    if (geteuid() == 0 &&
+        (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0))
+        SKIP("this user has rights that cannot be given up");
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void answers_wait(void)
+{
+    static hostile h;
+    int pair[2], some[64];
+    drop_rights();
+    open_hostile(&h);
+    be_honest(&h);
+    strcpy(h.blame, "of other programs");
+    REQUIRE_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+    for (size_t i = 0; i < 64; i++)
+        some[i] = pair[0];
+    const int fd = greeted(&h);
+    bool sent_some = true;
+    for (int i = 0; i < 100 && sent_some; i++)
+        sent_some = raw_send(pair[0], "x", 1, some, 64);
+    if (sent_some) SKIP("this kernel does not count descriptors in flight");
+    REQUIRE_EQ(errno, ETOOMANYREFS);
+    culvi_ipc_message m = raw_message(CULVI_IPC_RECEIVE);
+    strcpy(m.name, "cells");
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    m = raw_message(CULVI_IPC_LIST);
+    m.sequence = 2;
+    REQUIRE(raw_send_message(fd, &m, NULL));
+    ipc_serve(h.server);
+    char byte;
+    REQUIRE(recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN);
+    REQUIRE_EQ(culv_ipc_server_clients(h.server), 1);
+    REQUIRE_EQ(h.blamed, 1);
+    close(pair[0]);
+    close(pair[1]);
+    /* The kernel frees a socket that is in its own queue a little later. */
+    const double until = test_now_us() + TEST_FAR_MS * 1000.0;
+    while (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && test_now_us() < until)
+        LIB_OK(culv_ipc_server_poll(h.server, UINT64_C(1000000), NULL));
+    m = raw_answer(fd);
+    REQUIRE(m.type == CULVI_IPC_RECEIVE && m.fds == 1);
+    ipc_serve(h.server);
+    m = raw_answer(fd);
+    REQUIRE(m.type == CULVI_IPC_LIST && m.sequence == 2);
+    close(fd);
+    ipc_serve(h.server);
+    be_honest(&h);
+    close_hostile(&h);
+}
+
+/* Fifteen clients that do not read leave room for one that does. */
+static void deaf_among_few(void)
+{
+    static hostile h;
+    drop_rights();
+    open_hostile(&h);
+    be_honest(&h);
+    strcpy(h.blame, "does not read");
+    culvi_ipc_message m = raw_message(CULVI_IPC_CHUNKS);
+    strcpy(m.name, "particles");
+    for (int i = 0; i < 15; i++) {
+        const int fd = greeted(&h);
+        for (int k = 0; k < 14; k++)
+            REQUIRE(raw_send_message(fd, &m, NULL));
+        ipc_serve(h.server);
+        be_honest(&h);
+    }
+    REQUIRE_EQ(culv_ipc_server_clients(h.server), 15);
+    REQUIRE_EQ(h.blamed, 0);
+    for (size_t k = 0; k < h.count; k++)
+        close(h.fds[k]);
+    ipc_serve(h.server);
+    close_hostile(&h);
+}
+
+/* One user among several ----------------------------------------------------------------------- */
+
+/* Connects as another user: the kernel tells a server who that was. */
+static int connect_as(const char *name, uid_t user)
+{
+    REQUIRE_EQ(seteuid(user), 0);
+    const int fd = raw_connect(name);
+    REQUIRE_EQ(seteuid(0), 0);
+    return fd;
+}
+
+static void ask(int fd, culvi_ipc_type type, const char *name)
+{
+    culvi_ipc_message m = raw_message(type);
+    strcpy(m.name, name);
+    REQUIRE(raw_send_message(fd, &m, NULL));
+}
+
+/* Takes the answers that are there, and tells how many and with how many handles. */
+static size_t take(int fd, size_t *handles)
+{
+    culvi_ipc_message m;
+    int fds[CULVI_IPC_FDS];
+    char text[200] = "";
+    culvi_text why = {text, sizeof text, 0};
+    size_t count = 0;
+    for (; culvi_ipc_receive(fd, true, &m, fds, &why) == CULVI_IPC_DONE; count++) {
+        *handles += m.fds;
+        culvi_ipc_close_fds(fds, m.fds);
+    }
+    return count;
+}
+
+/* Clients of one user, none of which has more than its share unread, use up that user's part. The
+ * clients of another one get all that they ask for. */
+static void one_user(void)
+{
+    enum { MANY = 14, EACH = 8, SHARE = 8, QUARTER = 16 * SHARE, BAD = 65533, GOOD = 65532 };
+    static hostile h;
+    char name[CULV_IPC_NAME_SIZE];
+    const uint32_t users[] = {BAD, GOOD};
+    const struct rlimit limit = {4 * QUARTER, 4 * QUARTER};
+    int bad[MANY];
+    size_t handles = 0, asked = 0, came = 0;
+    if (geteuid() != 0) SKIP("only root can be several users");
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    open_hostile(&h);
+    culv_ipc_server *server = NULL;
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    d.name = ipc_name(name, "users");
+    d.users = users;
+    d.num_users = 2;
+    d.max_clients = 16;
+    LIB_OK(culv_ipc_server_create(h.device, &d, &server));
+    ipc_offer_vmm(server, "cells", h.memory);
+    const culv_ipc_info info = culv_ipc_info_named("particles");
+    LIB_OK(culv_ipc_offer_vector(server, h.vector, &info));
+    const culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
+    for (int i = 0; i < MANY + 1; i++) {
+        const int fd = keep(&h, connect_as(name, i < MANY ? BAD : GOOD));
+        REQUIRE(raw_send_message(fd, &hello, NULL));
+        ipc_serve(server);
+        REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
+        if (i < MANY) bad[i] = fd;
+    }
+    const int good = h.fds[h.count - 1];
+    /* The first half leave one handle less unread than their share, and ask for as many again. */
+    for (int i = 0; i < MANY; i++) {
+        for (int k = 0; k < EACH; k++)
+            if ((i < MANY / 2) == (k < EACH - 1)) ask(bad[i], CULVI_IPC_RECEIVE, "cells");
+        ask(bad[i], CULVI_IPC_CHUNKS, "particles");
+        asked += i < MANY / 2 ? EACH : 2;
+        ipc_serve(server);
+    }
+    for (int round = 0; round < 20; round++) {
+        ask(good, round % 2 == 0 ? CULVI_IPC_RECEIVE : CULVI_IPC_CHUNKS,
+            round % 2 == 0 ? "cells" : "particles");
+        ipc_serve(server);
+        const culvi_ipc_message m = raw_answer(good);
+        REQUIRE(m.fds == (round % 2 == 0 ? 1 : SHARE));
+    }
+    REQUIRE_EQ(culv_ipc_server_clients(server), MANY + 1);
+    for (int i = 0; i < MANY; i++)
+        came += take(bad[i], &handles);
+    if (handles >= QUARTER + SHARE)
+        FAIL("one user has %zu handles unread, of %d", handles, QUARTER);
+    REQUIRE(handles >= QUARTER && came < asked);
+    /* Nothing that it asked for is lost. */
+    for (int round = 0; came < asked; round++) {
+        REQUIRE(round < 100);
+        ipc_serve(server);
+        for (int i = 0; i < MANY; i++)
+            came += take(bad[i], &handles);
+    }
+    REQUIRE_EQ(came, asked);
+    for (size_t k = 0; k < h.count; k++)
+        close(h.fds[k]);
+    h.count = 0;
+    ipc_serve(server);
+    REQUIRE_EQ(culv_ipc_server_clients(server), 0);
+    culv_ipc_server_destroy(&server);
+    close_hostile(&h);
+}
+
+/* No descriptor for who comes ------------------------------------------------------------------ */
+
+static void no_descriptor_left(void)
+{
+    static hostile h;
+    int fds[4], fill[LIMIT];
+    size_t filled = 0;
+    uint32_t some = 0;
+    const struct rlimit limit = {LIMIT, LIMIT};
+    open_hostile(&h);
+    be_honest(&h);
+    REQUIRE_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    const int old = greeted(&h);
+    strcpy(h.blame, "no handle is left");
+    for (size_t i = 0; i < 4; i++) {
+        culvi_ipc_message m = raw_message(CULVI_IPC_HELLO);
+        fds[i] = raw_connect(h.name);
+        REQUIRE(raw_send_message(fds[i], &m, NULL));
+    }
+    while (filled < LIMIT && (fill[filled] = fcntl(0, F_DUPFD_CLOEXEC, 0)) >= 0)
+        filled++;
+    for (int i = 0; i < 3; i++)
+        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
+    /* It sleeps, however often it is asked, and the others are served. */
+    struct pollfd p = {.fd = culv_ipc_server_fd(h.server), .events = POLLIN};
+    REQUIRE_EQ(poll(&p, 1, 0), 0);
+    for (int i = 0; i < 1000; i++)
+        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
+    REQUIRE(h.blamed >= 1 && h.lines <= 1003);
+    culvi_ipc_message m = raw_message(CULVI_IPC_LIST);
+    REQUIRE(raw_send_message(old, &m, NULL));
+    ipc_serve(h.server);
+    REQUIRE_EQ(raw_answer(old).total, 3);
+    /* Those who wait come in as soon as there is room. */
+    for (size_t i = 0; i < filled; i++)
+        close(fill[i]);
+    for (int i = 0; i < 6; i++)
+        LIB_OK(culv_ipc_server_poll(h.server, 0, &some));
+    for (size_t i = 0; i < 4; i++) {
+        REQUIRE_EQ(raw_answer(fds[i]).type, CULVI_IPC_HELLO);
+        close(fds[i]);
+    }
+    close(old);
+    ipc_serve(h.server);
+    close_hostile(&h);
+}
+
+/* The log -------------------------------------------------------------------------------------- */
+
+static void log_has_a_limit(void)
+{
+    enum { ROUNDS = 3000 };
+    static hostile h;
+    open_hostile(&h);
+    for (int i = 0; i < ROUNDS; i++) {
+        const int fd = raw_connect(h.name);
+        REQUIRE(raw_send(fd, "rubbish", 7, NULL, 0));
+        ipc_serve(h.server);
+        close(fd);
+    }
+    /* What was left out is told in the end at the latest, and nothing is lost. */
+    culv_ipc_ring_destroy(&h.ring);
+    culv_ipc_server_destroy(&h.server);
+    if (h.lines + h.left_out != ROUNDS) FAIL("%zu lines and %zu left out", h.lines, h.left_out);
+    REQUIRE(h.left_out > 0);
+    close_hostile(&h);
+}
+
+/* Names in a directory ------------------------------------------------------------------------- */
+
+typedef struct place {
+    char directory[64], path[96];
+    int fd; /* of who lives there */
+} place;
+
+static struct sockaddr_un path_address(const char *path)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    snprintf(a.sun_path, sizeof a.sun_path, "%s", path);
+    return a;
+}
+static void bind_there(place *p, int type, bool listens)
+{
+    const struct sockaddr_un a = path_address(p->path);
+    p->fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+    REQUIRE(p->fd >= 0 && bind(p->fd, (const struct sockaddr *)&a, sizeof a) == 0);
+    if (listens) REQUIRE_EQ(listen(p->fd, 1), 0);
+}
+static void nothing_there(place *p)
+{
+    (void)p;
+}
+static void dead_socket(place *p)
+{
+    bind_there(p, SOCK_SEQPACKET, true);
+    close(p->fd);
+    p->fd = -1;
+}
+static void live_stream(place *p)
+{
+    bind_there(p, SOCK_STREAM, true);
+}
+static void live_datagrams(place *p)
+{
+    bind_there(p, SOCK_DGRAM, false);
+}
+static void live_packets(place *p)
+{
+    bind_there(p, SOCK_SEQPACKET, true);
+}
+static void file(place *p)
+{
+    const int fd = open(p->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    REQUIRE(fd >= 0 && write(fd, "precious", 8) == 8);
+    close(fd);
+}
+static void link_to_file(place *p)
+{
+    REQUIRE_EQ(symlink("/etc/passwd", p->path), 0);
+}
+static void link_to_nothing(place *p)
+{
+    REQUIRE_EQ(symlink("/nowhere/at/all", p->path), 0);
+}
+static void directory(place *p)
+{
+    REQUIRE_EQ(mkdir(p->path, 0700), 0);
+}
+static void fifo(place *p)
+{
+    REQUIRE_EQ(mkfifo(p->path, 0600), 0);
+}
+/* Another server of this name is just about to bind its socket. */
+static void locked(place *p)
+{
+    char path[112];
+    snprintf(path, sizeof path, "%s/.it.lock", p->directory);
+    p->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    REQUIRE(p->fd >= 0 && flock(p->fd, LOCK_EX | LOCK_NB) == 0);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(place *p);
+    culv_result result;
+    culv_reason reason;
+} places[] = {
+    {"nothing", nothing_there, CULV_OK, 0},
+    {"a dead socket", dead_socket, CULV_OK, 0},
+    {"a live stream", live_stream, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
+    {"live datagrams", live_datagrams, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
+    {"a live server", live_packets, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
+    {"a file", file, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
+    {"a link to a file", link_to_file, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
+    {"a link to nothing", link_to_nothing, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
+    {"a directory", directory, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
+    {"a fifo", fifo, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME},
+    {"a lock", locked, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME},
+};
+
+static void remove_all(const place *p)
+{
+    char path[112];
+    snprintf(path, sizeof path, "%s/.it.lock", p->directory);
+    if (unlink(p->path) != 0) (void)rmdir(p->path);
+    (void)unlink(path);
+    (void)rmdir(p->directory);
+}
+
+static void make_directory(place *p)
+{
+    snprintf(p->directory, sizeof p->directory, "/tmp/culvert-test-XXXXXX");
+    REQUIRE(mkdtemp(p->directory) != NULL);
+    snprintf(p->path, sizeof p->path, "%s/it", p->directory);
+    p->fd = -1;
+}
+
+static void names_in_a_directory(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        place p;
+        struct stat before, after;
+        culv_ipc_server *server = NULL, *other = POISON(culv_ipc_server);
+        culv_ipc_server_desc d = culv_ipc_server_desc_init();
+        make_directory(&p);
+        printf("%s\n", places[i].name);
+        places[i].make(&p);
+        d.name = "it";
+        d.directory = p.directory;
+        const bool there = lstat(p.path, &before) == 0;
+        if (places[i].result == CULV_OK) {
+            LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), CULV_ERROR_BUSY,
+                      CULV_REASON_IPC_NAME);
+            culv_ipc_server_destroy(&server);
+            REQUIRE(lstat(p.path, &after) != 0);
+            REQUIRE_EQ(rmdir(p.directory), 0); /* no lock is left either */
+        } else {
+            LIB_ERROR(culv_ipc_server_create(s.w.device, &d, &other), places[i].result,
+                      places[i].reason);
+            REQUIRE_EQ(lstat(p.path, &after) == 0, there);
+            REQUIRE(!there || (after.st_ino == before.st_ino && after.st_mode == before.st_mode));
+            if (p.fd >= 0) close(p.fd);
+            remove_all(&p);
+        }
+        REQUIRE(other == POISON(culv_ipc_server));
+    }
+    vmm_stage_close(&s);
+}
+
+/* What was put in the place of its socket is another's. */
+static void another_in_its_place(void)
+{
+    vmm_stage s;
+    place p;
+    struct stat st;
+    culv_ipc_server *server = NULL;
+    culv_ipc_server_desc d = culv_ipc_server_desc_init();
+    vmm_stage_open(&s);
+    for (int socket_there = 0; socket_there < 2; socket_there++) {
+        make_directory(&p);
+        d.name = "it";
+        d.directory = p.directory;
+        LIB_OK(culv_ipc_server_create(s.w.device, &d, &server));
+        char moved[80];
+        snprintf(moved, sizeof moved, "%s-moved", p.directory);
+        REQUIRE_EQ(rename(p.directory, moved), 0);
+        REQUIRE_EQ(mkdir(p.directory, 0700), 0);
+        if (socket_there)
+            live_packets(&p);
+        else
+            file(&p);
+        culv_ipc_server_destroy(&server);
+        REQUIRE_EQ(lstat(p.path, &st), 0);
+        if (p.fd >= 0) close(p.fd);
+        remove_all(&p);
+        place old;
+        snprintf(old.directory, sizeof old.directory, "%.60s", moved);
+        snprintf(old.path, sizeof old.path, "%s/it", old.directory);
+        remove_all(&old);
+        REQUIRE(lstat(moved, &st) != 0);
+    }
+    vmm_stage_close(&s);
+}
+
+/* A name with a line end in it, which looks like another socket's line in /proc/net/unix. */
+static void forged_name(void)
+{
+    char forged[CULV_IPC_NAME_SIZE], names[64][CULV_IPC_NAME_SIZE];
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    size_t count = 0;
+    const int length =
+        snprintf(a.sun_path + 1, sizeof a.sun_path - 1, "culvert/x\n0: 2 0 10000 5 1 9 @culvert/%s",
+                 ipc_name(forged, "forged"));
+    const int fd = raw_socket();
+    REQUIRE_EQ(bind(fd, (const struct sockaddr *)&a,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)),
+               0);
+    REQUIRE_EQ(listen(fd, 1), 0);
+    LIB_OK(culv_ipc_find_servers(NULL, names, 64, &count));
+    for (size_t i = 0; i < count && i < 64; i++)
+        REQUIRE(strcmp(names[i], forged) != 0);
+    close(fd);
+}
+
+static const test_case cases[] = {
+    {.name = "attacked", .run = attacked, .own = true, .smoke = true, .time_limit = 60},
+    {.name = "attacked.old_kernels", .run = attacked_on_old_kernels, .own = true, .time_limit = 60},
+    {.name = "ends_with_strangers", .run = ends_with_strangers, .own = true},
+    {.name = "in_flight.answers_wait", .run = answers_wait, .own = true},
+    {.name = "in_flight.deaf_among_few", .run = deaf_among_few, .own = true},
+    {.name = "in_flight.one_user", .run = one_user, .own = true},
+    {.name = "no_descriptor_left", .run = no_descriptor_left, .own = true},
+    {.name = "log", .run = log_has_a_limit, .own = true},
+    {.name = "directory.names", .run = names_in_a_directory, .own = true},
+    {.name = "directory.replaced", .run = another_in_its_place, .own = true},
+    {.name = "forged_name", .run = forged_name},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

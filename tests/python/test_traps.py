@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: MIT
+"""What goes wrong in a script does no harm: no wait without an end, no crash, nothing kept for ever."""
+import copy
+import gc
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import warnings
+
+import numpy as np
+import pytest
+
+import culvert
+from culvert import vulkan as vk
+
+TICK = 50 * 10**6
+
+
+def script(text: str, *, timeout: float = 60) -> subprocess.CompletedProcess:
+    """A program of its own, which must end."""
+    return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout)
+
+
+def empty(gpu) -> int:
+    commands = gpu.commands()
+    gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+    gpu.functions.vkEndCommandBuffer(commands)
+    return commands
+
+
+def test_an_exception_while_vulkan_waits_for_cuda():
+    timelines = []
+    with pytest.warns(RuntimeWarning, match="Vulkan waited for 1 .* was given up"):
+        with pytest.raises(KeyError):
+            with culvert.vulkan.open() as gpu:
+                timelines.append(gpu.vk.timeline())
+                gpu.submit(empty(gpu), wait=[(timelines[0], 1)], signal=[(timelines[0], 2)])
+                raise KeyError("before CUDA's frame")
+    assert timelines[0].closed and not gpu.handle
+
+
+def test_waits_that_are_given_up_go_in_order():
+    """Vulkan 1 -> 2, then CUDA 4 -> 5, then Vulkan 5 -> 6: nobody signals 1 and 4."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with culvert.vulkan.open() as gpu:
+            timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+            gpu.submit(empty(gpu), wait=[(timeline, 1)], signal=[(timeline, 2)])
+            timeline.wait(stream, 4)
+            timeline.signal(stream, 5)
+            gpu.submit(empty(gpu), wait=[(timeline, 5)], signal=[(timeline, 6)])
+            number = timeline.handle
+    assert [f"{who} waited for {value} of the timeline {number:#x}" in str(t.message)
+            for t, (who, value) in zip(told, (("Vulkan", 1), ("CUDA", 4)))] == [True, True], [str(t.message) for t in told]
+    assert len(told) == 2
+
+
+def test_a_wait_that_will_end_is_not_given_up():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with culvert.vulkan.open() as gpu:
+            timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+            gpu.submit(empty(gpu), wait=[(timeline, 1)], signal=[(timeline, 2)])
+            timeline.signal(stream, 1)
+
+
+def test_a_frame_that_nobody_feeds(gpu):
+    timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+    with pytest.raises(culvert.LateError, match="nobody has signaled 1"):
+        with timeline.frame(wait=1, signal=2).cuda(stream, timeout=TICK):
+            raise AssertionError("the host went on before the stream")
+    gpu.submit(empty(gpu), signal=[(timeline, 1)])
+    stream.synchronize()
+    gpu.wait_idle()
+    assert stream.closed is False and timeline.last_value == 2
+
+
+def test_a_stream_that_only_the_turn_has(gpu):
+    timeline = gpu.vk.timeline()
+    for n in range(3):
+        with timeline.frame(wait=2 * n, signal=2 * n + 1).cuda(gpu.device.stream()):
+            gc.collect()
+        gpu.submit(empty(gpu), wait=[(timeline, 2 * n + 1)], signal=[(timeline, 2 * n + 2)])
+    gpu.wait_idle()
+    assert timeline.last_value == 5
+
+
+def test_values_that_no_timeline_has(gpu):
+    timeline = gpu.vk.timeline()
+    for wrong in (-1, 2**64):
+        for call in (lambda: timeline.frame(wait=wrong), lambda: timeline.frame(signal=wrong),
+                     lambda: timeline.signal(None, wrong), lambda: timeline.wait(None, wrong),
+                     lambda: gpu.submit(empty(gpu), wait=[(timeline, wrong)])):
+            with pytest.raises(ValueError, match="2\\^64-1"):
+                call()
+
+
+@pytest.mark.parametrize("wait", ["gpu.wait_idle(3600 * 10**9)", "stream.synchronize()",
+                                  "timeline.frame(wait=2).cuda(stream, timeout=3600 * 10**9).__enter__()",
+                                  "ring.acquire(3600 * 10**9)"])
+def test_ctrl_c_is_heard(wait):
+    program = f"""
+        import culvert, signal, threading, os, time
+        gpu = culvert.vulkan.open()
+        timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+        ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
+        c = gpu.commands(); f = gpu.functions
+        f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
+        gpu.submit(c, wait=[(timeline, 1)])
+        timeline.wait(stream, 1)
+        print("waits", flush=True)
+        try:
+            {wait}
+        except KeyboardInterrupt:
+            print("heard", flush=True)
+    """
+    with subprocess.Popen([sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)], stdout=subprocess.PIPE,
+                          text=True) as child:
+        try:
+            assert child.stdout.readline() == "waits\n"
+            answer = ""
+            for _ in range(600):  # until the wait has begun
+                child.send_signal(signal.SIGINT)
+                try:
+                    answer = child.communicate(timeout=0.1)[0]
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+            assert answer == "heard\n" or child.returncode == -signal.SIGINT or child.returncode == 130
+            assert child.returncode is not None, "Ctrl-C was not heard"
+        finally:
+            child.kill()
+
+
+def test_vulkan_takes_culverts_objects(gpu):
+    buffer = gpu.vk.buffer(4097 * 4)
+    commands, f = gpu.commands(), gpu.functions
+    f.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+    f.vkCmdFillBuffer(commands, buffer, 0, vk.VK_WHOLE_SIZE, 7)
+    f.vkEndCommandBuffer(commands)
+    gpu.submit(commands)
+    gpu.wait_idle()
+    assert np.all(np.asarray(buffer.tensor("uint32")) == 7)
+    assert culvert.handle(buffer) == buffer.handle and culvert.handle(gpu) == gpu.handle
+    assert culvert.describe(vk.VkDescriptorBufferInfo, buffer=buffer).buffer == buffer.handle
+    assert vk.VkDescriptorBufferInfo(buffer=buffer).buffer == vk.VkDescriptorBufferInfo(buffer).buffer == buffer.handle
+    image, timeline = gpu.vk.image(vk.VK_FORMAT_R8G8B8A8_UNORM, 253, 127), gpu.vk.timeline()
+    assert culvert.handle(image) == image.handle and culvert.handle(timeline) == timeline.handle
+    ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
+    assert culvert.handle(ring.buffer(0)) == ring.buffer(0).handle
+
+
+def test_dropped_contexts_are_given_back():
+    def files():
+        gc.collect()
+        return len(os.listdir("/proc/self/fd"))
+
+    counts = []
+    for n in range(6):
+        gpu = culvert.vulkan.open()
+        timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+        buffer = gpu.vk.buffer(4097)
+        gpu.submit(empty(gpu), wait=[(timeline, 1)], signal=[(timeline, 2)])
+        with timeline.frame(signal=1).cuda(stream):
+            np.asarray(buffer.tensor())[:] = n
+        if n % 2:
+            del gpu, timeline, stream
+            assert np.asarray(buffer.tensor())[4096] == n  # a buffer keeps what it lives on
+        del buffer
+        counts.append(files())
+    assert counts[1] == counts[3] == counts[5]
+
+
+@pytest.mark.parametrize("pending", [False, True])
+@pytest.mark.parametrize("turn", range(3))
+def test_a_context_in_a_cycle(pending, turn):
+    """The collector ends the objects of a cycle in any order, as those that an exception's frames keep in a notebook."""
+    ended = script(f"""
+        import culvert, gc, os
+        gc.disable()
+
+        def cell():
+            gpu = culvert.vulkan.open()
+            buffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()
+            ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
+            view = gpu.vk.vector_view(gpu.device.vector(4097, exportable=True))
+            c = gpu.commands(); f = gpu.functions
+            f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
+            if {pending}:
+                gpu.submit(c, wait=[(timeline, 1)])
+            kept = [buffer, gpu, timeline, gpu.vk, ring, view, stream, buffer.tensor()]
+            kept[:] = kept[{turn} * 3:] + kept[:{turn} * 3]
+            kept.append(kept)
+
+        counts = []
+        for _ in range(4):
+            cell()
+            gc.collect()
+            counts.append(len(os.listdir("/proc/self/fd")))
+        print(counts[1] == counts[3], len(culvert._lib._roots))
+    """)
+    assert (ended.stdout, ended.returncode) == ("True 0\n", 0), ended.stderr
+    assert pending == ("The wait was given up" in ended.stderr) and "still there" not in ended.stderr
+
+
+def test_what_vulkan_works_with_is_not_closed(gpu):
+    timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+    buffer, other = gpu.vk.buffer(4097), gpu.vk.buffer(819200)
+    before = gpu.device.counts()["created"]
+    gpu.submit(empty(gpu), wait=[(timeline, 1)], signal=[(timeline, 2)])
+    with pytest.raises(culvert.BusyError, match="waits for 1 of the timeline"):
+        buffer.close()
+    assert not buffer.closed
+    del other  # goes when Vulkan has done
+    gc.collect()
+    assert gpu.device.counts()["created"] == before
+    timeline.signal(stream, 1)
+    buffer.close()
+    assert buffer.closed and gpu.device.counts()["created"] == before - 2
+
+
+def test_errors_go_to_other_processes(gpu):
+    with pytest.raises(culvert.InvalidError) as e:
+        gpu.vk.buffer(0)
+    again = pickle.loads(pickle.dumps(e.value))
+    assert type(again) is culvert.InvalidError and str(again) == str(e.value)
+    assert (again.reason, again.result, again.call) == ("SIZE", e.value.result, "culv_vk_buffer_create")
+
+
+def test_nothing_is_copied(gpu):
+    buffer, stream = gpu.vk.buffer(4097), gpu.device.stream()
+    for thing in (buffer, gpu.vk, gpu.device, stream, gpu, gpu.vk.timeline()):
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match="neither copied nor pickled"):
+                way(thing)
+
+
+def test_a_closed_stream_is_not_the_default_stream(gpu):
+    stream = gpu.device.stream()
+    assert culvert.stream_handle(stream) == stream.pointer != 0
+    stream.close()
+    for call in (lambda: culvert.stream_handle(stream), stream.synchronize,
+                 lambda: gpu.vk.timeline().signal(stream, 1)):
+        with pytest.raises(ValueError, match="is closed"):
+            call()
+
+
+def test_a_forked_child_gives_nothing_back():
+    ended = script("""
+        import culvert, numpy, os, sys
+        gpu = culvert.vulkan.open()
+        buffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()
+        a = numpy.asarray(buffer.tensor())
+        pid = os.fork()
+        if pid == 0:
+            buffer.close()
+            sys.exit(0)     # every destructor of the parent's objects runs in the child
+        assert os.waitpid(pid, 0)[1] == 0
+        with timeline.frame(signal=1).cuda(stream):
+            a[:] = 3
+        assert buffer.tensor().shape == (4097,) and not buffer.closed
+        gpu.wait_idle()
+        print("goes on")
+    """)
+    assert (ended.stdout, ended.returncode) == ("goes on\n", 0), ended.stderr
+
+
+@pytest.mark.parametrize("state", ["gpu.submit(c, wait=[(timeline, 1)])", "timeline.wait(stream, 1)",
+                                   "kept = [gpu]; kept.append(kept); del gpu", "frame = ring.cuda(stream).__enter__()",
+                                   "got = ring.cuda(stream); f = got.__enter__(); got.__exit__(None, None, None); ring.acquire()",
+                                   "buffer.close(); a = a + 1", "del gpu", "gpu.vk.close()", "gpu.device.close()"])
+def test_the_interpreter_ends_in_any_state(state):
+    ended = script(f"""
+        import culvert, numpy
+        gpu = culvert.vulkan.open()
+        buffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()
+        ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
+        a = numpy.asarray(buffer.tensor())
+        c = gpu.commands(); f = gpu.functions
+        f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
+        {state}
+        print("end", flush=True)
+    """)
+    assert (ended.stdout, ended.returncode) == ("end\n", 0), ended.stderr
+
+
+def test_a_misspelled_field():
+    with pytest.raises(TypeError, match="VkBufferCreateInfo has no field sice"):
+        vk.VkBufferCreateInfo(sice=3)
+    info = vk.VkBufferCreateInfo(size=3)
+    with pytest.raises(AttributeError):
+        info.usagee = 5
+    with pytest.raises(AttributeError):
+        culvert.declarations.culv_buffer_desc().ofset = 1
+    assert repr(vk.VkExtent2D(3, 4)) == "VkExtent2D(width=3, height=4)"
+
+
+def test_constants():
+    assert vk.VK_WHOLE_SIZE == 2**64 - 1 and vk.VK_QUEUE_FAMILY_IGNORED == vk.VK_REMAINING_MIP_LEVELS == 2**32 - 1
+    assert vk.VK_QUEUE_FAMILY_EXTERNAL == 2**32 - 2 and vk.VK_TRUE == 1 and vk.VK_SUBPASS_EXTERNAL == 2**32 - 1
+
+
+class FakeTorch:
+    class cuda:
+        stream = 0
+
+        @staticmethod
+        def is_initialized():
+            return True
+
+        @classmethod
+        def current_stream(cls):
+            return type("Stream", (), {"cuda_stream": cls.stream})()
+
+
+def test_the_current_stream_of_a_library(monkeypatch):
+    from culvert._lib import stream_handle
+    assert stream_handle(None) == 0
+    monkeypatch.setitem(sys.modules, "torch", FakeTorch)
+    assert stream_handle(None) == 0
+    monkeypatch.setattr(FakeTorch.cuda, "stream", 0x70)
+    assert stream_handle(None) == 0x70 and stream_handle(0) == 0
+    cupy = type("cupy", (), {"cuda": type("cuda", (), {"get_current_stream": staticmethod(
+        lambda: type("Stream", (), {"ptr": 0x80})())})})
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    with pytest.raises(ValueError, match="PyTorch works on stream 0x70 and CuPy on 0x80"):
+        stream_handle(None)
+
+
