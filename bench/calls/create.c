@@ -9,7 +9,7 @@ typedef struct create_state {
     bench *b;
     VkDeviceSize size;
     bool dedicated; /* as Vulkan prefers it for such a buffer */
-    culv_vk_buffer *made;
+    culv_shared_buffer *made;
     raw_vk_buffer raw;
     CUexternalMemory memory;
     CUdeviceptr pointer;
@@ -40,7 +40,7 @@ static void make(create_state *s, bench_side side)
         culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
         desc.create_info = &info;
         CULV_OK_OR_EXIT(culv_vk_buffer_create(r->attached, &desc, &s->made));
-        s->pointer = culv_vk_buffer_pointer(s->made);
+        s->pointer = culv_shared_buffer_pointer(s->made);
         return;
     }
     raw_vk_buffer_create(&r->vk, s->size, RAW_VK_EXPORT | (s->dedicated ? RAW_VK_DEDICATED : 0),
@@ -54,7 +54,7 @@ static void destroy(create_state *s, bench_side side)
 {
     rig *r = &s->b->rig;
     if (side == BENCH_CULVERT) {
-        culv_vk_buffer_destroy(&s->made);
+        culv_shared_buffer_destroy(&s->made);
         return;
     }
     RIG_CU(r->cu->MemFree(s->pointer));

@@ -12,8 +12,8 @@ typedef struct frames_state {
     raw_vk_buffer vk;
     culv_memory *import;
     culv_buffer *buffer;
-    culv_vk_image *image;    /* made by Culvert, as is the timeline below */
-    culv_vk_semaphore *made; /* signaled in one batch with cuda_done */
+    culv_shared_image *image;    /* made by Culvert, as is the timeline below */
+    culv_shared_semaphore *made; /* signaled in one batch with cuda_done */
     rig_timeline cuda_done, vulkan_done;
 } frames_state;
 
@@ -46,11 +46,11 @@ static void frame(frames_state *s)
     uint64_t done = s->vulkan_done.value, next = ++s->cuda_done.value;
     const culv_semaphore_point waits[] = {{s->vulkan_done.culvert, done}};
     const culv_semaphore_point signals[] = {{s->cuda_done.culvert, next},
-                                            {culv_vk_semaphore_cuda(s->made), next}};
+                                            {culv_shared_semaphore_cuda(s->made), next}};
     CUsurfObject surface = 0;
     CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, done));
     CULV_OK_OR_EXIT(culv_semaphore_wait_batch(waits, 1, r->stream));
-    CULV_OK_OR_EXIT(culv_image_get_surface(culv_vk_image_cuda(s->image), 0, &surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(culv_shared_image_cuda(s->image), 0, &surface));
     RIG_CU(r->cu->MemsetD32Async(culv_buffer_pointer(s->buffer), (uint32_t)next,
                                  (size_t)(culv_buffer_size(s->buffer) / 4), r->stream));
     CULV_OK_OR_EXIT(culv_semaphore_signal_batch(signals, 2, r->stream));
@@ -96,8 +96,8 @@ static void close_state(frames_state *s)
     RIG_CU(r->cu->StreamSynchronize(r->stream));
     culv_buffer_unmap(&s->buffer);
     culv_memory_destroy(&s->import);
-    culv_vk_image_destroy(&s->image);
-    culv_vk_semaphore_destroy(&s->made);
+    culv_shared_image_destroy(&s->image);
+    culv_shared_semaphore_destroy(&s->made);
     rig_timeline_close(r, &s->vulkan_done);
     rig_timeline_close(r, &s->cuda_done);
     raw_vk_buffer_destroy(&r->vk, &s->vk);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench-calls: what each of Culvert's calls costs, next to the same done with the raw APIs.
- * docs/benchmarks.md has what is measured and how, and numbers. */
+ * docs/measured/benchmarks.md has what is measured and how, and numbers. */
 #include "calls.h"
 
 #include "arguments.h"
@@ -64,7 +64,7 @@ static const char usage[] =
     "  --seed=N         of the order within pairs, and of the intervals (1)\n"
     "  --quick          a few turns of everything: to see that it works, not to read times\n"
     "  --validation     with Vulkan's validation: the same\n"
-    "  --json           print JSON (docs/benchmarks.md)\n"
+    "  --json           print JSON (docs/measured/benchmarks.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"

@@ -17,7 +17,7 @@ typedef struct gl_state {
     culv_gl *attached;
     uint32_t count;
     GLuint names[BENCH_SIDES][MOST]; /* each side has its own */
-    culv_gl_registration *culvert[MOST];
+    culv_registration *culvert[MOST];
     CUgraphicsResource raw[MOST];
     CUdeviceptr pointers[MOST];
     /* Depth */
@@ -29,12 +29,12 @@ typedef struct gl_state {
 static void by_culvert(gl_state *s, CUstream stream, bool map)
 {
     if (!map) {
-        CULV_OK_OR_EXIT(culv_gl_unmap(s->culvert, s->count, stream));
+        CULV_OK_OR_EXIT(culv_registration_unmap(s->culvert, s->count, stream));
         return;
     }
-    CULV_OK_OR_EXIT(culv_gl_map(s->culvert, s->count, stream));
+    CULV_OK_OR_EXIT(culv_registration_map(s->culvert, s->count, stream));
     for (uint32_t i = 0; i < s->count; i++)
-        s->pointers[i] = culv_gl_registration_pointer(s->culvert[i]);
+        s->pointers[i] = culv_registration_pointer(s->culvert[i]);
 }
 
 static void by_hand(gl_state *s, CUstream stream, bool map)
@@ -118,7 +118,7 @@ static void measure_maps(gl_state *s, uint32_t count, bool unchecked)
     check(s, BENCH_CULVERT);
     check(s, BENCH_RAW);
     for (uint32_t i = 0; i < count; i++) {
-        CULV_OK_OR_EXIT(culv_gl_unregister(&s->culvert[i]));
+        CULV_OK_OR_EXIT(culv_registration_destroy(&s->culvert[i]));
         RIG_CU(cu->GraphicsUnregisterResource(s->raw[i]));
     }
     for (int side = 0; side < BENCH_SIDES; side++)
@@ -132,14 +132,14 @@ static CUdeviceptr read_depth(gl_state *s, bench_side side, bool map)
     const raw_cuda *cu = s->b->rig.cu;
     CUstream stream = s->b->rig.stream;
     if (side == BENCH_CULVERT) {
-        culv_gl_registration *r = culv_gl_readback_registration(s->readback);
+        culv_registration *r = culv_gl_readback_registration(s->readback);
         if (!map) {
-            CULV_OK_OR_EXIT(culv_gl_unmap(&r, 1, stream));
+            CULV_OK_OR_EXIT(culv_registration_unmap(&r, 1, stream));
             return 0;
         }
         CULV_OK_OR_EXIT(culv_gl_readback_read(s->readback, s->framebuffer, 0, 0));
-        CULV_OK_OR_EXIT(culv_gl_map(&r, 1, stream));
-        return culv_gl_registration_pointer(r);
+        CULV_OK_OR_EXIT(culv_registration_map(&r, 1, stream));
+        return culv_registration_pointer(r);
     }
     if (!map) {
         RIG_CU(cu->GraphicsUnmapResources(1, &s->raw_pixels, stream));

@@ -18,7 +18,7 @@ static void try_check(frames_bench *b)
         VkCommandBuffer commands = renderer_record(
             &b->renderer,
             &(renderer_job){.buffer = b->buffers[0], .number = number + off, .untimed = true});
-        renderer_alone(r->vk.queues[0].queue, &commands, 1);
+        renderer_first(&b->renderer, commands);
         renderer_verdict v = renderer_judge(&b->renderer);
         REQUIRE_EQ(v.frames, 1);
         REQUIRE_EQ(v.wrong, off * b->renderer.pixels);
@@ -57,7 +57,7 @@ void frames_open(frames_bench *b, int ordinal)
 static void close_slots(frames_bench *b)
 {
     for (uint32_t i = 0; i < b->num_slots; i++)
-        culv_vk_buffer_destroy(&b->slots[i]);
+        culv_shared_buffer_destroy(&b->slots[i]);
     b->num_slots = 0;
     b->slot_bytes = 0;
 }
@@ -94,12 +94,12 @@ bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes)
     desc.create_info = &info;
     b->slot_bytes = bytes;
     for (; b->num_slots < count; b->num_slots++) {
-        culv_vk_buffer **slot = &b->slots[b->num_slots];
+        culv_shared_buffer **slot = &b->slots[b->num_slots];
         if (culv_vk_buffer_create(r->attached, &desc, slot) != CULV_OK) {
             close_slots(b);
             return false;
         }
-        b->pointers[b->num_slots] = culv_vk_buffer_pointer(*slot);
+        b->pointers[b->num_slots] = culv_shared_buffer_pointer(*slot);
         b->buffers[b->num_slots] = culv_vk_buffer_handle(*slot);
         b->addresses[b->num_slots] = culv_vk_buffer_address(*slot);
     }

@@ -135,7 +135,7 @@ typedef struct frames_bench {
     /* The slots, of one size. */
     uint32_t num_slots;
     uint64_t slot_bytes;
-    culv_vk_buffer *slots[RENDERER_SLOTS];
+    culv_shared_buffer *slots[RENDERER_SLOTS];
     CUdeviceptr pointers[RENDERER_SLOTS];
     VkBuffer buffers[RENDERER_SLOTS];
     VkDeviceAddress addresses[RENDERER_SLOTS]; /* 0 without kernels in command buffers */

@@ -39,7 +39,7 @@ static const char usage[] =
     "  --seed=N         of the order of turns, and of the intervals (1)\n"
     "  --quick          short and small: to see that it works, not to read times\n"
     "  --validation     with Vulkan's validation: the same\n"
-    "  --json           print JSON (docs/performance.md)\n"
+    "  --json           print JSON (docs/measured/performance.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"

@@ -107,7 +107,7 @@ void queue_solver_close(queue_solver *q)
     VkDevice device = q->rig->vk.device;
     vkDestroyCommandPool(device, q->pool, NULL);
     free(q->commands);
-    culv_vk_buffer_destroy(&q->log);
+    culv_shared_buffer_destroy(&q->log);
     culv_vk_kernels_destroy(&q->kernels);
     culv_kernels_unload(&q->loaded);
     for (int i = 0; i < SOLVER_KERNELS; i++)
@@ -155,7 +155,7 @@ VkDeviceAddress queue_solver_log_of(const queue_solver *q, uint32_t frame)
 
 CUdeviceptr queue_solver_log(const queue_solver *q)
 {
-    return culv_vk_buffer_pointer(q->log);
+    return culv_shared_buffer_pointer(q->log);
 }
 
 void queue_solver_release_log(const queue_solver *q, uint32_t family)

@@ -17,7 +17,7 @@ typedef struct queue_solver {
     VkCuFunctionNVX raw_kernels[SOLVER_KERNELS], raw_count;
     PFN_vkCmdCuLaunchKernelNVX raw_launch;
     /* As solver::log, for CUDA and for Vulkan. */
-    culv_vk_buffer *log;
+    culv_shared_buffer *log;
     VkDeviceAddress log_address;
     /* The queue for kernels beside graphics; that of graphics where there is no other. */
     uint32_t family;

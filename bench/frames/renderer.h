@@ -90,6 +90,10 @@ uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *bef
  * that it took. */
 double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t count);
 
+/* Submits one, and ends the program if it is not done in time: after a kernel's fault NVIDIA's
+ * driver lets the drawing of every later process hang. */
+void renderer_first(renderer *r, VkCommandBuffer commands);
+
 /* The iterations after which a frame takes this long on this family when one follows the other. */
 uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute);
 

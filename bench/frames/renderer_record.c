@@ -261,6 +261,29 @@ double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t c
     return (bench_now() - begun) * 1e-3;
 }
 
+void renderer_first(renderer *r, VkCommandBuffer commands)
+{
+    enum { SECONDS = 20 };
+    const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &commands};
+    VkDevice device = r->rig->vk.device;
+    VkFence fence = VK_NULL_HANDLE;
+    VK_OK(vkCreateFence(device, &fence_info, NULL, &fence));
+    VK_OK(vkQueueSubmit(r->rig->vk.queues[0].queue, 1, &info, fence));
+    /* A CPU takes as long as it takes. */
+    const uint64_t limit = r->rig->cu->software ? UINT64_MAX : SECONDS * UINT64_C(1000000000);
+    const VkResult result = vkWaitForFences(device, 1, &fence, VK_TRUE, limit);
+    if (result == VK_TIMEOUT)
+        FAIL("The first drawing does not end within %d s. Has a kernel faulted on this GPU before "
+             "(Xid 31 in the kernel's log, then Xid 109)? Then NVIDIA's driver lets later drawing "
+             "hang until the GPU is reset: docs/troubleshooting.md",
+             SECONDS);
+    VK_OK(result);
+    vkDestroyFence(device, fence, NULL);
+}
+
 typedef struct renderer_trial {
     renderer *renderer;
     VkBuffer frame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured, summed up, as text and as JSON (docs/performance.md). */
+/* What was measured, summed up, as text and as JSON (docs/measured/performance.md). */
 #ifndef CULVERT_BENCH_FRAMES_RESULTS_H_
 #define CULVERT_BENCH_FRAMES_RESULTS_H_
 

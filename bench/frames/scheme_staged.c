@@ -5,8 +5,8 @@
 #include "frames.h"
 
 typedef struct staged_slot {
-    CUdeviceptr own;      /* the solver's */
-    culv_vk_buffer *host; /* the pinned memory, for both */
+    CUdeviceptr own;          /* the solver's */
+    culv_shared_buffer *host; /* the pinned memory, for both */
     CUevent solved, down;
 } staged_slot;
 
@@ -49,7 +49,7 @@ void scheme_staged_close(frames_bench *b)
     for (uint32_t i = 0; i < kept.depth; i++) {
         RIG_CU(gpu->cu->EventDestroy(kept.slots[i].down));
         RIG_CU(gpu->cu->EventDestroy(kept.slots[i].solved));
-        culv_vk_buffer_destroy(&kept.slots[i].host);
+        culv_shared_buffer_destroy(&kept.slots[i].host);
         RIG_CU(gpu->cu->MemFree(kept.slots[i].own));
     }
     kept = (staged){0};

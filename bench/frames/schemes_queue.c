@@ -44,9 +44,10 @@ static VkBufferMemoryBarrier2 kernel_to_drawing(const run *r, uint32_t slot)
     if (own->raw) return barrier;
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     transfer.buffer = r->b->buffers[slot];
+    transfer.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     transfer.use = CULV_VK_USE_STORAGE_READ;
     transfer.stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
-    CULV_OK_OR_EXIT(culv_vk_buffer_get_kernel_barrier2(&transfer, CULV_VK_ACQUIRE, &barrier));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, &barrier));
     return barrier;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench-gl: a frame from CUDA to OpenGL by each way of a culv_gl_ring, at three sizes. CUDA
  * writes each word of the slot's buffer, and OpenGL copies the buffer into one of its own. What the
- * two take alone is the least that a frame can take on one GPU. docs/gl-performance.md has the
- * numbers. */
+ * two take alone is the least that a frame can take on one GPU. The numbers are in
+ * docs/measured/gl-performance.md. */
 #include "arguments.h"
 #include "json.h"
 #include "raw_gl.h"
@@ -43,7 +43,7 @@ static const char usage[] =
     "  --list           the ways\n"
     "  --seed=N         of the order of the rows (1)\n"
     "  --quick          small and few: to see that it works, not to read times\n"
-    "  --json           print JSON (docs/gl-performance.md)\n"
+    "  --json           print JSON (docs/measured/gl-performance.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"
@@ -132,10 +132,12 @@ static void by_cuda(world *w, culv_gl_ring *ring, const row *r)
 {
     const rig *g = &w->bench.rig;
     culv_ring_frame f;
-    CULV_OK_OR_EXIT(culv_gl_ring_acquire_on(ring, g->stream, FAR, &f));
+    CULV_OK_OR_EXIT(
+        culv_ring_acquire_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, g->stream, FAR, &f));
     RIG_CU(g->cu->MemsetD32Async(culv_gl_ring_pointer(ring, f.slot, 0), word_of(f.number),
                                  (size_t)r->bytes / 4, g->stream));
-    CULV_OK_OR_EXIT(culv_gl_ring_release_on(ring, g->stream, &f));
+    CULV_OK_OR_EXIT(
+        culv_ring_release_on(culv_gl_ring_core(ring), CULV_RING_PRODUCER, g->stream, &f));
 }
 
 static uint64_t by_gl(world *w, culv_gl_ring *ring, const row *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results for programs: JSON, described in docs/benchmarks.md. */
+/* Results for programs: JSON, described in docs/measured/benchmarks.md. */
 #ifndef CULVERT_BENCH_REPORT_H_
 #define CULVERT_BENCH_REPORT_H_
 

@@ -3,7 +3,11 @@
  * hand frames over to one, next to the driver's calls by hand.
  *
  * One process does both sides by hand, then two do, then two do by Culvert. What the second costs
- * above the first is the GPU's turns between processes, which is nobody's to change. */
+ * above the first is the GPU's turns between processes, which is nobody's to change.
+ *
+ * With --hostile it measures what attackers cost an honest client instead: hostile.c. */
+#include "hostile.h"
+
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 
@@ -19,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOTS = 3, MOST_REPEATS = 99, PAGE = 4096 };
+/* By hand a frame has one of SLOTS. A ring has as many as it is told, since it gives out only those
+ * with which the consumer's GPU is done. */
+enum { SLOTS = 3, MOST_SLOTS = 16, MOST_REPEATS = 99, PAGE = 4096 };
 #define BLOCK    ((uint64_t)2 << 20)
 #define PATIENCE UINT64_C(60000000000) /* ns */
 
@@ -34,9 +40,9 @@ typedef struct shared {
 } shared;
 
 typedef struct options {
-    uint64_t chunks, frames, bytes, repeats;
+    uint64_t chunks, frames, bytes, repeats, slots;
     const char *json;
-    bool soft;
+    bool soft, hostile, quick;
 } options;
 
 typedef struct side {
@@ -44,11 +50,11 @@ typedef struct side {
     const culv_cuda_api *cu;
     CUstream stream;
     CUdeviceptr turns; /* the shared page */
-    CUdeviceptr slots[SLOTS];
+    CUdeviceptr slots[MOST_SLOTS];
     culv_vmm_range *range;
 } side;
 
-static options o = {.chunks = 1000, .frames = 500, .bytes = 8 << 20, .repeats = 9};
+static options o = {.chunks = 1000, .frames = 500, .bytes = 8 << 20, .repeats = 9, .slots = SLOTS};
 static shared *both;
 static char server_name[48];
 
@@ -104,7 +110,7 @@ static void open_side(side *s)
     OK(s->cu->cuMemHostRegister(both, PAGE, CU_MEMHOSTREGISTER_DEVICEMAP));
     OK(s->cu->cuMemHostGetDevicePointer(&s->turns, both, 0));
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
-    d.size = SLOTS * (o.bytes + BLOCK);
+    d.size = o.slots * (o.bytes + BLOCK);
     OK(culv_vmm_range_create(s->device, &d, &s->range));
 }
 
@@ -232,7 +238,7 @@ static void view(void)
     }
     d.ring = "frames";
     OK(culv_ipc_consumer_join(client, &d, PATIENCE, &consumer));
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    for (uint32_t i = 0; i < o.slots; i++) {
         culv_ipc_object *object;
         culv_vmm_allocation *memory;
         OK(culv_ipc_consumer_receive(consumer, i, 0, PATIENCE, &object));
@@ -254,10 +260,12 @@ static void view(void)
         await(&both->phase, turn_of(BY_CULVERT, r), NULL);
         const double began = now_us();
         for (uint64_t i = 0; i < o.frames; i++) {
-            culv_ipc_frame f;
-            OK(culv_ipc_consumer_acquire_on(consumer, s.stream, PATIENCE, &f));
+            culv_ring_frame f;
+            OK(culv_ring_acquire_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, s.stream,
+                                    PATIENCE, &f));
             OK(s.cu->cuMemcpyDtoDAsync(to, s.slots[f.slot], o.bytes, s.stream));
-            OK(culv_ipc_consumer_release_on(consumer, s.stream, &f));
+            OK(culv_ring_release_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, s.stream,
+                                    &f));
         }
         OK(s.cu->cuStreamSynchronize(s.stream));
         both->us[BY_CULVERT][r] = (now_us() - began) / (double)o.frames;
@@ -288,7 +296,7 @@ static void solve(void)
     open_side(&s);
     d.name = server_name;
     rd.name = "frames";
-    rd.slots = SLOTS;
+    rd.slots = (uint32_t)o.slots;
     vd.max_chunk = BLOCK;
     vd.reserve = vd.size = o.chunks * BLOCK;
     ad.size = o.bytes;
@@ -299,7 +307,7 @@ static void solve(void)
     const culv_ipc_info info = culv_ipc_info_named("chunks"), none = culv_ipc_info_init();
     OK(culv_ipc_offer_vector(server, vector, &info));
     OK(culv_ipc_ring_create(server, &rd, &ring));
-    for (uint32_t i = 0; i < SLOTS; i++) {
+    for (uint32_t i = 0; i < o.slots; i++) {
         culv_vmm_allocation *memory;
         OK(culv_vmm_allocation_create(s.device, &ad, &memory));
         OK(culv_ipc_ring_offer_vmm(ring, i, 0, memory, &none));
@@ -320,10 +328,11 @@ static void solve(void)
     for (uint64_t r = 0; r < o.repeats; r++) {
         atomic_store(&both->phase, turn_of(BY_CULVERT, r));
         for (uint64_t i = 0; i < o.frames; i++) {
-            culv_ipc_frame f;
-            OK(culv_ipc_ring_acquire_on(ring, s.stream, PATIENCE, &f));
+            culv_ring_frame f;
+            OK(culv_ring_acquire_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream,
+                                    PATIENCE, &f));
             OK(s.cu->cuMemsetD8Async(s.slots[f.slot], (unsigned char)i, o.bytes, s.stream));
-            OK(culv_ipc_ring_release_on(ring, s.stream, &f));
+            OK(culv_ring_release_on(culv_ipc_ring_core(ring), CULV_RING_PRODUCER, s.stream, &f));
         }
         OK(s.cu->cuStreamSynchronize(s.stream));
         await(&both->finished, turn_of(BY_CULVERT, r), server);
@@ -360,14 +369,17 @@ static void print_results(void)
     FILE *json = o.json != NULL ? fopen(o.json, "w") : NULL;
     if (o.json != NULL && json == NULL) OK(1);
     if (json != NULL)
-        fprintf(json,
-                "{\"schema\": 1, \"benchmark\": \"ipc\", \"version\": \"%s\", \"chunks\": %llu, "
-                "\"frames\": %llu, \"bytes\": %llu, \"repeats\": %llu, \"median_us\": {",
-                culv_version_string(), (unsigned long long)o.chunks, (unsigned long long)o.frames,
-                (unsigned long long)o.bytes, (unsigned long long)o.repeats);
-    printf("%llu chunks of 2 MiB; %llu frames of %llu bytes; medians of %llu\n",
-           (unsigned long long)o.chunks, (unsigned long long)o.frames, (unsigned long long)o.bytes,
-           (unsigned long long)o.repeats);
+        fprintf(
+            json,
+            "{\"schema\": 1, \"benchmark\": \"ipc\", \"version\": \"%s\", \"chunks\": %llu, "
+            "\"frames\": %llu, \"bytes\": %llu, \"repeats\": %llu, \"slots\": %llu, \"median_us\": {",
+            culv_version_string(), (unsigned long long)o.chunks, (unsigned long long)o.frames,
+            (unsigned long long)o.bytes, (unsigned long long)o.repeats,
+            (unsigned long long)o.slots);
+    printf(
+        "%llu chunks of 2 MiB; %llu frames of %llu bytes; a ring of %llu slots; medians of %llu\n",
+        (unsigned long long)o.chunks, (unsigned long long)o.frames, (unsigned long long)o.bytes,
+        (unsigned long long)o.slots, (unsigned long long)o.repeats);
     for (size_t i = 0; i < ROWS; i++) {
         const double us = median(rows[i].phase);
         printf("%10.2f us  %s\n", us, rows[i].words);
@@ -395,7 +407,10 @@ int main(int argc, char **argv)
             o.json = argv[i] + 7;
         } else if (strcmp(argv[i], "--soft") == 0) {
             o.soft = true;
+        } else if (strcmp(argv[i], "--hostile") == 0) {
+            o.hostile = true;
         } else if (strcmp(argv[i], "--quick") == 0) {
+            o.quick = true;
             o.chunks = 20;
             o.frames = 20;
             o.bytes = 65536;
@@ -403,13 +418,15 @@ int main(int argc, char **argv)
         } else if (!number(argv[i], "--chunks=", 100000, &o.chunks) &&
                    !number(argv[i], "--frames=", 100000, &o.frames) &&
                    !number(argv[i], "--bytes=", 1 << 30, &o.bytes) &&
-                   !number(argv[i], "--repeats=", MOST_REPEATS, &o.repeats)) {
+                   !number(argv[i], "--repeats=", MOST_REPEATS, &o.repeats) &&
+                   !(number(argv[i], "--slots=", MOST_SLOTS, &o.slots) && o.slots >= SLOTS)) {
             fprintf(stderr,
                     "usage: culvert-bench-ipc [--chunks=N] [--frames=N] [--bytes=N] [--repeats=N] "
-                    "[--quick] [--soft] [--json=FILE]\n");
+                    "[--slots=3...16] [--hostile] [--quick] [--soft] [--json=FILE]\n");
             return strcmp(argv[i], "--help") == 0 ? 0 : 2;
         }
     }
+    if (o.hostile) return hostile(o.quick ? 100 : 2000, o.soft, o.json);
     both = mmap(NULL, sizeof *both, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (both == MAP_FAILED) return 1;
     snprintf(server_name, sizeof server_name, "bench-ipc-%ld", (long)getpid());

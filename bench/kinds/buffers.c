@@ -50,11 +50,11 @@ typedef struct subject {
     VkDeviceMemory memory;
     culv_memory *import;
     culv_buffer *mapped;
-    culv_vk_buffer *made;
+    culv_shared_buffer *made;
     culv_vmm_allocation *allocation;
     culv_vmm_range *range;
     culv_vector *vector;
-    culv_vk_vector *view;
+    culv_vector_view *view;
     culv_memory_kind kind;
     kinds_job job;
 } subject;
@@ -134,8 +134,8 @@ static void make(const kinds *k, subject *s, uint64_t bytes, culv_memory_kind ki
     d.create_info = &info;
     d.memory_kind = kind;
     CULV_OK_OR_EXIT(culv_vk_buffer_create(k->bench.rig.attached, &d, &s->made));
-    s->kind = culv_buffer_memory_kind(culv_vk_buffer_cuda(s->made));
-    s->job.pointer = culv_vk_buffer_pointer(s->made);
+    s->kind = culv_buffer_memory_kind(culv_shared_buffer_cuda(s->made));
+    s->job.pointer = culv_shared_buffer_pointer(s->made);
 }
 
 /* False: the device does not grant compressible memory, or Vulkan does not take it. */
@@ -177,8 +177,8 @@ static bool vector(const kinds *k, subject *s, uint64_t bytes, bool sparse)
 {
     const rig *r = &k->bench.rig;
     culv_vector_desc d = culv_vector_desc_init();
-    culv_vk_vector_desc vd = culv_vk_vector_desc_init();
-    culv_vk_vector_buffer part;
+    culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
+    culv_vk_vector_view_buffer part;
     size_t parts = 0;
     d.size = d.reserve = d.max_chunk = bytes;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
@@ -189,16 +189,16 @@ static bool vector(const kinds *k, subject *s, uint64_t bytes, bool sparse)
     if (sparse && vd.sparse_queue == NULL) return false;
     vd.sparse_size = sparse ? bytes : 0;
     CULV_OK_OR_EXIT(culv_vector_create(r->device, &d, &s->vector));
-    const culv_result result = culv_vk_vector_create(r->attached, s->vector, &vd, &s->view);
+    const culv_result result = culv_vk_vector_view_create(r->attached, s->vector, &vd, &s->view);
     if (sparse && result == CULV_ERROR_UNSUPPORTED) return false;
     CULV_OK_OR_EXIT(result);
-    CULV_OK_OR_EXIT(culv_vk_vector_get_buffers(s->view, &part, 1, &parts));
+    CULV_OK_OR_EXIT(culv_vk_vector_view_get_buffers(s->view, &part, 1, &parts));
     REQUIRE_EQ(parts, 1);
     s->job.address = vkGetBufferDeviceAddress(
         r->vk.device,
         &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                      .buffer = part.buffer});
-    s->kind = culv_vk_vector_memory_kind(s->view);
+    s->kind = culv_vk_vector_view_memory_kind(s->view);
     s->job.pointer = culv_vector_pointer(s->vector);
     return true;
 }
@@ -239,8 +239,8 @@ static void close_subject(kinds *k, subject *s)
     if (s->own != 0) RIG_CU(r->cu->MemFree(s->own));
     culv_buffer_unmap(&s->mapped);
     culv_memory_destroy(&s->import);
-    culv_vk_buffer_destroy(&s->made);
-    culv_vk_vector_destroy(&s->view);
+    culv_shared_buffer_destroy(&s->made);
+    culv_vector_view_destroy(&s->view);
     culv_vector_destroy(&s->vector);
     vkDestroyBuffer(r->vk.device, s->buffer, NULL);
     vkFreeMemory(r->vk.device, s->memory, NULL);

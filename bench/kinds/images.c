@@ -30,7 +30,7 @@ typedef struct subject {
     VkImageView view;
     culv_memory *import;
     culv_image *mapped;
-    culv_vk_image *made;
+    culv_shared_image *made;
     kinds_job job;
 } subject;
 
@@ -99,7 +99,7 @@ static void make(const kinds *k, subject *s, uint32_t side)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     CULV_OK_OR_EXIT(culv_vk_image_create(k->bench.rig.attached, &d, &s->made));
-    CULV_OK_OR_EXIT(culv_image_get_array(culv_vk_image_cuda(s->made), 0, &s->array));
+    CULV_OK_OR_EXIT(culv_image_get_array(culv_shared_image_cuda(s->made), 0, &s->array));
     s->shown = culv_vk_image_handle(s->made);
 }
 
@@ -179,7 +179,7 @@ static void close_subject(const kinds *k, subject *s)
     vkDestroyImageView(r->vk.device, s->view, NULL);
     culv_image_unmap(&s->mapped);
     culv_memory_destroy(&s->import);
-    culv_vk_image_destroy(&s->made);
+    culv_shared_image_destroy(&s->made);
     vkDestroyImage(r->vk.device, s->image, NULL);
     vkFreeMemory(r->vk.device, s->memory, NULL);
     (void)culv_device_collect(r->device);

@@ -21,7 +21,7 @@ static const char usage[] =
     "  --list           what there is to measure\n"
     "  --seed=N         of the places that are read (1)\n"
     "  --quick          small and once: to see that it works, not to read rates\n"
-    "  --json           print JSON (docs/memory-kinds.md)\n"
+    "  --json           print JSON (docs/measured/memory-kinds.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured, as text and as JSON (docs/memory-kinds.md). */
+/* What was measured, as text and as JSON (docs/measured/memory-kinds.md). */
 #include "json.h"
 #include "kinds.h"
 #include "report.h"

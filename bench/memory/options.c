@@ -23,7 +23,7 @@ static const char usage[] =
     "  --large          grow: to 16 and 64 GiB besides, as memory allows\n"
     "  --seed=N         of the order of turns, and of the intervals (1)\n"
     "  --quick          short and small: to see that it works, not to read times\n"
-    "  --json           print JSON (docs/memory-performance.md)\n"
+    "  --json           print JSON (docs/measured/memory-performance.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured, summed up, as text and as JSON (docs/memory-performance.md). */
+/* What was measured, summed up, as text and as JSON (docs/measured/memory-performance.md). */
 #ifndef CULVERT_BENCH_MEMORY_RESULTS_H_
 #define CULVERT_BENCH_MEMORY_RESULTS_H_
 

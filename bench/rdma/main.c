@@ -5,6 +5,7 @@
 #include "json.h"
 #include "measure.h"
 #include "report.h"
+#include "teardown.h"
 #include "ucx.h"
 
 #include <pthread.h>
@@ -17,17 +18,19 @@
 static const char usage[] =
     "culvert-bench-rdma measures look-ups in the registration cache for cards (RDMA), by the number of "
     "registrations and of threads,\n"
-    "beside UCX's structure rebuilt, and what the calls for cards cost. Every look-up's answer is "
-    "checked.\n"
+    "beside UCX's structure rebuilt, what the calls for cards cost, and how long the end of many "
+    "takes.\n"
+    "Every look-up's answer is checked.\n"
     "\n"
     "usage: culvert-bench-rdma [options]\n"
     "\n"
     "  --driver=WHICH   auto: NVIDIA's, else the software twin (default); nvidia; soft\n"
     "  --device=N       CUDA ordinal (0)\n"
     "  --most=N         registrations at the most (1000000; 100000 on the twin)\n"
+    "  --teardown=N     entries at the most whose end is timed (160000; 160 with --quick)\n"
     "  --seed=N         of the order of look-ups (1)\n"
     "  --quick          little and once: to see that it works, not to read times\n"
-    "  --json           print JSON (docs/rdma-performance.md)\n"
+    "  --json           print JSON (docs/measured/rdma-performance.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"
@@ -82,6 +85,10 @@ static void print_row(const program *p, const row *r)
                 (unsigned long long)r->entries, r->threads, r->threads == 1 ? " " : "s", r->scheme,
                 r->ns.median, r->ns.p10, r->ns.p90, r->met != NULL ? "  met: " : "",
                 r->met != NULL ? r->met : "");
+    else if (strcmp(r->section, "teardown") == 0)
+        fprintf(p->bench.text, "%9llu %-48s %9.1f ms, %.0f ns each\n",
+                (unsigned long long)r->entries, r->scheme, r->ns.median / 1e6,
+                r->ns.median / (double)r->entries);
     else
         fprintf(p->bench.text, "%-60s %11.1f ns (%.1f to %.1f)\n", r->scheme, r->ns.median,
                 r->ns.p10, r->ns.p90);
@@ -384,6 +391,13 @@ static void costs(program *p)
     RIG_CU(cu->MemFree(c.pointer));
 }
 
+/* Teardown ------------------------------------------------------------------------------------- */
+
+static void tell_teardown(void *user, const char *name, uint64_t entries, double ns)
+{
+    print_row(user, add_row(user, "teardown", name, entries, 1, &ns, 1));
+}
+
 /* The program ---------------------------------------------------------------------------------- */
 
 static bool write_results(const program *p, FILE *out)
@@ -419,7 +433,7 @@ static bool write_results(const program *p, FILE *out)
 typedef struct options {
     const char *driver, *json;
     int device;
-    uint64_t seed, most;
+    uint64_t seed, most, teardown;
     bool quick;
 } options;
 
@@ -430,8 +444,12 @@ static options parse(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const char *value;
         if (arguments_take(&all, argv[i])) continue;
-        if ((value = arguments_value(argv[i], "--most")) == NULL) arguments_unknown(&all, argv[i]);
-        o.most = arguments_number(&all, argv[i], value, 1, 1000000);
+        if ((value = arguments_value(argv[i], "--most")) != NULL)
+            o.most = arguments_number(&all, argv[i], value, 1, 1000000);
+        else if ((value = arguments_value(argv[i], "--teardown")) != NULL)
+            o.teardown = arguments_number(&all, argv[i], value, 4, 1000000);
+        else
+            arguments_unknown(&all, argv[i]);
     }
     return o;
 }
@@ -474,6 +492,8 @@ int main(int argc, char **argv)
     }
     look_ups(p);
     costs(p);
+    b->measurement = "teardown";
+    teardown(b, o.teardown != 0 ? o.teardown : o.quick ? 160 : 160000, tell_teardown, p);
     if (b->text != NULL)
         fprintf(b->text, "%llu look-ups were checked, none is wrong.\n",
                 (unsigned long long)p->checked);

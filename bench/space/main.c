@@ -26,7 +26,7 @@ static const char usage[] =
     "  --seconds=N      for all of them: what is left out then is told (50)\n"
     "  --seed=N         of the order of turns (1)\n"
     "  --quick          short and small: to see that it works, not to read times\n"
-    "  --json           print JSON (docs/benchmarks.md)\n"
+    "  --json           print JSON (docs/measured/benchmarks.md)\n"
     "  --json=FILE      write JSON there besides\n"
     "  --version        print Culvert's version\n"
     "  --help           print this\n"
