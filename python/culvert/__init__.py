@@ -20,13 +20,14 @@ from ._objects import (AdoptedBuffer, Buffer, Cuda, Device, Kernel, Kernels, Lin
                        VulkanImage, VulkanSemaphore, buffer, info, kernel, ring_buffer, ring_image)
 from ._tensor import Tensor, tensor_range
 from ._allocate import free, malloc, rmm_resource, torch_pool
-from . import vulkan
+from . import draw, gl, vulkan
+from .show import View, show
 
 __version__ = "0.1.0"
 __all__ = ["AdoptedBuffer", "AsyncError", "Buffer", "BusyError", "Cuda", "Device", "DriverError", "Error", "InternalError",
            "InvalidError", "Kernel", "Kernels", "LateError", "LinearImage", "Memory", "NoDeviceError",
            "OutOfMemoryError", "QueueKernels", "Ring", "RingFrame", "Semaphore", "Slot", "Stream", "Tensor",
-           "TimelineFrame", "UnsupportedError", "Vector", "VectorView", "VulkanBuffer", "VulkanDevice", "VulkanImage",
-           "VulkanSemaphore", "api", "buffer", "declarations", "describe", "free", "handle", "info",
-           "kernel", "malloc", "ring_buffer", "ring_image", "rmm_resource",
+           "TimelineFrame", "UnsupportedError", "Vector", "View", "VectorView", "VulkanBuffer", "VulkanDevice", "VulkanImage",
+           "VulkanSemaphore", "api", "buffer", "declarations", "describe", "draw", "free", "gl", "handle", "info",
+           "kernel", "malloc", "ring_buffer", "ring_image", "rmm_resource", "show",
            "stream_handle", "tensor_range", "torch_pool", "vulkan"]

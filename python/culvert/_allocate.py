@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Exportable memory under other libraries' allocators (culvert/torch.h)."""
-from typing import Any
+from typing import Any, List
 
 from ._lib import api, last_error, library, stream_handle
+from ._types import StreamLike
 
-_kept = []  # a pool does not keep its allocator
+_kept: List[Any] = []  # a pool does not keep its allocator
 
 
-def malloc(size: int, device: int = 0, stream=None) -> int:
+def malloc(size: int, device: int = 0, stream: StreamLike = None) -> int:
     """Device memory that can be exported, for free(). A call makes and maps it: put a cache on top."""
-    pointer = api.culvert_malloc(size, device, stream_handle(stream))
+    pointer = api.culv_torch_malloc(size, device, stream_handle(stream))
     if not pointer and size > 0:
-        raise last_error("culvert_malloc")
+        raise last_error("culv_torch_malloc")
     return pointer or 0
 
 
-def free(pointer: int, size: int = 0, device: int = 0, stream=None) -> None:
+def free(pointer: int, size: int = 0, device: int = 0, stream: StreamLike = None) -> None:
     """Waits for the stream, and gives the memory back."""
-    api.culvert_free(pointer, size, device, stream_handle(stream))
+    api.culv_torch_free(pointer, size, device, stream_handle(stream))
 
 
 def torch_pool() -> Any:
@@ -25,7 +26,7 @@ def torch_pool() -> Any:
     on top, so that it costs no time in a training step."""
     import torch
 
-    allocator = torch.cuda.memory.CUDAPluggableAllocator(library._name, "culvert_malloc", "culvert_free")
+    allocator = torch.cuda.memory.CUDAPluggableAllocator(library._name, "culv_torch_malloc", "culv_torch_free")
     _kept.append(allocator)
     return torch.cuda.MemPool(allocator.allocator())
 

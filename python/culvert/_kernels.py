@@ -5,10 +5,14 @@ import re
 import struct
 import weakref
 from ctypes import c_uint64, c_void_p
-from typing import Any, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _declarations as d
-from ._lib import Error, Owned, _make, _roots, api, describe, handle, stream_handle
+from ._lib import Error, Owned, _make, _roots, api, describe, handle, stream_handle, told
+from ._types import Handle, StreamLike
+
+if TYPE_CHECKING:
+    from ._objects import Device, VulkanDevice
 
 
 class Kernels(Owned):
@@ -16,14 +20,20 @@ class Kernels(Owned):
 
     _destroy = "culv_kernels_unload"
 
-    def __init__(self, parent, pointer: int):
+    def __init__(self, parent: "Device", pointer: int, source: str):
         super().__init__(parent, pointer)
-        self._in_queues = weakref.WeakKeyDictionary()
+        self.device = parent
+        self._source = source
+        self._in_queues: "weakref.WeakKeyDictionary[VulkanDevice, QueueKernels]" = weakref.WeakKeyDictionary()
+
+    def _told(self) -> Iterator[str]:
+        yield f"of {self._source}"
+        yield f"on {self.device.name!r}"
 
     def __getitem__(self, name: str) -> "Kernel":
-        return Kernel(self, _make("culv_kernels_get", self._need(), name))
+        return Kernel(self, name)
 
-    def in_queue(self, vk) -> "QueueKernels":
+    def in_queue(self, vk: "VulkanDevice") -> "QueueKernels":
         """The kernels as a VulkanDevice has them: the same object each time."""
         there = self._in_queues.get(vk)
         if there is None or there.closed:
@@ -43,18 +53,29 @@ class Kernel:
     such as a Buffer, a Vector, a Tensor or an AdoptedBuffer. A kernel of culvert.kernel() knows its types, where its
     compiler tells them: it takes numbers then, and on streams tensors of anybody's."""
 
-    def __init__(self, kernels: Kernels, pointer: int, *, block: Sequence[int] = (1,), shared_bytes: int = 0,
+    def __init__(self, kernels: Kernels, name: str, *, block: Sequence[int] = (1,), shared_bytes: int = 0,
                  parameters: Optional[List[Parameter]] = None, scratch: Optional[Tuple[int, int]] = None):
-        self._kernels, self._as_parameter_ = kernels, c_void_p(pointer)
+        self._kernels, self.name = kernels, name
+        self._as_parameter_ = c_void_p(_make("culv_kernels_get", kernels._need(), name))
         self.block, self.shared_bytes = tuple(block), shared_bytes
         self._parameters, self._scratch = parameters, scratch
 
+    def __repr__(self) -> str:
+        return told(self, self._kernels.closed, self._says())
+
+    def _says(self) -> Iterator[str]:
+        yield repr(self.name)
+        yield f"blocks of {' x '.join(map(str, self.block))}"
+        if self._parameters is not None:
+            yield f"{len(self._parameters)} arguments"
+        yield f"on {self._kernels.device.name!r}"
+
     def _count(self) -> int:
         """How many parameters the kernel takes, or -1 where the driver does not tell."""
-        owner = self._kernels._parent
+        owner = self._kernels.device
         owner.make_current()
         try:
-            ask = owner.cuda.cuFuncGetParamInfo.raw
+            ask = getattr(owner.cuda.cuFuncGetParamInfo, "raw")
         except AttributeError:
             return -1
         function = api.culv_kernel_native_handle(self._as_parameter_)
@@ -88,14 +109,14 @@ class Kernel:
                 raise TypeError(f"{a!r}: pass a ctypes value, such as c_float({a!r}), or something with a pointer")
 
     def call(self, args: Sequence[Any], grid: Sequence[int] = (1,), block: Optional[Sequence[int]] = None,
-             shared_bytes: Optional[int] = None, scratch=None) -> "d.culv_kernel_call":
+             shared_bytes: Optional[int] = None, scratch: Any = None) -> d.culv_kernel_call:
         """The launch written down once, for launch() and record(). `block` and `shared_bytes` may be left out where the
         compiler chose them. `scratch` is memory for a kernel that wants it (Triton's global scratch)."""
         values = list(self._values(args))
         if self._scratch is not None:
             size, hidden = self._scratch
             blocks = _product(grid)
-            place = (0, 0)
+            place: Tuple[int, Any] = (0, 0)
             if size > 0:
                 if scratch is None or scratch.size < size * blocks:
                     raise ValueError(f"the kernel wants {size * blocks} bytes of scratch for this grid: scratch=buffer")
@@ -110,19 +131,20 @@ class Kernel:
                 slot.queue_value = ctypes.addressof(in_queue)
         made = describe(d.culv_kernel_call, kernel=self._as_parameter_.value, args=array, num_args=len(values),
                         shared_bytes=self.shared_bytes if shared_bytes is None else shared_bytes)
-        made.grid[:] = (tuple(grid) + (1, 1))[:3]
-        made.block[:] = (tuple(self.block if block is None else block) + (1, 1))[:3]
+        sizes: Any = made
+        sizes.grid[:] = [*grid, 1, 1][:3]
+        sizes.block[:] = [*(self.block if block is None else block), 1, 1][:3]
         made.kept.append(values)
         made.refused = [v for _, v in values if isinstance(v, str)]
         return made
 
     def launch(self, args: Sequence[Any], grid: Sequence[int] = (1,), block: Optional[Sequence[int]] = None,
-               stream=None, shared_bytes: Optional[int] = None, scratch=None) -> None:
+               stream: StreamLike = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
         """On a CUDA stream."""
         api.culv_kernel_call_launch(self.call(args, grid, block, shared_bytes, scratch), stream_handle(stream))
 
-    def record(self, vk, commands, queue_family: int, args: Sequence[Any], grid: Sequence[int] = (1,),
-               block: Optional[Sequence[int]] = None, shared_bytes: Optional[int] = None, scratch=None) -> None:
+    def record(self, vk: "VulkanDevice", commands: Handle, queue_family: int, args: Sequence[Any], grid: Sequence[int] = (1,),
+               block: Optional[Sequence[int]] = None, shared_bytes: Optional[int] = None, scratch: Any = None) -> None:
         """In a command buffer of Vulkan's. `vk` is a VulkanDevice that was made with kernels=True. Memory is passed as
         something that has an address there: a VulkanBuffer, its Tensor, a ring's slot, a VectorView, an AdoptedBuffer."""
         self._kernels.in_queue(vk).record(self.call(args, grid, block, shared_bytes, scratch), commands, queue_family)
@@ -133,12 +155,15 @@ class QueueKernels(Owned):
 
     _destroy = "culv_vk_kernels_destroy"
 
-    def __init__(self, parent, pointer: int, kernels: Kernels):
+    def __init__(self, parent: "VulkanDevice", pointer: int, kernels: Kernels):
         super().__init__(parent, pointer)
         self._kernels = kernels
         kernels._children.add(self)  # it goes before them
 
-    def record(self, call: "d.culv_kernel_call", commands, queue_family: int) -> None:
+    def _told(self) -> Iterator[str]:
+        return self._kernels._told()
+
+    def record(self, call: d.culv_kernel_call, commands: Handle, queue_family: int) -> None:
         if call.refused:
             raise ValueError(call.refused[0])
         api.culv_vk_kernel_call_record(self._need(), call, handle(commands), queue_family)
@@ -146,14 +171,14 @@ class QueueKernels(Owned):
 
 # Arguments -----------------------------------------------------------------------------------------------------------
 
-def _product(numbers) -> int:
+def _product(numbers: Iterable[int]) -> int:
     result = 1
     for n in numbers:
         result *= n
     return result
 
 
-def _places(i, a) -> Tuple[int, Any]:
+def _places(i: Union[int, str], a: Any) -> Tuple[int, Any]:
     """(the address on CUDA's streams, that in Vulkan or a text that says why there is none)"""
     if a is None:
         return 0, 0
@@ -177,7 +202,7 @@ def _places(i, a) -> Tuple[int, Any]:
     return pointer, f"argument {i} is a tensor, which has no address in Vulkan: pass vk.adopt(tensor)"
 
 
-def _number(i, a, p: Parameter) -> List[Any]:
+def _number(i: int, a: Any, p: Parameter) -> List[Any]:
     if p.kind in ("float16", "bfloat16"):
         if p.kind == "float16":
             bits = struct.unpack("<H", struct.pack("<e", float(a)))[0]
@@ -197,7 +222,7 @@ def _number(i, a, p: Parameter) -> List[Any]:
     return [value]
 
 
-def _numba_array(i, a, ndim: int) -> Iterator[Tuple[Any, Any]]:
+def _numba_array(i: int, a: Any, ndim: int) -> Iterator[Tuple[Any, Any]]:
     """An array as Numba's kernels take it: two pointers that they do not read, the count of elements, the size of one, the
     address, the shape, and the strides in bytes."""
     about = getattr(a, "layout_of", a)
@@ -234,25 +259,25 @@ class Foreign(NamedTuple):
     scratch: Optional[int] = None  # bytes a block; the parameters for it are hidden behind the others
 
 
-_TRITON = {"i1": ctypes.c_int8, "u1": ctypes.c_uint8, "fp32": ctypes.c_float, "f32": ctypes.c_float,
+_TRITON: Dict[str, Any] = {"i1": ctypes.c_int8, "u1": ctypes.c_uint8, "fp32": ctypes.c_float, "f32": ctypes.c_float,
            "fp64": ctypes.c_double, "fp16": "float16", "bf16": "bfloat16"}
 for _bits in (8, 16, 32, 64):
     _TRITON[f"i{_bits}"] = getattr(ctypes, f"c_int{_bits}")
     _TRITON[f"u{_bits}"] = getattr(ctypes, f"c_uint{_bits}")
 
 
-def _triton(k) -> Foreign:
-    def told(name, default=None):
-        meta = k.metadata
-        return meta.get(name, default) if isinstance(meta, dict) else getattr(meta, name, default)
+def _triton(k: Any) -> Foreign:
+    def meta(name: str, default: Any = None) -> Any:
+        there = k.metadata
+        return there.get(name, default) if isinstance(there, dict) else getattr(there, name, default)
 
-    name = told("name") or k.name
-    clusters = _product(told("cluster_dims") or (told("num_ctas") or 1,))
+    name = meta("name") or k.name
+    clusters = _product(meta("cluster_dims") or (meta("num_ctas") or 1,))
     if clusters != 1:
         raise ValueError(f"{name} is compiled for clusters of {clusters} blocks, which a launch here does not make: num_ctas=1")
-    if told("launch_cooperative_grid"):
+    if meta("launch_cooperative_grid"):
         raise ValueError(f"{name} wants a cooperative launch of the whole grid")
-    if told("profile_scratch_size"):
+    if meta("profile_scratch_size"):
         raise ValueError(f"{name} is instrumented: compile it without a profiler")
     parameters = []
     constants = getattr(k.src, "constants", None) or {}
@@ -268,12 +293,12 @@ def _triton(k) -> Foreign:
             parameters.append(Parameter(_TRITON[kind], divisor))
         else:
             raise ValueError(f"{name}: parameter {key!r} is a {kind}, which Culvert does not pass")
-    warp = getattr(told("target"), "warp_size", None) or told("warp_size", 32)
-    return Foreign(k.asm["cubin"], name, (told("num_warps") * warp,), told("shared") or 0, parameters,
-                   told("global_scratch_size") or 0)
+    warp = getattr(meta("target"), "warp_size", None) or meta("warp_size", 32)
+    return Foreign(k.asm["cubin"], name, (meta("num_warps") * warp,), meta("shared") or 0, parameters,
+                   meta("global_scratch_size") or 0)
 
 
-def _cupy(k) -> Foreign:
+def _cupy(k: Any) -> Foreign:
     """RawKernel keeps its source: it is compiled once more, for the GPU that is current in CuPy."""
     import cupy
     try:
@@ -301,7 +326,7 @@ def _cupy(k) -> Foreign:
     return Foreign(bytes(code), name if isinstance(name, str) else name.decode())
 
 
-def _numba(k) -> Foreign:
+def _numba(k: Any) -> Foreign:
     if hasattr(k, "overloads"):
         if len(k.overloads) != 1:
             raise ValueError(f"the kernel is compiled for {len(k.overloads)} signatures: pass kernel.overloads[signature], "
@@ -331,7 +356,7 @@ def _numba(k) -> Foreign:
     return Foreign(bytes(code), k.entry_name, parameters=parameters)
 
 
-def _foreign(k, name: Optional[str]) -> Foreign:
+def _foreign(k: Any, name: Optional[str]) -> Foreign:
     if isinstance(k, str):  # PTX
         k = k.encode()
     if isinstance(k, (bytes, bytearray)):
@@ -353,24 +378,24 @@ def _foreign(k, name: Optional[str]) -> Foreign:
     raise TypeError(f"{k!r} is no kernel of Triton, CuPy or Numba, and no bytes of a cubin, a fatbin or PTX")
 
 
-def kernel(k, device=None, *, name: Optional[str] = None) -> Kernel:
+def kernel(k: Any, device: "Optional[Device]" = None, *, name: Optional[str] = None) -> Kernel:
     """A kernel that Triton, CuPy (RawKernel) or Numba compiled, or bytes of a cubin, a fatbin or PTX with the kernel's
     name, for streams and for Vulkan's command buffers: kernel.launch(), kernel.record(). `device` may be left out where
     one is open. Triton's warps, shared bytes and scratch parameters are filled in. What was loaded stays with the
     device, and the same code is loaded once."""
     made = _foreign(k, name)
     if device is None:
-        there = [r for r in list(_roots) if hasattr(r, "_foreign_kernels") and not r.closed]
+        there: List[Any] = [r for r in list(_roots) if hasattr(r, "_foreign_kernels") and not r.closed]
         if len(there) != 1:
             raise ValueError(f"{len(there)} devices are open: say which one is to have the kernel")
         device = there[0]
+    assert device is not None
     loaded = device._foreign_kernels.get(made.code)
     if loaded is None or loaded.closed:
         loaded = device._foreign_kernels[made.code] = device.kernels(made.code, label=made.name[:63])
-    found = Kernel(loaded, _make("culv_kernels_get", loaded._need(), made.name), block=made.block,
-                   shared_bytes=made.shared_bytes, parameters=made.parameters)
+    found = Kernel(loaded, made.name, block=made.block, shared_bytes=made.shared_bytes, parameters=made.parameters)
     if made.scratch is not None:
         # One pointer or two, which differs between versions of Triton: the driver tells how many parameters there are.
         count = found._count()
-        found._scratch = (made.scratch, count - len(made.parameters) if count >= 0 else 2)
+        found._scratch = (made.scratch, count - len(made.parameters or ()) if count >= 0 else 2)
     return found

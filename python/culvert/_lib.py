@@ -8,21 +8,32 @@ import sys
 import sysconfig
 import weakref
 from ctypes import byref, c_void_p
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from . import _declarations as d
+from ._struct import Structure
+from ._types import Handle, StreamLike
+
+if TYPE_CHECKING:
+    from .vulkan import _Home
+
+    _ApiFunctions = d._ApiFunctions
+else:
+    _ApiFunctions = object
 
 
 class Error(Exception):
     """A call of Culvert failed. str() is the library's message, which says what to do."""
 
-    result: "d.culv_result"
+    result: d.culv_result
     reason: str
-    native_api: "d.culv_native_api"
+    native_api: d.culv_native_api
     native_code: int
     native_call: str
     message: str
+    call: str
 
-    def __init__(self, error: "d.culv_error", call: str):
+    def __init__(self, error: d.culv_error, call: str):
         self.call = call
         self.result = d.culv_result(error.result)
         try:
@@ -34,6 +45,15 @@ class Error(Exception):
         self.native_call = error.native_call.decode()
         self.message = error.message.decode(errors="replace")
         super().__init__(f"{self.message} [{self.result.name[len('CULV_'):]}, {self.reason}, {call}]")
+
+    def __reduce__(self) -> Tuple[Any, ...]:  # other processes get it whole
+        return _error_again, (type(self), self.args, self.__dict__)
+
+
+def _error_again(kind: Type[Error], args: Tuple[Any, ...], fields: Dict[str, Any]) -> Error:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class InvalidError(Error, ValueError):
@@ -103,11 +123,44 @@ def last_error(call: str) -> Error:
     return _CLASSES.get(e.result, Error)(e, call)
 
 
-class Api:
+def _own_error(result: d.culv_result, reason: d.culv_reason, message: str, call: str) -> Error:
+    e = d.culv_error(struct_size=ctypes.sizeof(d.culv_error), result=int(result), reason=int(reason),
+                     message=message.encode())
+    return _CLASSES[e.result](e, call)
+
+
+def late(message: str, call: str) -> Error:
+    """A wait of this package's own that did not end in time."""
+    return _own_error(d.culv_result.CULV_ERROR_TIMEOUT, d.culv_reason.CULV_REASON_RING_LATE, message, call)
+
+
+def busy(message: str, call: str) -> Error:
+    return _own_error(d.culv_result.CULV_ERROR_BUSY, d.culv_reason.CULV_REASON_NOT_READY, message, call)
+
+
+class _Process:
+    """A child of fork() has the objects of its parent, and neither CUDA nor Vulkan: it gives nothing back."""
+    forked = False
+
+    @classmethod
+    def note_fork(cls) -> None:
+        cls.forked = True
+
+
+process = _Process()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=process.note_fork)
+
+
+class Api(_ApiFunctions):
     """Every function of the C API by its name. An error is an exception; a descriptor may be passed as it is, and
     what a call writes is passed with ctypes.byref(). help() of a function is what the header says of it."""
 
-    def __getattr__(self, name: str):
+    if not TYPE_CHECKING:  # a checker has the functions of the base, and refuses other names
+        def __getattr__(self, name: str) -> Any:
+            return self._found(name)
+
+    def _found(self, name: str) -> Any:
         try:
             result, parameters, doc = d.FUNCTIONS[name]
         except KeyError:
@@ -120,7 +173,7 @@ class Api:
         checks = result is d.culv_result
         raw.restype = ctypes.c_int if checks else result
 
-        def call(*args):
+        def call(*args: Any) -> Any:
             try:
                 answer = raw(*args)
             except ctypes.ArgumentError:  # nothing was called: a struct for a pointer to it, or text
@@ -134,22 +187,26 @@ class Api:
 
         call.__name__ = call.__qualname__ = name
         call.__doc__ = f"{name}({', '.join(n for n, _ in parameters)})\n\n{doc}"
-        call.raw = raw
+        setattr(call, "raw", raw)
         setattr(self, name, call)
         return call
 
-    def __dir__(self):
+    def __dir__(self) -> List[str]:
         return sorted(d.FUNCTIONS)
+
+    def __repr__(self) -> str:
+        return f"<culvert.api of libculvert {self.culv_version_string().decode()}, {library._name}>"
 
 
 api = Api()
+_Struct = TypeVar("_Struct", bound=Structure)
 
 
-_templates = {}  # of a kind of descriptor: (its bytes as _init() makes them, the types of its fields)
+_templates: Dict[Type[Structure], Tuple[bytes, Dict[str, Any]]] = {}  # of a kind of descriptor: (its bytes as _init() makes them, the types of its fields)
 
 
-def _template(kind):
-    made = kind()
+def _template(kind: Type[Structure]) -> Tuple[bytes, Dict[str, Any]]:
+    made: Any = kind()
     if hasattr(made, "struct_size"):
         made.struct_size = ctypes.sizeof(kind)
     for path, value in d.INITIAL.get(kind.__name__, {}).items():
@@ -158,14 +215,15 @@ def _template(kind):
         for part in outer:
             inner = getattr(inner, part)
         setattr(inner, name, ctypes.sizeof(inner) if value == "sizeof" else value)
-    _templates[kind] = there = (bytes(made), dict(kind._fields_))
+    fields: Any = kind._fields_
+    _templates[kind] = there = (bytes(made), dict(fields))
     return there
 
 
-def describe(kind, **fields):
+def describe(kind: Type[_Struct], **fields: Any) -> _Struct:
     """A descriptor as its _init() makes it, with these fields. It keeps what it points to."""
     template, types = _templates.get(kind) or _template(kind)
-    made = kind.from_buffer_copy(template)
+    made: _Struct = kind.from_buffer_copy(template)
     made.kept = []
     for name, value in fields.items():
         if name not in types:
@@ -181,25 +239,30 @@ def describe(kind, **fields):
     return made
 
 
-def _make(function: str, *args) -> int:
+_POINTERS: Any = (ctypes._Pointer, ctypes.CFUNCTYPE(None).__base__)
+
+
+def _make(function: str, *args: Any) -> int:
     out = c_void_p()
     getattr(api, function)(*args, byref(out))
     return out.value or 0
 
 
-def handle(value) -> int:
+def handle(value: Handle) -> int:
     """The number of somebody's handle: an int, a ctypes pointer, a cffi pointer (of the package `vulkan`), or an
-    object of Culvert's."""
+    object of Culvert's: its VkBuffer, VkImage, VkSemaphore or VkDevice where it has one, else the C object."""
     if value is None:
         return 0
     if isinstance(value, int):
         return value
-    inner = getattr(value, "_as_parameter_", value)
+    if isinstance(getattr(type(value), "handle", None), property):
+        return int(value.handle)
+    inner: Any = getattr(value, "_as_parameter_", value)
     if isinstance(inner, int):
         return inner
     if isinstance(inner, ctypes._SimpleCData):
-        return inner.value or 0
-    if isinstance(inner, (ctypes._Pointer, ctypes._CFuncPtr)):
+        return int(inner.value or 0)
+    if isinstance(inner, _POINTERS):
         return ctypes.cast(inner, c_void_p).value or 0
     if type(inner).__module__ == "_cffi_backend":
         import _cffi_backend
@@ -207,16 +270,17 @@ def handle(value) -> int:
     raise TypeError(f"{value!r} is no handle: pass its number")
 
 
-def stream_handle(stream) -> int:
-    """The number of a CUDA stream: None (the legacy default stream), an int, Culvert's own, PyTorch's, CuPy's, or any
-    with __cuda_stream__."""
+def stream_handle(stream: StreamLike) -> int:
+    """The number of a CUDA stream: an int, Culvert's own, PyTorch's, CuPy's, or any with __cuda_stream__. None is the
+    current stream of PyTorch or CuPy where the program has one, else the legacy default stream."""
     if stream is None:
-        return 0
+        return current_stream()
     if type(stream) is int:
         return stream
     if hasattr(stream, "__cuda_stream__"):
-        said = stream.__cuda_stream__
-        return int((said() if callable(said) else said)[1])
+        said: Any = getattr(stream, "__cuda_stream__")
+        pair: Any = said() if callable(said) else said  # a property in older ones
+        return int(pair[1])
     for name in ("cuda_stream", "ptr"):
         number = getattr(stream, name, None)
         if isinstance(number, int):
@@ -224,18 +288,52 @@ def stream_handle(stream) -> int:
     return handle(stream)
 
 
+def current_stream() -> int:
+    """The stream on which PyTorch or CuPy works now: 0, the legacy default stream, where neither is used."""
+    found: Dict[str, int] = {}
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_initialized():
+        found["PyTorch"] = torch.cuda.current_stream().cuda_stream
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and hasattr(cupy, "cuda"):
+        found["CuPy"] = cupy.cuda.get_current_stream().ptr
+    streams = {n for n in found.values() if n}
+    if len(streams) > 1:
+        raise ValueError(f"PyTorch works on stream {found['PyTorch']:#x} and CuPy on {found['CuPy']:#x}: say which with stream=")
+    return streams.pop() if streams else 0
+
+
+def told(of: object, closed: bool, more: Iterable[str], state: str = "open") -> str:
+    """A repr: the object's kind, its state, and what is to be told of one that is open."""
+    if process.forked:  # nothing is asked of the parent's objects
+        words = ["of the parent process"]
+    elif closed:
+        words = ["closed"]
+    else:
+        words = [state, *more]
+    module = type(of).__module__.rpartition(".")[2]
+    where = "" if module.startswith("_") or module == "show" else module + "."
+    return f"<culvert.{where}{type(of).__name__} {', '.join(words)}>"
+
+
+_Self = TypeVar("_Self", bound="Owned")
+
+
 class Owned:
     """Something of Culvert's that is given back by close(), at the end of a `with` block, or with its parent."""
 
     _destroy = ""  # the C function, which takes a pointer to the pointer
 
-    def __init__(self, parent, pointer: int):
+    def __init__(self, parent: "Optional[Owned]", pointer: int):
         self._parent = parent
-        self._children = weakref.WeakSet()
+        self._home: "Optional[_Home]" = getattr(parent, "_home", None)  # the context whose queue may be at work with it
+        self._children: "weakref.WeakSet[Any]" = weakref.WeakSet()
         self._as_parameter_ = c_void_p(pointer)
         (parent._children if parent is not None else _roots).add(self)
+        if self._home is not None:
+            self._home.users += 1
 
-    def _close_children(self):
+    def _close_children(self) -> None:
         for child in list(self._children):
             child.close()
 
@@ -243,11 +341,14 @@ class Owned:
     def closed(self) -> bool:
         return not self._as_parameter_
 
-    def close(self, after=None) -> None:
+    def close(self, after: StreamLike = None) -> None:
         """Gives the object back. With `after`, a CUDA stream, it is released when the stream has done what was
-        submitted to it so far, and the call does not wait (where the C API has a ..._after() form)."""
-        if self.closed:
+        submitted to it so far, and the call does not wait (where the C API has a ..._after() form). What a context
+        made waits for the work of Context.submit() first, and is refused where that waits for CUDA (BusyError)."""
+        if self.closed or process.forked:
             return
+        if self._home is not None and after is None:
+            self._home.settle(f"{type(self).__name__}.close")
         self._close_children()
         pointer = c_void_p(self._as_parameter_.value)
         if after is not None:
@@ -255,18 +356,46 @@ class Owned:
         else:
             getattr(api, self._destroy)(byref(pointer))
         self._as_parameter_ = c_void_p(pointer.value)
+        self._left()
 
-    def __enter__(self):
+    def _left(self) -> None:
+        """The object is closed. In a cycle of garbage the context's end may have come first: then it has waited for this."""
+        if self.closed and self._home is not None:
+            self._home.users -= 1
+            if self._home.users == 0 and self._home.orphan:
+                self._home.__del__()
+
+    def __enter__(self: _Self) -> _Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
 
-    def __del__(self):
-        if getattr(self, "_as_parameter_", None) and not sys.is_finalizing():
+    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
+        """What is left to destroy: the function, the pointer, and the timeline's VkSemaphore. The object is closed then."""
+        pointer, self._as_parameter_ = self._as_parameter_, c_void_p()
+        return [(self._destroy, pointer, 0)]
+
+    def __del__(self) -> None:
+        if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
+            return
+        if self._home is not None and not self._home.is_idle():
+            self._home.later += self._give_up()
+            self._left()
+        else:
             self.close()
 
-    def _need(self):
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"a {type(self).__name__} is one object of this process: it is neither copied nor pickled")
+
+    def __repr__(self) -> str:
+        return told(self, self.closed, self._told())
+
+    def _told(self) -> Iterator[str]:
+        """What a repr says of an object that is open: its size, and whose it is."""
+        yield from ()
+
+    def _need(self) -> c_void_p:
         if self.closed:
             raise ValueError(f"this {type(self).__name__} is closed")
         return self._as_parameter_
@@ -276,6 +405,6 @@ _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()
 
 
 @atexit.register
-def _close_roots():
+def _close_roots() -> None:
     for root in list(_roots):
-        root.close()
+        root.close()  # what a context could not close is not among them

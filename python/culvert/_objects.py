@@ -3,14 +3,27 @@
 that made it says more: help(culvert.api.culv_vk_buffer_create)."""
 import contextlib
 import ctypes
+import sys
+import time
 import weakref
 from ctypes import byref, c_uint32, c_uint64, c_void_p
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
 from . import _declarations as d
-from ._kernels import Kernel, Kernels, QueueKernels, kernel
-from ._lib import InvalidError, Owned, _make, api, describe, handle, library, stream_handle
-from ._tensor import Tensor, TensorSource, tensor_range
+from ._kernels import Kernel as Kernel, Kernels as Kernels, QueueKernels as QueueKernels, kernel as kernel
+from ._lib import (InvalidError, LateError, Owned, _make, api, describe, handle, library, process, stream_handle,
+                   told)
+from ._struct import Structure
+from ._tensor import Tensor as Tensor, TensorSource, tensor_range as tensor_range
+from ._turns import SECOND, SLICE, Turns, check_value, until
+from ._types import DType, Handle, StreamLike, TensorLike
+
+if TYPE_CHECKING:
+    from .vulkan import _Home
+
+    _CudaFunctions = d._CudaFunctions
+else:
+    _CudaFunctions = object
 
 DEFAULT_BUFFER_USAGE = (d.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | d.VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                         d.VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | d.VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
@@ -18,40 +31,49 @@ DEFAULT_BUFFER_USAGE = (d.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | d.VK_BUFFER_USAGE_T
 DEFAULT_IMAGE_USAGE = (d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                        d.VK_IMAGE_USAGE_SAMPLED_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT)
 FOREVER = 2**64 - 1
-SECOND = 10**9
 
 
-class Cuda:
+class Cuda(_CudaFunctions):
     """The driver's functions, of the driver that serves the device: device.cuda.cuMemcpyHtoDAsync(...). A result that
     is not CUDA_SUCCESS is a RuntimeError. Most of them need the device's context: device.make_current()."""
 
     def __init__(self, device: "Device"):
         self._device = weakref.ref(device)
 
-    def __getattr__(self, name: str):
+    if not TYPE_CHECKING:  # a checker has the functions of the base, and refuses other names
+        def __getattr__(self, name: str) -> Any:
+            return self._found(name)
+
+    def __repr__(self) -> str:
+        device = self._device()
+        return told(self, device is None or device.closed, [] if device is None else [f"of {device.name!r}"])
+
+    def _found(self, name: str) -> Any:
         try:
             version, parameters = d.CUDA[name]
         except KeyError:
             raise AttributeError(name) from None
         device = self._device()
+        if device is None:
+            raise ValueError("this Device is closed")
         address = api.culv_device_cuda_proc(device._need(), name, version)
         if not address:
             raise AttributeError(f"the driver has no {name}")
         raw = ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(address)
 
-        def call(*args):
+        def call(*args: Any) -> None:
             answer = raw(*args)
             if answer != 0:
                 raise RuntimeError(f"{name}: CUDA error {answer}")
 
         call.__name__ = name
-        call.raw = raw
+        setattr(call, "raw", raw)
         setattr(self, name, call)
         return call
 
 
 class Stream:
-    """A CUDA stream of a device's context."""
+    """A CUDA stream of a device's context. It goes with close(), with its device, or when nobody has it any more."""
 
     def __init__(self, device: "Device", flags: int = 1):
         self._device = device
@@ -59,25 +81,60 @@ class Stream:
         out = c_void_p()
         device.cuda.cuStreamCreate(byref(out), flags)
         self._as_parameter_ = out
+        device._children.add(self)
+
+    @property
+    def closed(self) -> bool:
+        return not self._as_parameter_
+
+    @property
+    def pointer(self) -> int:
+        """The CUstream, as a number."""
+        if self.closed:
+            raise ValueError("this Stream is closed, and 0 would be the default stream")
+        return self._as_parameter_.value or 0
 
     def __cuda_stream__(self) -> Tuple[int, int]:
-        return 0, self._as_parameter_.value or 0
+        return 0, self.pointer
 
-    def synchronize(self) -> None:
-        self._device.make_current()
-        self._device.cuda.cuStreamSynchronize(self._as_parameter_)
+    def synchronize(self, timeout: int = FOREVER) -> None:
+        """Waits for what the stream has got, and hears Ctrl-C meanwhile. `timeout` is in nanoseconds (LateError)."""
+        _wait_for_stream(self._device, self.pointer, timeout, lambda: "the stream has not done its work in time")
 
     def close(self) -> None:
-        if self._as_parameter_:
+        """CUDA ends the stream when it has done its work. The call does not wait."""
+        if self._as_parameter_ and not process.forked and not self._device.closed:
             self._device.make_current()
             self._device.cuda.cuStreamDestroy(self._as_parameter_)
-            self._as_parameter_ = c_void_p()
+        self._as_parameter_ = c_void_p()
 
-    def __enter__(self):
+    def __enter__(self) -> "Stream":
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: Any) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_as_parameter_", None) and not sys.is_finalizing():
+            self.close()
+
+    __reduce_ex__ = Owned.__reduce_ex__
+
+    def __repr__(self) -> str:
+        return told(self, self.closed, [f"CUstream {self._as_parameter_.value or 0:#x}", f"on {self._device.name!r}"])
+
+
+def _wait_for_stream(device: "Device", stream: int, timeout: int, message: Callable[[], str]) -> None:
+    device.make_current()
+    query = getattr(device.cuda.cuStreamQuery, "raw")
+
+    def done() -> bool:
+        answer: int = query(stream)
+        if answer not in (0, 600):  # CUDA_ERROR_NOT_READY
+            raise RuntimeError(f"cuStreamQuery: CUDA error {answer}")
+        return answer == 0
+
+    until(done, timeout, message, "cuStreamQuery")
 
 
 class Device(Owned):
@@ -87,13 +144,13 @@ class Device(Owned):
     _destroy = "culv_device_close"
 
     def __init__(self, ordinal: int = 0, *, uuid: Optional[bytes] = None, driver: str = "auto",
-                 label: Optional[str] = None, context=None, _pointer: int = 0):
+                 label: Optional[str] = None, context: Handle = None, _pointer: int = 0):
         if not _pointer:
             desc = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label,
                             context=context)
             if uuid is not None:
                 key = d.culv_uuid()
-                key.bytes[:] = uuid
+                key.bytes[:] = list(uuid)
                 _pointer = _make("culv_device_open_by_uuid", key, desc)
             else:
                 _pointer = _make("culv_device_open_by_ordinal", ordinal, desc)
@@ -104,7 +161,7 @@ class Device(Owned):
         api.culv_device_get_caps(self, self._caps)
 
     @property
-    def caps(self) -> "d.culv_device_caps":
+    def caps(self) -> d.culv_device_caps:
         """What the device is and can do (culv_device_caps)."""
         return self._caps
 
@@ -129,7 +186,8 @@ class Device(Owned):
         """Live objects, for leak checks. Releases what is due."""
         counts = describe(d.culv_device_counts)
         api.culv_device_get_counts(self._need(), counts)
-        return {name: getattr(counts, name) for name, _ in counts._fields_ if name != "struct_size"}
+        fields: Any = counts._fields_
+        return {name: getattr(counts, name) for name, _ in fields if name != "struct_size"}
 
     def collect(self) -> int:
         return api.culv_device_collect(self._need())
@@ -142,9 +200,10 @@ class Device(Owned):
         """A new stream that does not wait for the legacy default stream."""
         return Stream(self)
 
-    def vector(self, size: int = 0, **desc) -> "Vector":
-        """A buffer that grows without copying (culv_vector_desc)."""
-        return Vector(self, size, **desc)
+    def vector(self, size: int = 0, *, exportable: bool = False, reserve: int = 0, label: Optional[str] = None,
+               **desc: Any) -> "Vector":
+        """A buffer that grows without copying, up to `reserve` bytes (culv_vector_desc, whose other fields may be given)."""
+        return Vector(self, size, exportable=exportable, reserve=reserve, label=label, **desc)
 
     def import_memory(self, fd: int, size: int, dedicated: bool = False, label: Optional[str] = None) -> "Memory":
         """Exported memory of a graphics API by its opaque file descriptor, which stays yours. `size` is that of the
@@ -167,14 +226,16 @@ class Device(Owned):
         fatbin, PTX)."""
         if isinstance(source, bytes):
             pointer = _make("culv_kernels_load_data", self._need(), source, len(source), label)
+            source = label or f"{len(source)} bytes"
         elif directory is not None:
             pointer = _make("culv_kernels_load", self._need(), directory, source)
         else:
             pointer = _make("culv_kernels_load_file", self._need(), source)
-        return Kernels(self, pointer)
+        return Kernels(self, pointer, source)
 
-    def __repr__(self):
-        return "<culvert.Device closed>" if self.closed else f"<culvert.Device {self.name!r}>"
+    def _told(self) -> Iterator[str]:
+        yield repr(self.name)
+        yield f"{self.caps.total_memory} bytes of memory"
 
 
 class Buffer(Owned, TensorSource):
@@ -182,16 +243,21 @@ class Buffer(Owned, TensorSource):
 
     _destroy = "culv_buffer_unmap"
 
-    def _cuda(self):
+    def _cuda(self) -> Any:
         return self._need()
 
-    def _device_of(self):
+    def _device_of(self) -> Any:
         return self._device._need() if not self._device.closed else None
 
-    def __init__(self, parent, pointer: int, device: Device):
+    def __init__(self, parent: Owned, pointer: int, device: Device):
         super().__init__(parent, pointer)
         self._device = device
         self._described = {}
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self.size} bytes"
+        yield f"pointer {self.pointer:#x}"
+        yield f"on {self._device.name!r}"
 
     @property
     def pointer(self) -> int:
@@ -202,7 +268,7 @@ class Buffer(Owned, TensorSource):
     def size(self) -> int:
         return api.culv_buffer_size(self._cuda())
 
-    def _get_dlpack(self, desc, out):
+    def _get_dlpack(self, desc: Any, out: Any) -> None:
         api.culv_buffer_get_dlpack(self._cuda(), desc, out)
 
 
@@ -211,31 +277,65 @@ class Memory(Owned):
 
     _destroy = "culv_memory_destroy"
 
+    def __init__(self, parent: "Union[Device, VulkanDevice]", pointer: int):
+        super().__init__(parent, pointer)
+        self._device = parent if isinstance(parent, Device) else parent.device
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self.size} bytes"
+        yield f"on {self._device.name!r}"
+
     @property
     def size(self) -> int:
         return api.culv_memory_size(self._need())
 
+    @property
+    def nbytes(self) -> int:
+        return self.size
+
     def buffer(self, offset: int = 0, size: int = 0) -> Buffer:
         desc = describe(d.culv_buffer_desc, offset=offset, size=size)
-        device = self._parent if isinstance(self._parent, Device) else self._parent.device
-        return Buffer(self, _make("culv_buffer_map", self._need(), desc), device)
+        return Buffer(self, _make("culv_buffer_map", self._need(), desc), self._device)
 
 
 class Semaphore(Owned):
     """A timeline or a binary semaphore, for CUDA's streams."""
 
     _destroy = "culv_semaphore_destroy"
+    _turns: Optional[Turns] = None  # of the context that made it, which knows who waits for whom
+    _number = 0  # its VkSemaphore, where Culvert made it
 
-    def _cuda(self):
+    def __init__(self, parent: "Union[Device, VulkanDevice]", pointer: int):
+        super().__init__(parent, pointer)
+        self._device = parent if isinstance(parent, Device) else parent.device
+
+    def _cuda(self) -> Any:
         return self._need()
 
-    def signal(self, stream, value: int = 0) -> None:
-        """The stream signals it when it gets there."""
-        api.culv_semaphore_signal(self._cuda(), stream_handle(stream), value)
+    def _device_of(self) -> Device:
+        return self._device
 
-    def wait(self, stream, value: int = 0) -> None:
+    def _told(self) -> Iterator[str]:
+        yield f"last value {self.last_value}"
+        yield f"on {self._device.name!r}"
+
+    def signal(self, stream: StreamLike = None, value: int = 0) -> None:
+        """The stream signals it when it gets there."""
+        self._signal(stream_handle(stream), check_value(value, "value"))
+
+    def wait(self, stream: StreamLike = None, value: int = 0) -> None:
         """The stream waits; the host does not."""
-        api.culv_semaphore_wait(self._cuda(), stream_handle(stream), value)
+        self._wait(stream_handle(stream), check_value(value, "value"))
+
+    def _signal(self, stream: int, value: int) -> None:
+        api.culv_semaphore_signal(self._cuda(), stream, value)
+        if self._turns is not None:
+            self._turns.note(stream, False, self._number, value)
+
+    def _wait(self, stream: int, value: int) -> None:
+        api.culv_semaphore_wait(self._cuda(), stream, value)
+        if self._turns is not None:
+            self._turns.note(stream, True, self._number, value)
 
     @property
     def last_value(self) -> int:
@@ -246,55 +346,64 @@ class Semaphore(Owned):
         return TimelineFrame(self, wait, signal)
 
 
-def _host_follows(device: Device, stream) -> None:
+def _host_follows(device: Device, stream: int, timeout: int, message: Callable[[], str]) -> None:
     """NumPy works when it is called, not when a stream gets there."""
     if device.is_software:
-        api.culv_dlpack_hand_over(device._need(), stream_handle(stream),
-                                  d.culv_dlpack_stream.CULV_DLPACK_STREAM_HOST)
+        _wait_for_stream(device, stream, timeout, message)
 
 
 class TimelineFrame:
     """CUDA's turn with what a timeline orders."""
 
     def __init__(self, semaphore: Semaphore, wait: Optional[int], signal: Optional[int]):
-        self._semaphore, self._wait, self._signal = semaphore, wait, signal
+        self._semaphore = semaphore
+        self._wait = wait if wait is None else check_value(wait, "wait")
+        self._signal = signal if signal is None else check_value(signal, "signal")
 
-    def cuda(self, stream=None) -> "_Turn":
+    def __repr__(self) -> str:
+        return told(self, self._semaphore.closed, [f"waits for {self._wait}, signals {self._signal}",
+                                                   f"of {self._semaphore!r}"])
+
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> "_Turn":
         """Waits on the stream before, and signals after. It signals after an exception too, because the other side
-        would wait for ever. On the software twin, whose tensors are the host's, the host waits with the stream."""
-        return _Turn(self, stream_handle(stream))
+        would wait for ever. Without a stream it is the current one of PyTorch or CuPy. On the software twin, whose
+        tensors are the host's, the host waits with the stream, at most `timeout` nanoseconds (LateError)."""
+        return _Turn(self, stream_handle(stream), timeout, stream)
 
 
 class _Turn:
     """What `with` holds. A class, since a generator takes longer than the calls."""
 
-    def __init__(self, frame: TimelineFrame, stream: int):
-        self._frame, self._stream = frame, stream
+    def __init__(self, frame: TimelineFrame, stream: int, timeout: int, kept: StreamLike):
+        self._frame, self._stream, self._timeout = frame, stream, timeout
+        self._kept = kept  # a stream that nobody else has lives until the turn is over
 
     def __enter__(self) -> TimelineFrame:
         frame = self._frame
         if frame._wait is not None:
-            frame._semaphore.wait(self._stream, frame._wait)
+            frame._semaphore._wait(self._stream, frame._wait)
             try:
-                _host_follows(getattr(frame._semaphore._parent, "device", frame._semaphore._parent), self._stream)
+                _host_follows(frame._semaphore._device_of(), self._stream, self._timeout,
+                              lambda: f"nobody has signaled {frame._wait}, for which the stream waits. Submit the "
+                                      "other side's work first, or in another thread")
             except BaseException:
                 self.__exit__()
                 raise
         return frame
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: Any) -> None:
         if self._frame._signal is not None:
-            self._frame._semaphore.signal(self._stream, self._frame._signal)
+            self._frame._semaphore._signal(self._stream, self._frame._signal)
 
 
 class _Layout:
     """A tensor's shape, without the tensor."""
 
-    def __init__(self, interface):
+    def __init__(self, interface: Dict[str, Any]):
         self.__cuda_array_interface__ = interface
 
     @staticmethod
-    def of(tensor) -> "Optional[_Layout]":
+    def of(tensor: Any) -> "Optional[_Layout]":
         if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
             size = tensor.element_size()
             return _Layout({"shape": tuple(tensor.shape), "typestr": f"|V{size}",
@@ -310,13 +419,13 @@ class VulkanDevice(Owned):
 
     _destroy = "culv_vk_detach"
 
-    def __init__(self, device: Optional[Device] = None, *, get_instance_proc_addr, instance, physical_device,
-                 vk_device, api_version: int = 0x403000, label: Optional[str] = None, kernels: bool = False,
-                 fallback: int = 0, driver: str = "auto"):
+    def __init__(self, device: Optional[Device] = None, *, get_instance_proc_addr: Handle, instance: Handle,
+                 physical_device: Handle, vk_device: Handle, api_version: int = 0x403000, label: Optional[str] = None,
+                 kernels: bool = False, fallback: int = 0, driver: str = "auto", _home: "Optional[_Home]" = None):
         self._desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get_instance_proc_addr, instance=instance,
                               physical_device=physical_device, device=vk_device, api_version=api_version, label=label,
                               kernels=int(kernels), fallback=fallback)
-        own = None
+        own: Optional[Device] = None
         if device is None:
             desc = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
             device = own = Device(_pointer=_make("culv_device_open_for_vulkan", self._desc.get_instance_proc_addr,
@@ -330,78 +439,101 @@ class VulkanDevice(Owned):
                 own.close()
             raise
         super().__init__(device, pointer)
+        self._home = _home
+        if _home is not None:
+            _home.users += 1
 
-    def close(self, after=None) -> None:
+    def _told(self) -> Iterator[str]:
+        yield f"VkDevice {self._desc.device or 0:#x}"
+        yield f"on {self.device.name!r}"
+
+    def close(self, after: StreamLike = None) -> None:
         super().close()
         if self._own_device is not None:
-            self._own_device, own = None, self._own_device
+            own, self._own_device = self._own_device, None
             own.close()
 
-    def buffer(self, size: int, usage: int = DEFAULT_BUFFER_USAGE, **desc) -> "VulkanBuffer":
+    def buffer(self, size: int, usage: int = DEFAULT_BUFFER_USAGE, *, label: Optional[str] = None,
+               memory_properties: Optional[int] = None, memory_kind: Optional[int] = None, fallback: Optional[int] = None,
+               host_memory: Optional[int] = None, host_pointer: Handle = None,
+               host_size: Optional[int] = None) -> "VulkanBuffer":
         """A VkBuffer and the device pointer of the same bytes (culv_vk_buffer_create_desc)."""
         info = d.VkBufferCreateInfo(size=size, usage=usage)
-        made = describe(d.culv_vk_buffer_create_desc, create_info=info, **desc)
+        made = describe(d.culv_vk_buffer_create_desc, create_info=info, label=label, memory_properties=memory_properties,
+                        memory_kind=memory_kind, fallback=fallback, host_memory=host_memory, host_pointer=host_pointer,
+                        host_size=host_size)
         return VulkanBuffer(self, _make("culv_vk_buffer_create", self._need(), made), self.device)
 
     def image(self, format: int, width: int, height: int = 1, depth: int = 1, *, usage: int = DEFAULT_IMAGE_USAGE,
-              levels: int = 1, layers: int = 1, **desc) -> "VulkanImage":
+              levels: int = 1, layers: int = 1, label: Optional[str] = None, memory_properties: Optional[int] = None,
+              texels: Optional[int] = None, no_surfaces: Optional[bool] = None,
+              fallback: Optional[int] = None) -> "VulkanImage":
         """A VkImage and its CUDA arrays (culv_vk_image_create_desc)."""
         info = d.VkImageCreateInfo(
             imageType=d.VK_IMAGE_TYPE_3D if depth > 1 else d.VK_IMAGE_TYPE_2D, format=format,
             extent=d.VkExtent3D(width, height, depth), mipLevels=levels, arrayLayers=layers,
             samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
-        made = describe(d.culv_vk_image_create_desc, create_info=info, **desc)
-        return VulkanImage(self, _make("culv_vk_image_create", self._need(), made))
+        made = describe(d.culv_vk_image_create_desc, create_info=info, label=label, memory_properties=memory_properties,
+                        texels=texels, no_surfaces=no_surfaces, fallback=fallback)
+        return VulkanImage(self, _make("culv_vk_image_create", self._need(), made), info)
 
-    def timeline(self, value: int = 0, **desc) -> "VulkanSemaphore":
+    def timeline(self, value: int = 0, *, label: Optional[str] = None, untracked: Optional[bool] = None,
+                 fallback: Optional[int] = None) -> "VulkanSemaphore":
         """A timeline of both sides (culv_vk_semaphore_create_desc)."""
-        made = describe(d.culv_vk_semaphore_create_desc, initial_value=value,
-                        type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE, **desc)
+        made = describe(d.culv_vk_semaphore_create_desc, initial_value=value, label=label, untracked=untracked,
+                        fallback=fallback, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
         return VulkanSemaphore(self, _make("culv_vk_semaphore_create", self._need(), made))
 
-    def import_memory(self, memory, size: int, dedicated: bool = False, **desc) -> Memory:
+    def import_memory(self, memory: Handle, size: int, dedicated: bool = False, *, buffer: Handle = None,
+                      buffer_offset: Optional[int] = None, image: Handle = None, image_offset: Optional[int] = None,
+                      label: Optional[str] = None) -> Memory:
         """Exportable VkDeviceMemory of yours (culv_vk_memory_desc)."""
-        made = describe(d.culv_vk_memory_desc, memory=memory, allocation_size=size, dedicated=int(dedicated), **desc)
+        made = describe(d.culv_vk_memory_desc, memory=memory, allocation_size=size, dedicated=int(dedicated), buffer=buffer,
+                        buffer_offset=buffer_offset, image=image, image_offset=image_offset, label=label)
         return Memory(self, _make("culv_vk_memory_import", self._need(), made))
 
-    def import_timeline(self, semaphore, **desc) -> Semaphore:
+    def import_timeline(self, semaphore: Handle, *, label: Optional[str] = None, untracked: Optional[bool] = None,
+                        signal_pending: Optional[bool] = None) -> Semaphore:
         """An exportable timeline VkSemaphore of yours."""
-        made = describe(d.culv_vk_semaphore_desc, semaphore=semaphore,
-                        type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE, **desc)
+        made = describe(d.culv_vk_semaphore_desc, semaphore=semaphore, label=label, untracked=untracked,
+                        signal_pending=signal_pending, type=d.culv_semaphore_type.CULV_SEMAPHORE_TIMELINE)
         return Semaphore(self, _make("culv_vk_semaphore_import", self._need(), made))
 
-    def linear_image(self, memory: Memory, image, create_info: "d.VkImageCreateInfo", level: int = 0,
+    def linear_image(self, memory: Memory, image: Handle, create_info: d.VkImageCreateInfo, level: int = 0,
                      offset: int = 0) -> "LinearImage":
         """A LINEAR VkImage of yours, bound to imported memory, as a buffer with pitches."""
         made = describe(d.culv_vk_image_desc, image=image, create_info=create_info, offset=offset)
         layout = describe(d.culv_subresource_layout)
         out = c_void_p()
         api.culv_vk_image_map_pitched(self._need(), memory._need(), made, level, 0, byref(out), layout)
-        return LinearImage(memory, out.value, self.device, layout)
+        return LinearImage(memory, out.value or 0, self.device, layout)
 
-    def ring(self, queue, queue_family: int, resources: Sequence["d.culv_vk_ring_resource"], depth: int = 3,
-             vulkan_consumes: bool = True, **desc) -> "Ring":
+    def ring(self, queue: Handle, queue_family: int, resources: Sequence[d.culv_vk_ring_resource], depth: int = 3,
+             vulkan_consumes: bool = True, *, label: Optional[str] = None, wait_stage: Optional[int] = None,
+             waits: Optional[int] = None, settings: Optional[Structure] = None) -> "Ring":
         """Frames in flight between the two sides (culv_vk_ring_desc). Culvert.ring_buffer() and ring_image() make
         resources."""
         array = (d.culv_vk_ring_resource * max(len(resources), 1))(*resources)
         side = d.culv_ring_side.CULV_RING_CONSUMER if vulkan_consumes else d.culv_ring_side.CULV_RING_PRODUCER
         made = describe(d.culv_vk_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
-                        queue_family=queue_family, **desc)
+                        queue_family=queue_family, label=label, wait_stage=wait_stage, waits=waits, settings=settings)
         made.side = side
-        return Ring(self, _make("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side)
+        return Ring(self, _make("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side, depth,
+                    len(resources))
 
-    def vector_view(self, vector: "Vector", usage: int = DEFAULT_BUFFER_USAGE, sparse_queue=None,
+    def vector_view(self, vector: "Vector", usage: int = DEFAULT_BUFFER_USAGE, sparse_queue: Handle = None,
                     sparse_size: int = 0) -> "VectorView":
         """A vector's chunks as VkBuffers, or all of it as one sparse VkBuffer."""
-        made = describe(d.culv_vk_vector_desc, usage=usage, sparse_queue=sparse_queue, sparse_size=sparse_size)
-        return VectorView(self, _make("culv_vk_vector_create", self._need(), vector._need(), made), vector)
+        made = describe(d.culv_vk_vector_view_desc, usage=usage, sparse_queue=sparse_queue, sparse_size=sparse_size)
+        return VectorView(self, _make("culv_vk_vector_view_create", self._need(), vector._need(), made), vector)
 
-    def adopt(self, tensor, size: Optional[int] = None, usage: Optional[int] = None,
-              sparse_queue=None) -> "AdoptedBuffer":
+    def adopt(self, tensor: Union[TensorLike, int, c_void_p], size: Optional[int] = None, usage: Optional[int] = None,
+              sparse_queue: Handle = None) -> "AdoptedBuffer":
         """The memory of a tensor of anybody's (or of a device pointer and its size) as Vulkan buffers, where it lies.
         PyTorch's tensors need PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; others are refused with the reason."""
         layout = _Layout.of(tensor) if size is None else None
-        pointer, size = (handle(tensor), size) if size is not None else tensor_range(tensor)
+        there: Any = tensor  # its kind goes with `size`
+        pointer, size = (handle(there), size) if size is not None else tensor_range(there)
         adopted = _make("culv_vmm_adopt", self.device._need(), pointer, size)
         try:
             if usage is None:
@@ -413,24 +545,28 @@ class VulkanDevice(Owned):
             raise
         return AdoptedBuffer(self, view, adopted, pointer, layout)
 
-    def queue_kernels(self, kernels: "Kernels") -> "QueueKernels":
+    def queue_kernels(self, kernels: Kernels) -> QueueKernels:
         """Kernels for command buffers (culvert/vulkan_kernel.h)."""
         return QueueKernels(self, _make("culv_vk_kernels_create", self._need(), kernels._need()), kernels)
 
-    def buffer_transfer(self, buffer, queue_family: int, to_vulkan: bool, **fields) -> "d.VkBufferMemoryBarrier2":
-        """The barrier that takes a buffer from CUDA (to_vulkan) or gives it back."""
-        t = describe(d.culv_vk_buffer_transfer, buffer=getattr(buffer, "handle", buffer), queue_family=queue_family,
-                     **fields)
+    def buffer_transfer(self, buffer: Handle, queue_family: int, to_vulkan: bool, *, offset: Optional[int] = None,
+                        size: Optional[int] = None, use: Optional[int] = None, stage: Optional[int] = None,
+                        access: Optional[int] = None) -> d.VkBufferMemoryBarrier2:
+        """The barrier that takes a buffer from CUDA (to_vulkan) or gives it back (culv_vk_buffer_transfer)."""
+        t = describe(d.culv_vk_buffer_transfer, buffer=buffer, queue_family=queue_family, offset=offset, size=size, use=use,
+                     stage=stage, access=access)
         return _barrier("culv_vk_buffer_get_barrier2", t, to_vulkan, d.VkBufferMemoryBarrier2())
 
-    def image_transfer(self, image, queue_family: int, to_vulkan: bool, **fields) -> "d.VkImageMemoryBarrier2":
-        """The same for an image."""
-        t = describe(d.culv_vk_image_transfer, image=getattr(image, "handle", image), queue_family=queue_family,
-                     **fields)
+    def image_transfer(self, image: Handle, queue_family: int, to_vulkan: bool, **fields: int) -> d.VkImageMemoryBarrier2:
+        """The same for an image, with the fields of culv_vk_image_transfer."""
+        t = describe(d.culv_vk_image_transfer, image=image, queue_family=queue_family, **fields)
         return _barrier("culv_vk_image_get_barrier2", t, to_vulkan, d.VkImageMemoryBarrier2())
 
 
-def _barrier(function, transfer, to_vulkan, out):
+_Barrier = TypeVar("_Barrier", bound=Structure)
+
+
+def _barrier(function: str, transfer: Structure, to_vulkan: bool, out: _Barrier) -> _Barrier:
     direction = d.culv_vk_direction.CULV_VK_ACQUIRE if to_vulkan else d.culv_vk_direction.CULV_VK_RELEASE
     getattr(api, function)(transfer, direction, out)
     return out
@@ -439,24 +575,24 @@ def _barrier(function, transfer, to_vulkan, out):
 class VulkanBuffer(Buffer):
     """A VkBuffer that Culvert made, and its bytes in CUDA."""
 
-    _destroy = "culv_vk_buffer_destroy"
-    _inner = None
+    _destroy = "culv_shared_buffer_destroy"
+    _inner: Optional[int] = None
 
-    def _cuda(self):
+    def _cuda(self) -> Any:
         pointer = self._need()
         if self._inner is None:
-            self._inner = api.culv_vk_buffer_cuda(pointer)
+            self._inner = api.culv_shared_buffer_cuda(pointer)
         return self._inner
 
     @property
     def handle(self) -> int:
         """The VkBuffer."""
-        return api.culv_vk_buffer_handle(self._need())
+        return api.culv_vk_buffer_handle(self._need()) or 0
 
     @property
     def memory(self) -> int:
         """The VkDeviceMemory."""
-        return api.culv_vk_buffer_memory(self._need(), None)
+        return api.culv_vk_buffer_memory(self._need(), None) or 0
 
     @property
     def address(self) -> int:
@@ -467,11 +603,12 @@ class VulkanBuffer(Buffer):
 class LinearImage(Buffer):
     """A level of a LINEAR image."""
 
-    def __init__(self, parent, pointer, device, layout):
+    def __init__(self, parent: Memory, pointer: int, device: Device, layout: d.culv_subresource_layout):
         super().__init__(parent, pointer, device)
         self.layout = layout
 
-    def texels(self, dtype="uint8", channels: int = 4, **more) -> Tensor:
+    def texels(self, dtype: DType = "uint8", channels: int = 4, *, read_only: bool = False,
+               stream: StreamLike = None) -> Tensor:
         """Rows, columns and channels, with the image's pitches."""
         from ._tensor import type_of
         code, bits, _ = type_of(dtype)
@@ -479,57 +616,87 @@ class LinearImage(Buffer):
         desc = describe(d.culv_dlpack_desc)
         desc.type = d.culv_dl_type(code, bits, 1)
         api.culv_dlpack_describe_image(self.layout, channels, desc, shape, strides)
-        return self.tensor(dtype, list(shape)[:desc.ndim], strides=list(strides)[:desc.ndim], **more)
+        return self.tensor(dtype, list(shape)[:desc.ndim], strides=list(strides)[:desc.ndim], read_only=read_only,
+                           stream=stream)
 
 
 class VulkanImage(Owned):
     """A VkImage that Culvert made, and its arrays in CUDA."""
 
-    _destroy = "culv_vk_image_destroy"
+    _destroy = "culv_shared_image_destroy"
+
+    def __init__(self, parent: VulkanDevice, pointer: int, info: d.VkImageCreateInfo):
+        super().__init__(parent, pointer)
+        self._device = parent.device
+        self.width, self.height, self.depth = info.extent.width, info.extent.height, info.extent.depth
+        self.format, self.levels, self.layers = info.format, info.mipLevels, info.arrayLayers
+
+    def _told(self) -> Iterator[str]:
+        yield " x ".join(str(n) for n in (self.width, self.height, *([self.depth] if self.depth > 1 else [])))
+        yield f"VkFormat {self.format}"
+        for count, what in ((self.levels, "levels"), (self.layers, "layers")):
+            if count > 1:
+                yield f"{count} {what}"
+        yield f"on {self._device.name!r}"
 
     @property
     def handle(self) -> int:
         """The VkImage."""
-        return api.culv_vk_image_handle(self._need())
+        return api.culv_vk_image_handle(self._need()) or 0
 
     def array(self, level: int = 0) -> int:
         """The CUarray of a level."""
-        return _make("culv_image_get_array", api.culv_vk_image_cuda(self._need()), level)
+        return _make("culv_image_get_array", api.culv_shared_image_cuda(self._need()), level)
 
     def surface(self, level: int = 0) -> int:
         """The surface object of a level, for kernels."""
         out = c_uint64()
-        api.culv_image_get_surface(api.culv_vk_image_cuda(self._need()), level, byref(out))
+        api.culv_image_get_surface(api.culv_shared_image_cuda(self._need()), level, byref(out))
         return out.value
 
 
 class VulkanSemaphore(Semaphore):
     """A VkSemaphore that Culvert made, and its half in CUDA."""
 
-    _destroy = "culv_vk_semaphore_destroy"
-    _inner = None
+    _destroy = "culv_shared_semaphore_destroy"
+    _inner: Optional[int] = None
 
-    def _cuda(self):
+    def __init__(self, parent: VulkanDevice, pointer: int):
+        super().__init__(parent, pointer)
+        self._number = api.culv_vk_semaphore_handle(pointer) or 0
+        if self._home is not None:
+            self._turns = self._home.turns
+
+    def close(self, after: StreamLike = None) -> None:
+        super().close(after)
+        if self.closed and self._turns is not None:
+            self._turns.forget(self._number)
+
+    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
+        return [(destroy, pointer, self._number) for destroy, pointer, _ in super()._give_up()]
+
+    def _cuda(self) -> Any:
         pointer = self._need()
         if self._inner is None:
-            self._inner = api.culv_vk_semaphore_cuda(pointer)
+            self._inner = api.culv_shared_semaphore_cuda(pointer)
         return self._inner
 
     @property
     def handle(self) -> int:
         """The VkSemaphore."""
-        return api.culv_vk_semaphore_handle(self._need())
+        self._need()
+        return self._number
 
 
-def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields) -> "d.culv_vk_ring_resource":
-    """A buffer in each slot of a ring."""
+def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields: int) -> d.culv_vk_ring_resource:
+    """A buffer in each slot of a ring, with the fields of culv_vk_ring_resource."""
     info = d.VkBufferCreateInfo(size=size, usage=usage)
     return describe(d.culv_vk_ring_resource, buffer=describe(d.culv_vk_buffer_create_desc, create_info=info), **fields)
 
 
-def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE, **fields) \
-        -> "d.culv_vk_ring_resource":
-    """An image in each slot of a ring."""
+def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE,
+               **fields: int) -> d.culv_vk_ring_resource:
+    """An image in each slot of a ring, with the fields of culv_vk_ring_resource."""
     info = d.VkImageCreateInfo(
         imageType=d.VK_IMAGE_TYPE_2D, format=format, extent=d.VkExtent3D(width, height, 1), mipLevels=1,
         arrayLayers=1, samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
@@ -548,13 +715,26 @@ class Slot(TensorSource):
             raise IndexError(f"slot {self._slot} has no buffer {self._resource}")
         return buffer
 
-    def _device_of(self):
+    def _device_of(self) -> Any:
         return self._ring.device._need()
+
+    def __repr__(self) -> str:
+        return told(self, self._ring.closed, self._told())
+
+    def _told(self) -> Iterator[str]:
+        yield f"slot {self._slot}"
+        yield f"{self.size} bytes"
+        yield f"pointer {self.pointer:#x}"
+        yield f"on {self._ring.device.name!r}"
+
+    @property
+    def closed(self) -> bool:
+        return self._ring.closed
 
     @property
     def handle(self) -> int:
         """The VkBuffer."""
-        return api.culv_vk_buffer_handle(self._vk())
+        return api.culv_vk_buffer_handle(self._vk()) or 0
 
     @property
     def pointer(self) -> int:
@@ -562,23 +742,26 @@ class Slot(TensorSource):
 
     @property
     def size(self) -> int:
-        return api.culv_buffer_size(api.culv_vk_buffer_cuda(self._vk()))
+        return api.culv_buffer_size(api.culv_shared_buffer_cuda(self._vk()))
 
     @property
     def address(self) -> int:
         """The VkDeviceAddress, or 0."""
         return api.culv_vk_buffer_address(self._vk())
 
-    def _get_dlpack(self, desc, out):
-        api.culv_buffer_get_dlpack(api.culv_vk_buffer_cuda(self._vk()), desc, out)
+    def _get_dlpack(self, desc: Any, out: Any) -> None:
+        api.culv_buffer_get_dlpack(api.culv_shared_buffer_cuda(self._vk()), desc, out)
 
 
 class RingFrame:
     """CUDA's turn with a slot of a ring. It ends with the block of Ring.cuda(): the slot is the other side's then."""
 
-    def __init__(self, ring: "Ring", frame: "d.culv_ring_frame"):
+    def __init__(self, ring: "Ring", frame: d.culv_ring_frame):
         self._ring, self.frame = ring, frame
         self._over = False
+
+    def __repr__(self) -> str:
+        return told(self, self._over, [f"frame {self.number}", f"slot {self.slot}", f"of {self._ring!r}"])
 
     @property
     def number(self) -> int:
@@ -594,8 +777,10 @@ class RingFrame:
                              "block of ring.cuda()")
         return Slot(self._ring, self.frame.slot, resource)
 
-    def tensor(self, dtype="uint8", shape=None, resource: int = 0, **more) -> Tensor:
-        return self.buffer(resource).tensor(dtype, shape, **more)
+    def tensor(self, dtype: DType = "uint8", shape: Optional[Sequence[int]] = None, resource: int = 0, *,
+               strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
+               stream: StreamLike = None) -> Tensor:
+        return self.buffer(resource).tensor(dtype, shape, strides=strides, offset=offset, read_only=read_only, stream=stream)
 
 
 class Ring(Owned):
@@ -604,29 +789,41 @@ class Ring(Owned):
 
     _destroy = "culv_vk_ring_destroy"
 
-    def __init__(self, parent, pointer, device, side):
+    def __init__(self, parent: VulkanDevice, pointer: int, device: Device, side: d.culv_ring_side, depth: int, resources: int):
         super().__init__(parent, pointer)
         self.device = device
         self.side = side
+        self._depth, self._resources = depth, resources
         self._other = d.culv_ring_side.CULV_RING_PRODUCER if side == d.culv_ring_side.CULV_RING_CONSUMER \
             else d.culv_ring_side.CULV_RING_CONSUMER
+
+    def __len__(self) -> int:
+        """How many slots it has."""
+        return self._depth
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self._depth} slots of {self._resources} resource{'s' if self._resources != 1 else ''}"
+        yield f"Vulkan {'consumes' if self.side == d.culv_ring_side.CULV_RING_CONSUMER else 'produces'}"
+        yield f"on {self.device.name!r}"
 
     @property
     def core(self) -> int:
         """The culv_ring."""
-        return api.culv_vk_ring_core(self._need())
+        return api.culv_vk_ring_core(self._need()) or 0
 
     @contextlib.contextmanager
-    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[RingFrame]:
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[RingFrame]:
         """CUDA's turn: the stream waits for the other side before, and signals after. After an exception the slot is
         given back as if it had not been acquired. On the software twin, whose tensors are the host's, the host waits
         with the stream."""
         frame = d.culv_ring_frame()
         number = stream_handle(stream)
-        api.culv_ring_acquire_on(self.core, self._other, number, timeout, byref(frame))
+        self._in_slices(lambda slice_: api.culv_ring_acquire_on(self.core, self._other, number, slice_, byref(frame)),
+                        timeout)
         turn = RingFrame(self, frame)
         try:
-            _host_follows(self.device, stream)
+            _host_follows(self.device, number, timeout,
+                          lambda: f"the other side's work with slot {frame.slot} has not ended in time")
             yield turn
         except BaseException:
             api.culv_ring_cancel(self.core, self._other, byref(frame))
@@ -635,17 +832,30 @@ class Ring(Owned):
             turn._over = True
         api.culv_ring_release_on(self.core, self._other, number, byref(frame))
 
-    def flush(self, stream=None) -> None:
+    @staticmethod
+    def _in_slices(call: Callable[[int], Any], timeout: int) -> None:
+        """A call that waits up to the time that it is given, again and again, so that Ctrl-C is heard."""
+        end = time.monotonic_ns() + timeout
+        while True:
+            left = end - time.monotonic_ns()
+            try:
+                call(max(min(left, SLICE), 0))
+                return
+            except LateError:
+                if left <= SLICE:
+                    raise
+
+    def flush(self, stream: StreamLike = None) -> None:
         """CUDA's side hands over a burst that is not full."""
         api.culv_ring_flush_on(self.core, self._other, stream_handle(stream))
 
-    def acquire(self, timeout: int = 10 * SECOND) -> "d.culv_vk_ring_frame":
+    def acquire(self, timeout: int = 10 * SECOND) -> d.culv_vk_ring_frame:
         """Vulkan's turn (culv_vk_ring_acquire)."""
         frame = d.culv_vk_ring_frame()
-        api.culv_vk_ring_acquire(self._need(), timeout, byref(frame))
+        self._in_slices(lambda slice_: api.culv_vk_ring_acquire(self._need(), slice_, byref(frame)), timeout)
         return frame
 
-    def submit(self, queue, commands, frame: "d.culv_vk_ring_frame", fence=None) -> None:
+    def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
         api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
 
@@ -654,10 +864,14 @@ class Ring(Owned):
 
     def image(self, slot: int, resource: int = 0) -> int:
         """The VkImage of a slot."""
-        return api.culv_vk_image_handle(api.culv_vk_ring_image(self._need(), slot, resource))
+        return api.culv_vk_image_handle(api.culv_vk_ring_image(self._need(), slot, resource)) or 0
 
     def drain(self, timeout: int = 10 * SECOND, force: bool = False) -> None:
-        api.culv_ring_drain(self.core, timeout, int(force))
+        """Waits until the GPU has done with all frames that were handed over."""
+        if force:
+            api.culv_ring_drain(self.core, timeout, 1)
+        else:
+            self._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
 
 
 class Vector(Owned, TensorSource):
@@ -665,20 +879,26 @@ class Vector(Owned, TensorSource):
 
     _destroy = "culv_vector_destroy"
 
-    def __init__(self, device: Device, size: int = 0, **desc):
+    def __init__(self, device: Device, size: int = 0, *, exportable: bool = False, **desc: Any):
         self._device = device
-        if desc.pop("exportable", False):
+        if exportable:
             desc["handle_types"] = 1 << d.culv_handle_type.CULV_HANDLE_OPAQUE_FD
         made = describe(d.culv_vector_desc, size=size, **desc)
         super().__init__(device, _make("culv_vector_create", device._need(), made))
 
-    def _device_of(self):
+    def _device_of(self) -> Any:
         return self._device._need()
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self.size} bytes"
+        yield f"{self.committed} committed"
+        yield f"pointer {self.pointer:#x}"
+        yield f"on {self._device.name!r}"
 
     def grow(self, size: int) -> None:
         api.culv_vector_grow(self._need(), size)
 
-    def shrink(self, size: int, last_use=None) -> None:
+    def shrink(self, size: int, last_use: StreamLike = None) -> None:
         api.culv_vector_shrink(self._need(), size, stream_handle(last_use))
 
     @property
@@ -693,18 +913,27 @@ class Vector(Owned, TensorSource):
     def committed(self) -> int:
         return api.culv_vector_committed(self._need())
 
-    def _get_dlpack(self, desc, out):
+    def _get_dlpack(self, desc: Any, out: Any) -> None:
         api.culv_vector_get_dlpack(self._need(), desc, out)
 
 
 class VectorView(Owned):
     """Vulkan's view of a vector."""
 
-    _destroy = "culv_vk_vector_destroy"
+    _destroy = "culv_vector_view_destroy"
 
     def __init__(self, parent: VulkanDevice, pointer: int, vector: "Vector"):
         super().__init__(parent, pointer)
         self._vector = vector
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self.size} bytes"
+        yield f"{len(self.buffers())} VkBuffers"
+        yield f"of {self._vector!r}"
+
+    @property
+    def nbytes(self) -> int:
+        return self.size
 
     @property
     def pointer(self) -> int:
@@ -719,19 +948,19 @@ class VectorView(Owned):
     def address(self) -> int:
         """The VkDeviceAddress of the first byte. The view has the usage SHADER_DEVICE_ADDRESS and one buffer."""
         out = c_uint64()
-        api.culv_vk_vector_get_address(self._need(), byref(out))
+        api.culv_vk_vector_view_get_address(self._need(), byref(out))
         return out.value
 
     def update(self) -> None:
         """Imports what the vector has got since."""
-        api.culv_vk_vector_update(self._need())
+        api.culv_vector_view_update(self._need())
 
-    def buffers(self) -> List["d.culv_vk_vector_buffer"]:
+    def buffers(self) -> List[d.culv_vk_vector_view_buffer]:
         """VkBuffers with their offsets in the vector."""
         count = ctypes.c_size_t()
-        api.culv_vk_vector_get_buffers(self._need(), None, 0, byref(count))
-        parts = (d.culv_vk_vector_buffer * max(count.value, 1))()
-        api.culv_vk_vector_get_buffers(self._need(), parts, count.value, byref(count))
+        api.culv_vk_vector_view_get_buffers(self._need(), None, 0, byref(count))
+        parts = (d.culv_vk_vector_view_buffer * max(count.value, 1))()
+        api.culv_vk_vector_view_get_buffers(self._need(), parts, count.value, byref(count))
         return list(parts)[:count.value]
 
 
@@ -746,11 +975,28 @@ class AdoptedBuffer(Owned):
         self._adopted = c_void_p(adopted)
         self.pointer = pointer
         self.layout_of = layout  # for Numba's kernels
+        self._device = parent.device
 
-    def close(self, after=None) -> None:
-        if not self.closed:
+    def __repr__(self) -> str:
+        return told(self, self.closed, self._told(), "mapped" if self.closed or process.forked or self.is_current else "replaced")
+
+    def _told(self) -> Iterator[str]:
+        yield f"{self.size} bytes"
+        yield f"pointer {self.pointer:#x}"
+        yield f"{len(self.buffers())} VkBuffers"
+        yield f"on {self._device.name!r}"
+
+    @property
+    def nbytes(self) -> int:
+        return self.size
+
+    def close(self, after: StreamLike = None) -> None:
+        if not self.closed and not process.forked:
             super().close()
             api.culv_vmm_adopted_destroy(byref(self._adopted))
+
+    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
+        return super()._give_up() + [("culv_vmm_adopted_destroy", self._adopted, 0)]
 
     def check(self) -> None:
         """Raises InvalidError (NOT_MAPPED) when the memory was unmapped or replaced: adopt the tensor anew."""
@@ -767,7 +1013,7 @@ class AdoptedBuffer(Owned):
             return False
         return True
 
-    def buffers(self) -> List["d.culv_vk_adopted_buffer"]:
+    def buffers(self) -> List[d.culv_vk_adopted_buffer]:
         """VkBuffers with the offset of the tensor's part in each: one for each chunk, or one sparse buffer."""
         count = ctypes.c_size_t()
         api.culv_vk_adopted_get_buffers(self._need(), None, 0, byref(count))
@@ -775,7 +1021,7 @@ class AdoptedBuffer(Owned):
         api.culv_vk_adopted_get_buffers(self._need(), parts, count.value, byref(count))
         return list(parts)[:count.value]
 
-    def _one(self) -> "d.culv_vk_adopted_buffer":
+    def _one(self) -> d.culv_vk_adopted_buffer:
         parts = self.buffers()
         if len(parts) != 1:
             raise ValueError(f"the tensor lies in {len(parts)} buffers; use buffers(), or give a sparse queue")
@@ -784,7 +1030,7 @@ class AdoptedBuffer(Owned):
     @property
     def handle(self) -> int:
         """The VkBuffer, where there is one."""
-        return self._one().buffer
+        return self._one().buffer or 0
 
     @property
     def offset(self) -> int:
@@ -800,11 +1046,12 @@ class AdoptedBuffer(Owned):
         """The VkDeviceAddress of the tensor's first byte, where there is one buffer. `usage` has the bit
         SHADER_DEVICE_ADDRESS, as it has by itself where the VulkanDevice was made with kernels=True."""
         part, out = self._one(), c_uint64()
-        api.culv_vk_get_buffer_address(self._parent._need(), part.buffer, byref(out))
+        api.culv_vk_get_buffer_address(self._parent and self._parent._need(), part.buffer, byref(out))
         return out.value + part.offset
 
 
-def buffer(tensor, vk: Optional[VulkanDevice] = None, **options) -> AdoptedBuffer:
+def buffer(tensor: Union[TensorLike, int, c_void_p], vk: Optional[VulkanDevice] = None, *, size: Optional[int] = None,
+           usage: Optional[int] = None, sparse_queue: Handle = None) -> AdoptedBuffer:
     """A tensor of an unmodified program in Vulkan (VulkanDevice.adopt). `vk` may be left out where one is open."""
     if vk is None:
         from ._lib import _roots
@@ -813,7 +1060,7 @@ def buffer(tensor, vk: Optional[VulkanDevice] = None, **options) -> AdoptedBuffe
         if len(there) != 1:
             raise ValueError(f"{len(there)} VulkanDevices are open: say which one is to have the tensor")
         vk = there[0]
-    return vk.adopt(tensor, **options)
+    return vk.adopt(tensor, size, usage, sparse_queue)
 
 
 def info() -> Dict[str, Any]:
@@ -826,9 +1073,10 @@ def info() -> Dict[str, Any]:
             try:
                 with Device(ordinal, driver=driver) as device:
                     caps = device.caps
+                    fields: Any = caps._fields_
                     found["devices"].append({
                         "driver": driver, "ordinal": ordinal, "name": device.name, "uuid": device.uuid.hex(),
-                        **{n: getattr(caps, n) for n, t in caps._fields_
+                        **{n: getattr(caps, n) for n, t in fields
                            if t in (c_uint32, c_uint64) and n != "node_mask"}})
             except Exception as e:  # noqa: BLE001: it is told
                 if ordinal == 0:
@@ -836,8 +1084,3 @@ def info() -> Dict[str, Any]:
                 break
             ordinal += 1
     return found
-
-
-__all__ = [n for n in dir() if n[0].isupper() and n not in ("Any", "Dict", "Iterator", "List", "Optional", "Sequence",
-                                                           "Tuple", "Union", "Owned", "InvalidError")]
-__all__ += ["buffer", "ring_buffer", "ring_image", "info", "tensor_range"]

@@ -6,12 +6,13 @@ import math
 import struct
 import sys
 from ctypes import byref, c_char_p, c_void_p, py_object, string_at
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import api, describe, stream_handle
+from ._lib import api, describe, stream_handle, told
+from ._types import DType, StreamLike, TensorLike
 
-_TYPES = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
+_TYPES: Dict[str, Tuple[int, int, str]] = {"bool": (d.culv_dl_type_code.CULV_DL_BOOL, 8, "|b1"),
           "bfloat16": (d.culv_dl_type_code.CULV_DL_BFLOAT, 16, "<V2"),
           "float16": (2, 16, "<f2"), "float32": (2, 32, "<f4"), "float64": (2, 64, "<f8"),
           "complex64": (5, 64, "<c8"), "complex128": (5, 128, "<c16")}
@@ -22,11 +23,11 @@ _ALIASES = {"bool_": "bool", "half": "float16", "float": "float32", "double": "f
 _ALIASES.update({v[2][1:]: k for k, v in _TYPES.items() if k != "bfloat16"})
 
 
-def type_of(dtype) -> Tuple[int, int, str]:
+def type_of(dtype: DType) -> Tuple[int, int, str]:
     """(code, bits, typestr) of a type's name, of NumPy's, PyTorch's, CuPy's or JAX's types."""
     if type(dtype) is str and dtype in _TYPES:
         return _TYPES[dtype]
-    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    name: Any = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     name = (name or str(dtype)).split(".")[-1].lstrip("<|=")
     name = _ALIASES.get(name, name)
     if name not in _TYPES:
@@ -49,12 +50,12 @@ _OF_THE_HOST = (int(d.culv_dl_device_type.CULV_DL_DEVICE_CPU), int(d.culv_dl_dev
 # culv_dl_managed_tensor_versioned: a few structs in a row, which ctypes would read field by field, a microsecond together.
 _MANAGED = struct.Struct("@IIPPQPiiiBBHPPQ")
 assert _MANAGED.size == ctypes.sizeof(d.culv_dl_managed_tensor_versioned)
-_deleters: Dict[int, Callable[[int], None]] = {}  # there are as many as there are functions in the library
+_deleters: Dict[int, Callable[[int], Any]] = {}  # there are as many as there are functions in the library
 
 
 def _delete(managed: int, versioned: bool) -> None:
     """Calls the deleter, without the interpreter's lock, because it may wait for the GPU."""
-    kind = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
+    kind: Any = d.culv_dl_managed_tensor_versioned if versioned else d.culv_dl_managed_tensor
     _call_deleter(kind.from_address(managed).deleter, managed)
 
 
@@ -87,7 +88,7 @@ def _references() -> int:
 _ALONE = _references()
 
 
-def _sweep(*_) -> None:
+def _sweep(*_ignored: Any) -> None:
     for _ in range(len(_offered)):
         try:
             capsule = _offered.pop()
@@ -105,6 +106,9 @@ def _sweep(*_) -> None:
 gc.callbacks.append(lambda phase, info: _sweep() if phase == "stop" else None)
 
 
+_NAMES = {typestr: name for name, (_, _, typestr) in _TYPES.items()}
+
+
 class Tensor:
     """Shared memory with a shape and a type. It copies nothing. numpy.from_dlpack(), torch.from_dlpack(),
     cupy.from_dlpack() and jax.dlpack.from_dlpack() take it, and what they make keeps the memory alive: the buffer,
@@ -112,19 +116,19 @@ class Tensor:
 
     `stream` is the producer's: who takes the tensor is ordered after what was submitted to it so far."""
 
-    def __init__(self, source, dtype="uint8", shape: Optional[Sequence[int]] = None,
-                 strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False, stream=None,
-                 device_type: int = 0):
+    def __init__(self, source: "TensorSource", dtype: DType = "uint8", shape: Optional[Sequence[int]] = None,
+                 strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
+                 stream: StreamLike = None, device_type: int = 0):
         code, bits, self.typestr = type_of(dtype)
         if shape is not None and -1 in shape:
-            known = math.prod(n for n in shape if n != -1)
+            rest = math.prod(n for n in shape if n != -1)
             whole = (source.size - offset) // (bits // 8)
             if list(shape).count(-1) > 1:
                 raise ValueError("only one number of the shape may be -1")
-            if known <= 0 or whole % known != 0:
+            if rest <= 0 or whole % rest != 0:
                 raise ValueError(f"the memory has {whole} elements from offset {offset} on, which is no multiple of the "
-                                 f"{known} that the rest of the shape {tuple(shape)} has")
-            shape = [whole // known if n == -1 else n for n in shape]
+                                 f"{rest} that the rest of the shape {tuple(shape)} has")
+            shape = [whole // rest if n == -1 else n for n in shape]
         self._source = source
         self._pin = 0
         self.stream = stream
@@ -132,6 +136,8 @@ class Tensor:
         self.shape: Tuple[int, ...]
         self.strides: Tuple[int, ...]
         self.pointer: int
+        self._device: Tuple[int, int]
+        self._desc: d.culv_dlpack_desc
         key = (code, bits, None if shape is None else tuple(shape), None if strides is None else tuple(strides), offset, read_only,
                device_type)
         known = source._described
@@ -145,13 +151,14 @@ class Tensor:
             source._need()
         self._desc, (self.ndim, self.shape, self.strides, self.pointer, self._device) = there
 
-    def _describe(self, code, bits, shape, strides, offset, read_only, device_type):
+    def _describe(self, code: int, bits: int, shape: Optional[Tuple[int, ...]], strides: Optional[Tuple[int, ...]],
+                  offset: int, read_only: bool, device_type: int) -> None:
         self._desc = describe(d.culv_dlpack_desc, offset=offset, read_only=int(read_only), device_type=device_type)
         self._desc.type = d.culv_dl_type(code, bits, 1)
         if shape is not None:
             self._set_shape(shape, strides)
 
-    def _look(self):
+    def _look(self) -> Tuple[int, Tuple[int, ...], Tuple[int, ...], int, Tuple[int, int]]:
         """What an export says of itself. It refuses what is wrong now, not at the consumer."""
         managed = self._export()
         _, _, _, deleter, _, data, kind, number, ndim, _, _, _, shape, strides, _ = _MANAGED.unpack(string_at(managed, _MANAGED.size))
@@ -159,7 +166,7 @@ class Tensor:
         _call_deleter(deleter, managed)
         return seen
 
-    def _set_shape(self, shape, strides):
+    def _set_shape(self, shape: Sequence[int], strides: Optional[Sequence[int]]) -> None:
         if strides is not None and len(strides) != len(shape):
             raise ValueError(f"{len(shape)} dimensions and {len(strides)} strides")
         array = ctypes.c_int64 * max(len(shape), 1)
@@ -171,9 +178,30 @@ class Tensor:
             self._desc.strides = ctypes.addressof(kept[1])
 
     @property
+    def dtype(self) -> str:
+        """The type of an element by its name: "float32"."""
+        return _NAMES[self.typestr]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(self.typestr[2:])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements together, without what strides leave out."""
+        return math.prod(self.shape) * self.itemsize
+
+    def __len__(self) -> int:
+        """The first number of the shape."""
+        if not self.shape:
+            raise TypeError("a tensor without dimensions has no len()")
+        return self.shape[0]
+
+    @property
     def address(self) -> int:
         """The VkDeviceAddress of the first element, or 0: for kernels in command buffers."""
-        there = getattr(self._source, "address", 0)
+        there: int = getattr(self._source, "address", 0)
         return there + self.pointer - self._source.pointer if there else 0
 
     @property
@@ -184,13 +212,13 @@ class Tensor:
         """A culv_dl_managed_tensor_versioned's address."""
         out = c_void_p()
         self._source._get_dlpack(byref(self._desc), byref(out))
-        return out.value
+        return out.value or 0
 
     def __dlpack_device__(self) -> Tuple[int, int]:
         return self._device
 
     def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
-                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None):
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
         if dl_device is not None and tuple(dl_device) != tuple(self._device):
             raise BufferError(f"the memory is on device {self._device} and Culvert does not copy it to {dl_device}")
         if copy:
@@ -209,66 +237,101 @@ class Tensor:
             _delete(pointer, True)
             raise
         if not versioned:
-            mine, old = c_void_p(pointer), c_void_p()
-            api.culv_dlpack_to_unversioned(byref(mine), byref(old))
-            pointer = old.value
+            pointer = self._source._to_unversioned(pointer)
         capsule = _python.PyCapsule_New(pointer, _VERSIONED if versioned else _OLD, None)
         if len(_offered) > 32:
             _sweep()
         _offered.append(capsule)
         return capsule
 
-    def _interface(self):
+    def _interface(self) -> Dict[str, Any]:
         # Who takes an address keeps this object, and this object keeps the memory.
         if not self._pin:
             self._pin = self._export()
-        size = int(self.typestr[2:])
+        size = self.itemsize
         return {"shape": self.shape, "typestr": self.typestr, "data": (self.pointer, self.read_only),
                 "strides": tuple(s * size for s in self.strides), "version": 3}
 
     @property
-    def __cuda_array_interface__(self):
+    def __cuda_array_interface__(self) -> Dict[str, Any]:
         """For CuPy, Numba and torch.as_tensor(), which keep this object, and it keeps the memory."""
         if self._device[0] != _CUDA:
             raise AttributeError("this memory is the host's")
         return dict(self._interface(), stream=stream_handle(self.stream) or 1)
 
     @property
-    def __array_interface__(self):
+    def __array_interface__(self) -> Dict[str, Any]:
         """For numpy.asarray(), where the memory is the host's. NumPy 1's from_dlpack() gives arrays that cannot be
         written; those of asarray() can."""
         if self._device[0] == _CUDA:
             raise AttributeError("this memory is the GPU's: use a library for GPUs, or copy it")
         return self._interface()
 
-    def __del__(self):
+    def __del__(self) -> None:
         if getattr(self, "_pin", 0) and not sys.is_finalizing():
             _delete(self._pin, True)
 
-    def __repr__(self):
-        return f"<culvert.Tensor {self.typestr} {self.shape} at {self.pointer:#x}>"
+    def __repr__(self) -> str:
+        source = self._source
+        return told(self, False, [f"{self.dtype} {self.shape}", f"{self.nbytes} bytes", f"pointer {self.pointer:#x}",
+                                  *(["read-only"] if self.read_only else []),
+                                  f"of a {type(source).__name__} that is {'closed' if source.closed else 'open'}"], "mapped")
 
 
 class TensorSource:
     """What has Culvert's memory."""
 
     # Descriptors of its tensors, into which nobody writes, and what their exports said; None where that changes.
-    _described: Optional[Dict[Tuple, Any]] = None
+    _described: Optional[Dict[Tuple[Any, ...], Any]] = None
 
-    def tensor(self, dtype="uint8", shape: Optional[Sequence[int]] = None, **more) -> Tensor:
-        """The memory, or a part of it, as a tensor. One number of the shape may be -1. More: strides (in elements),
-        offset (in bytes), read_only, stream (the producer's), device_type."""
-        return Tensor(self, dtype, shape, **more)
+    if TYPE_CHECKING:  # what has memory has these
+        @property
+        def pointer(self) -> int: ...
 
-    def __dlpack__(self, **more):
-        return self.tensor().__dlpack__(**more)
+        @property
+        def size(self) -> int: ...
 
-    def __dlpack_device__(self):
+        def _need(self) -> Any: ...
+
+        def _device_of(self) -> Any: ...
+
+        def _get_dlpack(self, desc: Any, out: Any) -> None: ...
+
+    def _to_unversioned(self, pointer: int) -> int:
+        mine, old = c_void_p(pointer), c_void_p()
+        api.culv_dlpack_to_unversioned(byref(mine), byref(old))
+        return old.value or 0
+
+    @property
+    def closed(self) -> bool:
+        return False
+
+    @property
+    def nbytes(self) -> int:
+        """The same as size, by NumPy's name."""
+        return self.size
+
+    def tensor(self, dtype: DType = "uint8", shape: Optional[Sequence[int]] = None, *,
+               strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
+               stream: StreamLike = None, device_type: int = 0) -> Tensor:
+        """The memory, or a part of it, as a tensor. One number of the shape may be -1. `strides` are in elements,
+        `offset` is in bytes, and `stream` is the producer's."""
+        return Tensor(self, dtype, shape, strides, offset, read_only, stream, device_type)
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
+        return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
         return self.tensor().__dlpack_device__()
 
 
-def tensor_range(tensor) -> Tuple[int, int]:
+def tensor_range(tensor: TensorLike) -> Tuple[int, int]:
     """(address, bytes) of a tensor of anybody's, by __cuda_array_interface__ (NumPy's on the software twin), data_ptr() or DLPack."""
+    return _range(tensor)
+
+
+def _range(tensor: Any) -> Tuple[int, int]:
     if hasattr(tensor, "data_ptr"):  # PyTorch, which has no interface for tensors that want a gradient
         numbers = list(zip(tensor.shape, tensor.stride()))
         size = tensor.element_size()
@@ -289,7 +352,8 @@ def tensor_range(tensor) -> Tuple[int, int]:
     if not hasattr(tensor, "__dlpack__"):
         raise TypeError(f"{type(tensor).__name__} is no tensor: it has neither __dlpack__ nor __cuda_array_interface__")
     capsule = tensor.__dlpack__(stream=-1)
-    for name, kind in ((_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)):
+    kinds: List[Tuple[bytes, Any]] = [(_OLD, d.culv_dl_managed_tensor), (_VERSIONED, d.culv_dl_managed_tensor_versioned)]
+    for name, kind in kinds:
         if _python.PyCapsule_IsValid(id(capsule), name):
             managed = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name))
             pointer, size = ctypes.c_uint64(), ctypes.c_uint64()

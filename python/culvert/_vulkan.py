@@ -1,9 +1,10 @@
 # Written by scripts/python-declarations from include/culvert/: do not edit.
 # SPDX-License-Identifier: MIT
 # flake8: noqa
-from ctypes import (Structure, Union, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int8, c_int16, c_int32,
-                    c_int64, c_long, c_size_t, c_ssize_t, c_uint, c_uint8, c_uint16, c_uint32, c_uint64, c_ulong,
-                    c_void_p, c_wchar)
+from ctypes import (c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int8, c_int16, c_int32, c_int64, c_long,
+                    c_size_t, c_ssize_t, c_uint, c_uint8, c_uint16, c_uint32, c_uint64, c_ulong, c_void_p, c_wchar)
+
+from ._struct import Structure, Union
 
 VK_ACCESS_INDIRECT_COMMAND_READ_BIT = 1
 VK_ACCESS_INDEX_READ_BIT = 2
@@ -1020,6 +1021,26 @@ VK_ACCESS_2_MEMORY_WRITE_BIT = 65536
 VK_ACCESS_2_SHADER_SAMPLED_READ_BIT = 4294967296
 VK_ACCESS_2_SHADER_STORAGE_READ_BIT = 8589934592
 VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT = 17179869184
+VK_ATTACHMENT_UNUSED = 0xffffffff
+VK_FALSE = 0
+VK_LOD_CLAMP_NONE = 1000.0
+VK_LUID_SIZE = 8
+VK_MAX_DESCRIPTION_SIZE = 256
+VK_MAX_DEVICE_GROUP_SIZE = 32
+VK_MAX_DRIVER_INFO_SIZE = 256
+VK_MAX_DRIVER_NAME_SIZE = 256
+VK_MAX_EXTENSION_NAME_SIZE = 256
+VK_MAX_MEMORY_HEAPS = 16
+VK_MAX_MEMORY_TYPES = 32
+VK_MAX_PHYSICAL_DEVICE_NAME_SIZE = 256
+VK_QUEUE_FAMILY_EXTERNAL = 0xfffffffe
+VK_QUEUE_FAMILY_IGNORED = 0xffffffff
+VK_REMAINING_ARRAY_LAYERS = 0xffffffff
+VK_REMAINING_MIP_LEVELS = 0xffffffff
+VK_SUBPASS_EXTERNAL = 0xffffffff
+VK_TRUE = 1
+VK_UUID_SIZE = 16
+VK_WHOLE_SIZE = 0xffffffffffffffff
 
 
 STRUCTURE_TYPES = {}
@@ -1028,6 +1049,8 @@ STRUCTURE_TYPES = {}
 class VkStructure(Structure):
     """Sets its sType by itself."""
 
+    __slots__ = ()
+
     def __init__(self, *args, **fields):
         super().__init__(*args, **fields)
         if not args and "sType" not in fields and type(self).__name__ in STRUCTURE_TYPES:
@@ -1035,6 +1058,7 @@ class VkStructure(Structure):
 
 
 class VkInstanceCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1047,6 +1071,7 @@ class VkInstanceCreateInfo(VkStructure):
 
 
 class VkApplicationInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1058,6 +1083,7 @@ class VkApplicationInfo(VkStructure):
 
 
 class VkAllocationCallbacks(Structure):
+    __slots__ = ()
     _fields_ = [
         ("pUserData", c_void_p),
         ("pfnAllocation", c_void_p),
@@ -1068,6 +1094,7 @@ class VkAllocationCallbacks(Structure):
 
 
 class VkPhysicalDeviceLimits(Structure):
+    __slots__ = ()
     _fields_ = [
         ("maxImageDimension1D", c_uint32),
         ("maxImageDimension2D", c_uint32),
@@ -1178,6 +1205,7 @@ class VkPhysicalDeviceLimits(Structure):
 
 
 class VkPhysicalDeviceSparseProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("residencyStandard2DBlockShape", c_uint32),
         ("residencyStandard2DMultisampleBlockShape", c_uint32),
@@ -1187,6 +1215,7 @@ class VkPhysicalDeviceSparseProperties(Structure):
 
 
 class VkPhysicalDeviceProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("apiVersion", c_uint32),
         ("driverVersion", c_uint32),
@@ -1200,6 +1229,7 @@ class VkPhysicalDeviceProperties(Structure):
 
 
 class VkPhysicalDeviceProperties2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1207,18 +1237,21 @@ class VkPhysicalDeviceProperties2(VkStructure):
 
 
 class VkMemoryType(Structure):
+    __slots__ = ()
     _fields_ = [
         ("propertyFlags", c_uint32),
         ("heapIndex", c_uint32)]
 
 
 class VkMemoryHeap(Structure):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint64),
         ("flags", c_uint32)]
 
 
 class VkPhysicalDeviceMemoryProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("memoryTypeCount", c_uint32),
         ("memoryTypes", VkMemoryType * 32),
@@ -1227,6 +1260,7 @@ class VkPhysicalDeviceMemoryProperties(Structure):
 
 
 class VkExtent3D(Structure):
+    __slots__ = ()
     _fields_ = [
         ("width", c_uint32),
         ("height", c_uint32),
@@ -1234,6 +1268,7 @@ class VkExtent3D(Structure):
 
 
 class VkQueueFamilyProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("queueFlags", c_uint32),
         ("queueCount", c_uint32),
@@ -1242,6 +1277,7 @@ class VkQueueFamilyProperties(Structure):
 
 
 class VkPhysicalDeviceFeatures(Structure):
+    __slots__ = ()
     _fields_ = [
         ("robustBufferAccess", c_uint32),
         ("fullDrawIndexUint32", c_uint32),
@@ -1301,6 +1337,7 @@ class VkPhysicalDeviceFeatures(Structure):
 
 
 class VkPhysicalDeviceFeatures2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1308,12 +1345,14 @@ class VkPhysicalDeviceFeatures2(VkStructure):
 
 
 class VkExtensionProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("extensionName", c_char * 256),
         ("specVersion", c_uint32)]
 
 
 class VkLayerProperties(Structure):
+    __slots__ = ()
     _fields_ = [
         ("layerName", c_char * 256),
         ("specVersion", c_uint32),
@@ -1322,6 +1361,7 @@ class VkLayerProperties(Structure):
 
 
 class VkDeviceCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1336,6 +1376,7 @@ class VkDeviceCreateInfo(VkStructure):
 
 
 class VkDeviceQueueCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1346,6 +1387,7 @@ class VkDeviceQueueCreateInfo(VkStructure):
 
 
 class VkSubmitInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1359,6 +1401,7 @@ class VkSubmitInfo(VkStructure):
 
 
 class VkSubmitInfo2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1372,6 +1415,7 @@ class VkSubmitInfo2(VkStructure):
 
 
 class VkSemaphoreSubmitInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1382,6 +1426,7 @@ class VkSemaphoreSubmitInfo(VkStructure):
 
 
 class VkCommandBufferSubmitInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1390,6 +1435,7 @@ class VkCommandBufferSubmitInfo(VkStructure):
 
 
 class VkMemoryAllocateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1398,6 +1444,7 @@ class VkMemoryAllocateInfo(VkStructure):
 
 
 class VkMemoryRequirements(Structure):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint64),
         ("alignment", c_uint64),
@@ -1405,6 +1452,7 @@ class VkMemoryRequirements(Structure):
 
 
 class VkImageSubresource(Structure):
+    __slots__ = ()
     _fields_ = [
         ("aspectMask", c_uint32),
         ("mipLevel", c_uint32),
@@ -1412,6 +1460,7 @@ class VkImageSubresource(Structure):
 
 
 class VkSubresourceLayout(Structure):
+    __slots__ = ()
     _fields_ = [
         ("offset", c_uint64),
         ("size", c_uint64),
@@ -1421,6 +1470,7 @@ class VkSubresourceLayout(Structure):
 
 
 class VkBufferCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1433,6 +1483,7 @@ class VkBufferCreateInfo(VkStructure):
 
 
 class VkImageCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1452,6 +1503,7 @@ class VkImageCreateInfo(VkStructure):
 
 
 class VkComponentMapping(Structure):
+    __slots__ = ()
     _fields_ = [
         ("r", c_int),
         ("g", c_int),
@@ -1460,6 +1512,7 @@ class VkComponentMapping(Structure):
 
 
 class VkImageSubresourceRange(Structure):
+    __slots__ = ()
     _fields_ = [
         ("aspectMask", c_uint32),
         ("baseMipLevel", c_uint32),
@@ -1469,6 +1522,7 @@ class VkImageSubresourceRange(Structure):
 
 
 class VkImageViewCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1481,6 +1535,7 @@ class VkImageViewCreateInfo(VkStructure):
 
 
 class VkSamplerCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1503,6 +1558,7 @@ class VkSamplerCreateInfo(VkStructure):
 
 
 class VkShaderModuleCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1512,6 +1568,7 @@ class VkShaderModuleCreateInfo(VkStructure):
 
 
 class VkPipelineLayoutCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1523,6 +1580,7 @@ class VkPipelineLayoutCreateInfo(VkStructure):
 
 
 class VkPushConstantRange(Structure):
+    __slots__ = ()
     _fields_ = [
         ("stageFlags", c_uint32),
         ("offset", c_uint32),
@@ -1530,6 +1588,7 @@ class VkPushConstantRange(Structure):
 
 
 class VkPipelineShaderStageCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1541,6 +1600,7 @@ class VkPipelineShaderStageCreateInfo(VkStructure):
 
 
 class VkSpecializationInfo(Structure):
+    __slots__ = ()
     _fields_ = [
         ("mapEntryCount", c_uint32),
         ("pMapEntries", c_void_p),
@@ -1549,6 +1609,7 @@ class VkSpecializationInfo(Structure):
 
 
 class VkSpecializationMapEntry(Structure):
+    __slots__ = ()
     _fields_ = [
         ("constantID", c_uint32),
         ("offset", c_uint32),
@@ -1556,6 +1617,7 @@ class VkSpecializationMapEntry(Structure):
 
 
 class VkComputePipelineCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1567,6 +1629,7 @@ class VkComputePipelineCreateInfo(VkStructure):
 
 
 class VkGraphicsPipelineCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1590,6 +1653,7 @@ class VkGraphicsPipelineCreateInfo(VkStructure):
 
 
 class VkPipelineVertexInputStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1601,6 +1665,7 @@ class VkPipelineVertexInputStateCreateInfo(VkStructure):
 
 
 class VkVertexInputBindingDescription(Structure):
+    __slots__ = ()
     _fields_ = [
         ("binding", c_uint32),
         ("stride", c_uint32),
@@ -1608,6 +1673,7 @@ class VkVertexInputBindingDescription(Structure):
 
 
 class VkVertexInputAttributeDescription(Structure):
+    __slots__ = ()
     _fields_ = [
         ("location", c_uint32),
         ("binding", c_uint32),
@@ -1616,6 +1682,7 @@ class VkVertexInputAttributeDescription(Structure):
 
 
 class VkPipelineInputAssemblyStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1625,6 +1692,7 @@ class VkPipelineInputAssemblyStateCreateInfo(VkStructure):
 
 
 class VkPipelineTessellationStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1633,6 +1701,7 @@ class VkPipelineTessellationStateCreateInfo(VkStructure):
 
 
 class VkPipelineViewportStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1644,6 +1713,7 @@ class VkPipelineViewportStateCreateInfo(VkStructure):
 
 
 class VkViewport(Structure):
+    __slots__ = ()
     _fields_ = [
         ("x", c_float),
         ("y", c_float),
@@ -1654,24 +1724,28 @@ class VkViewport(Structure):
 
 
 class VkOffset2D(Structure):
+    __slots__ = ()
     _fields_ = [
         ("x", c_int32),
         ("y", c_int32)]
 
 
 class VkExtent2D(Structure):
+    __slots__ = ()
     _fields_ = [
         ("width", c_uint32),
         ("height", c_uint32)]
 
 
 class VkRect2D(Structure):
+    __slots__ = ()
     _fields_ = [
         ("offset", VkOffset2D),
         ("extent", VkExtent2D)]
 
 
 class VkPipelineRasterizationStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1689,6 +1763,7 @@ class VkPipelineRasterizationStateCreateInfo(VkStructure):
 
 
 class VkPipelineMultisampleStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1702,6 +1777,7 @@ class VkPipelineMultisampleStateCreateInfo(VkStructure):
 
 
 class VkStencilOpState(Structure):
+    __slots__ = ()
     _fields_ = [
         ("failOp", c_int),
         ("passOp", c_int),
@@ -1713,6 +1789,7 @@ class VkStencilOpState(Structure):
 
 
 class VkPipelineDepthStencilStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1729,6 +1806,7 @@ class VkPipelineDepthStencilStateCreateInfo(VkStructure):
 
 
 class VkPipelineColorBlendStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1741,6 +1819,7 @@ class VkPipelineColorBlendStateCreateInfo(VkStructure):
 
 
 class VkPipelineColorBlendAttachmentState(Structure):
+    __slots__ = ()
     _fields_ = [
         ("blendEnable", c_uint32),
         ("srcColorBlendFactor", c_int),
@@ -1753,6 +1832,7 @@ class VkPipelineColorBlendAttachmentState(Structure):
 
 
 class VkPipelineDynamicStateCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1762,6 +1842,7 @@ class VkPipelineDynamicStateCreateInfo(VkStructure):
 
 
 class VkDescriptorSetLayoutCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1771,6 +1852,7 @@ class VkDescriptorSetLayoutCreateInfo(VkStructure):
 
 
 class VkDescriptorSetLayoutBinding(Structure):
+    __slots__ = ()
     _fields_ = [
         ("binding", c_uint32),
         ("descriptorType", c_int),
@@ -1780,6 +1862,7 @@ class VkDescriptorSetLayoutBinding(Structure):
 
 
 class VkDescriptorPoolCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1790,12 +1873,14 @@ class VkDescriptorPoolCreateInfo(VkStructure):
 
 
 class VkDescriptorPoolSize(Structure):
+    __slots__ = ()
     _fields_ = [
         ("type", c_int),
         ("descriptorCount", c_uint32)]
 
 
 class VkDescriptorSetAllocateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1805,6 +1890,7 @@ class VkDescriptorSetAllocateInfo(VkStructure):
 
 
 class VkWriteDescriptorSet(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1819,6 +1905,7 @@ class VkWriteDescriptorSet(VkStructure):
 
 
 class VkDescriptorImageInfo(Structure):
+    __slots__ = ()
     _fields_ = [
         ("sampler", c_void_p),
         ("imageView", c_void_p),
@@ -1826,6 +1913,7 @@ class VkDescriptorImageInfo(Structure):
 
 
 class VkDescriptorBufferInfo(Structure):
+    __slots__ = ()
     _fields_ = [
         ("buffer", c_void_p),
         ("offset", c_uint64),
@@ -1833,6 +1921,7 @@ class VkDescriptorBufferInfo(Structure):
 
 
 class VkCopyDescriptorSet(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1846,6 +1935,7 @@ class VkCopyDescriptorSet(VkStructure):
 
 
 class VkRenderPassCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1859,6 +1949,7 @@ class VkRenderPassCreateInfo(VkStructure):
 
 
 class VkAttachmentDescription(Structure):
+    __slots__ = ()
     _fields_ = [
         ("flags", c_uint32),
         ("format", c_int),
@@ -1872,6 +1963,7 @@ class VkAttachmentDescription(Structure):
 
 
 class VkSubpassDescription(Structure):
+    __slots__ = ()
     _fields_ = [
         ("flags", c_uint32),
         ("pipelineBindPoint", c_int),
@@ -1886,12 +1978,14 @@ class VkSubpassDescription(Structure):
 
 
 class VkAttachmentReference(Structure):
+    __slots__ = ()
     _fields_ = [
         ("attachment", c_uint32),
         ("layout", c_int)]
 
 
 class VkSubpassDependency(Structure):
+    __slots__ = ()
     _fields_ = [
         ("srcSubpass", c_uint32),
         ("dstSubpass", c_uint32),
@@ -1903,6 +1997,7 @@ class VkSubpassDependency(Structure):
 
 
 class VkFramebufferCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1916,6 +2011,7 @@ class VkFramebufferCreateInfo(VkStructure):
 
 
 class VkCommandPoolCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1924,6 +2020,7 @@ class VkCommandPoolCreateInfo(VkStructure):
 
 
 class VkCommandBufferAllocateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1933,6 +2030,7 @@ class VkCommandBufferAllocateInfo(VkStructure):
 
 
 class VkCommandBufferBeginInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1941,6 +2039,7 @@ class VkCommandBufferBeginInfo(VkStructure):
 
 
 class VkCommandBufferInheritanceInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -1953,6 +2052,7 @@ class VkCommandBufferInheritanceInfo(VkStructure):
 
 
 class VkBufferCopy(Structure):
+    __slots__ = ()
     _fields_ = [
         ("srcOffset", c_uint64),
         ("dstOffset", c_uint64),
@@ -1960,6 +2060,7 @@ class VkBufferCopy(Structure):
 
 
 class VkImageSubresourceLayers(Structure):
+    __slots__ = ()
     _fields_ = [
         ("aspectMask", c_uint32),
         ("mipLevel", c_uint32),
@@ -1968,6 +2069,7 @@ class VkImageSubresourceLayers(Structure):
 
 
 class VkOffset3D(Structure):
+    __slots__ = ()
     _fields_ = [
         ("x", c_int32),
         ("y", c_int32),
@@ -1975,6 +2077,7 @@ class VkOffset3D(Structure):
 
 
 class VkBufferImageCopy(Structure):
+    __slots__ = ()
     _fields_ = [
         ("bufferOffset", c_uint64),
         ("bufferRowLength", c_uint32),
@@ -1985,6 +2088,7 @@ class VkBufferImageCopy(Structure):
 
 
 class VkImageCopy(Structure):
+    __slots__ = ()
     _fields_ = [
         ("srcSubresource", VkImageSubresourceLayers),
         ("srcOffset", VkOffset3D),
@@ -1994,6 +2098,7 @@ class VkImageCopy(Structure):
 
 
 class VkImageBlit(Structure):
+    __slots__ = ()
     _fields_ = [
         ("srcSubresource", VkImageSubresourceLayers),
         ("srcOffsets", VkOffset3D * 2),
@@ -2002,6 +2107,7 @@ class VkImageBlit(Structure):
 
 
 class VkClearColorValue(Union):
+    __slots__ = ()
     _fields_ = [
         ("float32", c_float * 4),
         ("int32", c_int32 * 4),
@@ -2009,6 +2115,7 @@ class VkClearColorValue(Union):
 
 
 class VkMemoryBarrier(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2017,6 +2124,7 @@ class VkMemoryBarrier(VkStructure):
 
 
 class VkBufferMemoryBarrier(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2030,6 +2138,7 @@ class VkBufferMemoryBarrier(VkStructure):
 
 
 class VkImageMemoryBarrier(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2044,6 +2153,7 @@ class VkImageMemoryBarrier(VkStructure):
 
 
 class VkDependencyInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2057,6 +2167,7 @@ class VkDependencyInfo(VkStructure):
 
 
 class VkMemoryBarrier2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2067,6 +2178,7 @@ class VkMemoryBarrier2(VkStructure):
 
 
 class VkBufferMemoryBarrier2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2082,6 +2194,7 @@ class VkBufferMemoryBarrier2(VkStructure):
 
 
 class VkImageMemoryBarrier2(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2098,6 +2211,7 @@ class VkImageMemoryBarrier2(VkStructure):
 
 
 class VkRenderPassBeginInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2109,18 +2223,21 @@ class VkRenderPassBeginInfo(VkStructure):
 
 
 class VkClearDepthStencilValue(Structure):
+    __slots__ = ()
     _fields_ = [
         ("depth", c_float),
         ("stencil", c_uint32)]
 
 
 class VkClearValue(Union):
+    __slots__ = ()
     _fields_ = [
         ("color", VkClearColorValue),
         ("depthStencil", VkClearDepthStencilValue)]
 
 
 class VkRenderingInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2135,6 +2252,7 @@ class VkRenderingInfo(VkStructure):
 
 
 class VkRenderingAttachmentInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2149,6 +2267,7 @@ class VkRenderingAttachmentInfo(VkStructure):
 
 
 class VkFenceCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2156,6 +2275,7 @@ class VkFenceCreateInfo(VkStructure):
 
 
 class VkSemaphoreCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2163,6 +2283,7 @@ class VkSemaphoreCreateInfo(VkStructure):
 
 
 class VkSemaphoreWaitInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2173,6 +2294,7 @@ class VkSemaphoreWaitInfo(VkStructure):
 
 
 class VkSemaphoreSignalInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2181,6 +2303,7 @@ class VkSemaphoreSignalInfo(VkStructure):
 
 
 class VkBufferDeviceAddressInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2188,6 +2311,7 @@ class VkBufferDeviceAddressInfo(VkStructure):
 
 
 class VkSurfaceCapabilitiesKHR(Structure):
+    __slots__ = ()
     _fields_ = [
         ("minImageCount", c_uint32),
         ("maxImageCount", c_uint32),
@@ -2202,12 +2326,14 @@ class VkSurfaceCapabilitiesKHR(Structure):
 
 
 class VkSurfaceFormatKHR(Structure):
+    __slots__ = ()
     _fields_ = [
         ("format", c_int),
         ("colorSpace", c_int)]
 
 
 class VkSwapchainCreateInfoKHR(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2230,6 +2356,7 @@ class VkSwapchainCreateInfoKHR(VkStructure):
 
 
 class VkPresentInfoKHR(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2242,6 +2369,7 @@ class VkPresentInfoKHR(VkStructure):
 
 
 class VkPhysicalDeviceVulkan11Features(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2260,6 +2388,7 @@ class VkPhysicalDeviceVulkan11Features(VkStructure):
 
 
 class VkPhysicalDeviceVulkan12Features(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2313,6 +2442,7 @@ class VkPhysicalDeviceVulkan12Features(VkStructure):
 
 
 class VkPhysicalDeviceVulkan13Features(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2334,6 +2464,7 @@ class VkPhysicalDeviceVulkan13Features(VkStructure):
 
 
 class VkTimelineSemaphoreSubmitInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2344,6 +2475,7 @@ class VkTimelineSemaphoreSubmitInfo(VkStructure):
 
 
 class VkSemaphoreTypeCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2352,6 +2484,7 @@ class VkSemaphoreTypeCreateInfo(VkStructure):
 
 
 class VkPhysicalDeviceIDProperties(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2363,6 +2496,7 @@ class VkPhysicalDeviceIDProperties(VkStructure):
 
 
 class VkExternalMemoryBufferCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2370,6 +2504,7 @@ class VkExternalMemoryBufferCreateInfo(VkStructure):
 
 
 class VkExternalMemoryImageCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2377,6 +2512,7 @@ class VkExternalMemoryImageCreateInfo(VkStructure):
 
 
 class VkExportMemoryAllocateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2384,6 +2520,7 @@ class VkExportMemoryAllocateInfo(VkStructure):
 
 
 class VkExportSemaphoreCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2391,6 +2528,7 @@ class VkExportSemaphoreCreateInfo(VkStructure):
 
 
 class VkMemoryDedicatedAllocateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2399,6 +2537,7 @@ class VkMemoryDedicatedAllocateInfo(VkStructure):
 
 
 class VkMemoryAllocateFlagsInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2407,6 +2546,7 @@ class VkMemoryAllocateFlagsInfo(VkStructure):
 
 
 class VkPipelineRenderingCreateInfo(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2418,6 +2558,7 @@ class VkPipelineRenderingCreateInfo(VkStructure):
 
 
 class VkPhysicalDeviceTimelineSemaphoreFeatures(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2425,6 +2566,7 @@ class VkPhysicalDeviceTimelineSemaphoreFeatures(VkStructure):
 
 
 class VkPhysicalDeviceSynchronization2Features(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2432,6 +2574,7 @@ class VkPhysicalDeviceSynchronization2Features(VkStructure):
 
 
 class VkPhysicalDeviceMaintenance4Features(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),
@@ -2439,6 +2582,7 @@ class VkPhysicalDeviceMaintenance4Features(VkStructure):
 
 
 class VkPhysicalDeviceBufferDeviceAddressFeatures(VkStructure):
+    __slots__ = ()
     _fields_ = [
         ("sType", c_int),
         ("pNext", c_void_p),

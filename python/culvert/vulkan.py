@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: MIT
 """Vulkan by ctypes, for scripts that bring none: structs (which set their sType), constants, the loader's functions,
 and open(), which makes an instance, the device that CUDA reaches, and a queue."""
+import atexit
 import ctypes
 import ctypes.util
 import sys
+import threading
+import time
+import warnings
 import weakref
-from ctypes import byref, c_char_p, c_float, c_uint32, c_void_p
-from typing import Optional, Sequence
+from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import _roots, api, describe, handle
-from ._objects import Device, VulkanDevice, _make
+from ._lib import Error, Owned, _roots, api, busy, describe, handle, late, process, told
+from ._objects import Device, VulkanDevice, VulkanSemaphore
+from ._turns import SECOND, SLICE, Turns, check_value
+from ._types import Handle
 from ._vulkan import *  # noqa: F401,F403
+
+if TYPE_CHECKING:
+    from ._vulkan import _VulkanFunctions
+    from .draw import _Queue
+else:
+    _VulkanFunctions = object
 
 _loader: Optional[ctypes.CDLL] = None
 
@@ -36,17 +48,28 @@ def loader() -> ctypes.CDLL:
 
 
 def get_instance_proc_addr() -> int:
-    return ctypes.cast(loader().vkGetInstanceProcAddr, c_void_p).value
+    return ctypes.cast(loader().vkGetInstanceProcAddr, c_void_p).value or 0
 
 
-class Functions:
+# Passed as they are: numbers, text, arrays, and what byref() and pointer() give.
+_PLAIN: Any = (int, float, bytes, ctypes.Array, type(byref(c_uint32())), ctypes._Pointer)
+
+
+class Functions(_VulkanFunctions):
     """vk... functions of an instance or a device. A VkResult below 0 is a VulkanError. A struct may be passed as it
-    is, for a pointer to it."""
+    is, for a pointer to it, and an object of Culvert's for its handle."""
 
     def __init__(self, instance: int = 0):
         self._instance = instance
 
-    def __getattr__(self, name: str):
+    if not TYPE_CHECKING:  # a checker has the functions of the base, and refuses other names
+        def __getattr__(self, name: str) -> Any:
+            return self._found(name)
+
+    def __repr__(self) -> str:
+        return f"<culvert.vulkan.Functions of the VkInstance {self._instance:#x}>"
+
+    def _found(self, name: str) -> Any:
         if name not in d.VULKAN:
             raise AttributeError(name)
         result, parameters = d.VULKAN[name]
@@ -55,9 +78,9 @@ class Functions:
             raise AttributeError(f"Vulkan has no {name} here")
         raw = ctypes.CFUNCTYPE(result, *parameters)(address)
 
-        def call(*args):
-            answer = raw(*[byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else
-                           a.value if isinstance(a, c_void_p) else a for a in args])
+        def call(*args: Any) -> Any:
+            answer = raw(*[a if a is None or isinstance(a, _PLAIN) else
+                           byref(a) if isinstance(a, (ctypes.Structure, ctypes.Union)) else handle(a) for a in args])
             if result is ctypes.c_int and answer < 0:
                 raise VulkanError(name, answer)
             return answer
@@ -66,89 +89,256 @@ class Functions:
         setattr(self, name, call)
         return call
 
-    def make(self, name: str, *args) -> int:
+    def make(self, name: str, *args: Any) -> int:
         """A vkCreate... or vkAllocate... function's handle: make("vkCreateFence", device, info, None)."""
         out = c_void_p()
         getattr(self, name)(*args, byref(out))
         return out.value or 0
 
 
-def _names(function: str, *args) -> ctypes.Array:
+def _names(function: str, *args: Any) -> "Tuple[ctypes.Array[c_char_p], int]":
     count = c_uint32(64)
     names = (c_char_p * 64)()
     getattr(api, function)(*args, byref(count), names)
     return (c_char_p * max(count.value, 1))(*names[:count.value]), count.value
 
 
+def _features(names: Sequence[str]) -> List[Any]:
+    """A chain of the structs that have these features."""
+    kinds = (d.VkPhysicalDeviceVulkan13Features, d.VkPhysicalDeviceVulkan12Features, d.VkPhysicalDeviceVulkan11Features,
+             d.VkPhysicalDeviceFeatures2)
+    chain: List[Any] = [kind() for kind in kinds]
+    for name in names:
+        for struct in chain:
+            inner = struct.features if isinstance(struct, d.VkPhysicalDeviceFeatures2) else struct
+            fields: Any = inner._fields_
+            if name in (n for n, t in fields if t is c_uint32 and n not in ("sType", "pNext")):
+                setattr(inner, name, 1)
+                break
+        else:
+            raise ValueError(f"no feature of Vulkan 1.3 is called {name}")
+    used = [s for s in chain if any(bytes(s)[16:])]
+    for struct, following in zip(used, used[1:]):
+        struct.pNext = ctypes.addressof(following)
+    used[0].kept = used
+    return used
+
+
+class _Home:
+    """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
+
+    PATIENCE = 10 * SECOND
+
+    def __init__(self, instance: int):
+        self.instance, self.functions = instance, Functions(instance)
+        self.device = self.pool = self.done = 0
+        self.submitted = 0
+        self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
+        self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
+        self.turns = Turns(self._counter, self._signal)
+        self.objects: Dict[Tuple[str, int], None] = {}  # of culvert.draw and windows, in the order in which they were made
+
+    def make(self, kind: str, *args: Any) -> int:
+        """A VkSampler and so on, which goes by drop(), or with the device."""
+        made = self.functions.make("vkCreate" + kind, self.device, *args)
+        self.objects[kind, made] = None
+        return made
+
+    def drop(self, kind: str, made: int) -> None:
+        if made and self.objects.pop((kind, made), 0) is None:
+            owner = self.instance if kind == "SurfaceKHR" else self.device
+            getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
+
+    def _counter(self, semaphore: int) -> int:
+        value = c_uint64()
+        self.functions.vkGetSemaphoreCounterValue(self.device, semaphore, byref(value))
+        return value.value
+
+    def _signal(self, semaphore: int, value: int) -> None:
+        self.functions.vkSignalSemaphore(self.device, d.VkSemaphoreSignalInfo(semaphore=semaphore, value=value))
+
+    def is_idle(self, number: Optional[int] = None) -> bool:
+        number = self.submitted if number is None else number
+        return number == 0 or self._counter(self.done) >= number
+
+    def wait(self, timeout: int, call: str, number: Optional[int] = None) -> None:
+        """For what Context.submit() was given so far, or up to a number, in slices, so that Ctrl-C is heard."""
+        number = self.submitted if number is None else number
+        semaphores = (c_uint64 * 1)(self.done)
+        values = (c_uint64 * 1)(number)
+        info = d.VkSemaphoreWaitInfo(semaphoreCount=1, pSemaphores=ctypes.addressof(semaphores),
+                                     pValues=ctypes.addressof(values))
+        end = time.monotonic_ns() + timeout
+        while not self.is_idle(number):
+            left = end - time.monotonic_ns()
+            if left <= 0:
+                raise late(f"Vulkan's queue has not done its work in {timeout / SECOND:g} s", call)
+            self.functions.vkWaitSemaphores(self.device, info, min(left, SLICE))
+
+    def settle(self, call: str) -> None:
+        """Before something goes that Vulkan's work may use."""
+        if not self.is_idle():
+            waits = [(timeline, value) for side, timeline, value in self.turns.stuck() if side == "Vulkan"]
+            if waits:
+                raise busy(f"Vulkan's queue waits for {waits[0][1]} of the timeline {waits[0][0]:#x}, which nobody was "
+                           "asked to signal: signal it, or close the context, which gives up such waits", call)
+            self.wait(self.PATIENCE, call)
+        self.sweep()
+
+    def sweep(self) -> None:
+        while self.later:
+            destroy, pointer, timeline = self.later.pop()
+            getattr(api, destroy)(byref(pointer))
+            self.turns.forget(timeline)
+
+    def end(self, timeout: int, call: str) -> None:
+        """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
+        if self.device:
+            for side, timeline, value in self.turns.free(timeout):
+                warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline "
+                              f"{timeline:#x}, and nobody was asked to signal it. The wait was given up: what it guarded is not right",
+                              RuntimeWarning, stacklevel=3)
+            self.wait(timeout, call)
+            self._wait_idle(timeout, call)
+        self.sweep()
+
+    def _wait_idle(self, timeout: int, call: str) -> None:
+        """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C, so another thread calls it."""
+        failed: List[VulkanError] = []
+
+        def wait() -> None:
+            try:
+                self.functions.vkDeviceWaitIdle(self.device)
+            except VulkanError as e:
+                failed.append(e)
+
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        thread.join(timeout / SECOND)
+        if thread.is_alive():
+            raise late(f"vkDeviceWaitIdle() has not returned in {timeout / SECOND:g} s", call)
+        if failed and failed[0].result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
+            raise failed[0]
+
+    def destroy(self) -> None:
+        self.sweep()
+        for kind, made in reversed(list(self.objects)):
+            self.drop(kind, made)
+        if self.pool:
+            self.functions.vkDestroyCommandPool(self.device, self.pool, None)
+        if self.done:
+            self.functions.vkDestroySemaphore(self.device, self.done, None)
+        if self.device:
+            self.functions.vkDestroyDevice(self.device, None)
+        if self.instance:
+            self.functions.vkDestroyInstance(self.instance, None)
+        self.instance = self.device = self.pool = self.done = self.submitted = 0
+
+    def __del__(self) -> None:
+        if self.users:
+            self.orphan = True
+        elif self.instance and not process.forked and not sys.is_finalizing():
+            try:
+                self.end(SECOND, "Context")
+            except Error as e:
+                warnings.warn(f"a context that nobody has any more was not given back: {e}", ResourceWarning)
+                return
+            self.destroy()
+
+
 class Context:
-    """An instance, the device that CUDA reaches, one queue, and Culvert on it. close() destroys them all."""
+    """An instance, the device that CUDA reaches, one queue, and Culvert on it. close() destroys them all; a context
+    that nobody has any more, and nothing of it, goes by itself. `features` are names of Vulkan 1.0 to 1.3, such as
+    "shaderInt64"; `validation` enables the validation layer, which prints what it finds."""
+
+    _draws: "_Queue"  # of culvert.draw, where that is used
 
     def __init__(self, *, driver: str = "auto", extensions: Sequence[str] = (), instance_extensions: Sequence[str] = (),
-                 kernels: bool = False, use: int = d.culv_vk_queue_use.CULV_VK_QUEUE_GRAPHICS, label=None,
-                 one_address: bool = False):
+                 kernels: bool = False, use: int = d.culv_vk_queue_use.CULV_VK_QUEUE_GRAPHICS, label: Optional[str] = None,
+                 one_address: bool = False, features: Sequence[str] = (), layers: Sequence[str] = (),
+                 validation: bool = False):
         get = get_instance_proc_addr()
-        self.instance = self.handle = self.queue = self.pool = 0
-        self.vk = None
-        self.device: Optional[Device] = None
+        self.queue = self.queue_family = self.physical_device = 0
+        self.functions: Functions
+        self.device: Device
+        self.vk: VulkanDevice  # these three are there when the constructor has returned
+        self._home: Optional[_Home] = None
         _contexts.add(self)
         try:
-            self._open(get, driver, extensions, instance_extensions, kernels, use, label, one_address)
+            self._open(get, driver, extensions, instance_extensions, kernels, use, label, one_address, features,
+                       [*layers, *(["VK_LAYER_KHRONOS_validation"] if validation else [])])
         except BaseException:
             self.close()
             raise
 
-    def _open(self, get, driver, extensions, instance_extensions, kernels, use, label, one_address):
+    @property
+    def instance(self) -> int:
+        """The VkInstance, or 0 when the context is closed."""
+        return self._home.instance if self._home is not None else 0
+
+    @property
+    def handle(self) -> int:
+        """The VkDevice, or 0 when the context is closed."""
+        return self._home.device if self._home is not None else 0
+
+    def _open(self, get: int, driver: str, extensions: Sequence[str], instance_extensions: Sequence[str], kernels: bool,
+              use: int, label: Optional[str], one_address: bool, features: Sequence[str], mine: Sequence[str]) -> None:
         if driver == "soft":
             api.culv_soft_enable()
         app = d.VkApplicationInfo(apiVersion=0x403000)
-        layers, num_layers = _names("culv_vk_merge_instance_layers", get, 0, None)
+        layers, num_layers = _names("culv_vk_merge_instance_layers", get, len(mine),
+                                    (c_char_p * max(len(mine), 1))(*[n.encode() for n in mine]))
         wanted = (c_char_p * max(len(instance_extensions), 1))(*[n.encode() for n in instance_extensions])
         info = d.VkInstanceCreateInfo(
             pApplicationInfo=ctypes.addressof(app), enabledLayerCount=num_layers,
             ppEnabledLayerNames=ctypes.addressof(layers), enabledExtensionCount=len(instance_extensions),
             ppEnabledExtensionNames=ctypes.addressof(wanted))
-        self.instance = Functions().make("vkCreateInstance", info, None)
-        self.functions = Functions(self.instance)
+        self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+        self.functions = home.functions
         cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
         physical, device = c_void_p(), c_void_p()
         api.culv_vk_choose_physical_device(get, self.instance, cuda, byref(physical), byref(device))
-        self.physical_device = physical.value
-        self.device = Device(_pointer=device.value)
+        self.physical_device = physical.value or 0
+        self.device = Device(_pointer=device.value or 0)
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))
         self.queue_family = family.value
         desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get, instance=self.instance,
                         physical_device=self.physical_device, api_version=0x403000, kernels=int(kernels))
-        mine = (c_char_p * max(len(extensions), 1))(*[n.encode() for n in extensions])
-        names, num_names = _names("culv_vk_merge_device_extensions", desc, len(extensions), mine)
+        more = (c_char_p * max(len(extensions), 1))(*[n.encode() for n in extensions])
+        names, num_names = _names("culv_vk_merge_device_extensions", desc, len(extensions), more)
         storage = describe(d.culv_vk_device_features, one_address=int(one_address))
-        rendering = d.VkPhysicalDeviceVulkan13Features(dynamicRendering=1, synchronization2=1, maintenance4=1)
+        structs = _features(["dynamicRendering", "synchronization2", "maintenance4", *features])
         chain = c_void_p()
-        api.culv_vk_merge_device_features(desc, ctypes.addressof(rendering), storage, byref(chain))
+        api.culv_vk_merge_device_features(desc, ctypes.addressof(structs[0]), storage, byref(chain))
         priority = c_float(1)
         queue = d.VkDeviceQueueCreateInfo(queueFamilyIndex=self.queue_family, queueCount=1,
                                           pQueuePriorities=ctypes.addressof(priority))
-        info = d.VkDeviceCreateInfo(pNext=chain.value, queueCreateInfoCount=1, pQueueCreateInfos=ctypes.addressof(queue),
+        made = d.VkDeviceCreateInfo(pNext=chain.value, queueCreateInfoCount=1, pQueueCreateInfos=ctypes.addressof(queue),
                                     enabledExtensionCount=num_names, ppEnabledExtensionNames=ctypes.addressof(names))
-        self.handle = self.functions.make("vkCreateDevice", self.physical_device, info, None)
+        home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+        kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
+        home.done = self.functions.make("vkCreateSemaphore", self.handle,
+                                        d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
-        self.queue = out.value
+        self.queue = out.value or 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
-                               physical_device=self.physical_device, vk_device=self.handle, kernels=kernels)
+                               physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
 
     def commands(self) -> int:
         """A new command buffer, which goes with the context."""
-        self._check_open()
-        if not self.pool:
-            self.pool = self.functions.make(
+        home = self._open_home()
+        if not home.pool:
+            home.pool = self.functions.make(
                 "vkCreateCommandPool", self.handle,
                 d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                           queueFamilyIndex=self.queue_family), None)
-        info = d.VkCommandBufferAllocateInfo(commandPool=self.pool, commandBufferCount=1)
+        info = d.VkCommandBufferAllocateInfo(commandPool=home.pool, commandBufferCount=1)
         return self.functions.make("vkAllocateCommandBuffers", self.handle, info)
 
-    def barrier(self, commands, buffers: Sequence = (), images: Sequence = ()) -> None:
+    def barrier(self, commands: Handle, buffers: Sequence[d.VkBufferMemoryBarrier2] = (),
+                images: Sequence[d.VkImageMemoryBarrier2] = ()) -> None:
         """Records barriers, such as those of VulkanDevice.buffer_transfer() and image_transfer()."""
         b = (d.VkBufferMemoryBarrier2 * max(len(buffers), 1))(*buffers)
         i = (d.VkImageMemoryBarrier2 * max(len(images), 1))(*images)
@@ -156,59 +346,99 @@ class Context:
                                   imageMemoryBarrierCount=len(images), pImageMemoryBarriers=ctypes.addressof(i))
         self.functions.vkCmdPipelineBarrier2(handle(commands), info)
 
-    def submit(self, commands, wait: Sequence = (), signal: Sequence = (), fence=None) -> None:
+    def submit(self, commands: Handle, wait: Sequence[Tuple[Handle, int]] = (), signal: Sequence[Tuple[Handle, int]] = (),
+               fence: Handle = None) -> None:
         """Submits a command buffer. wait and signal are (semaphore, value)."""
-        self._check_open()
-        def points(pairs):
+        home = self._open_home()
+
+        def points(pairs: Sequence[Tuple[Handle, int]]) -> "ctypes.Array[d.VkSemaphoreSubmitInfo]":
             return (d.VkSemaphoreSubmitInfo * max(len(pairs), 1))(*[d.VkSemaphoreSubmitInfo(
-                semaphore=getattr(s, "handle", s), value=v, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
+                semaphore=handle(s), value=check_value(v, "value"), stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
                 for s, v in pairs])
-        waits, signals = points(wait), points(signal)
+        # One timeline more, for the host alone: wait_idle() and close() wait for it with a bound.
+        signal = list(signal)
+        waits, signals = points(wait), points(signal + [(home.done, home.submitted + 1)])
         one = d.VkCommandBufferSubmitInfo(commandBuffer=handle(commands))
         info = d.VkSubmitInfo2(waitSemaphoreInfoCount=len(wait), pWaitSemaphoreInfos=ctypes.addressof(waits),
                                commandBufferInfoCount=1, pCommandBufferInfos=ctypes.addressof(one),
-                               signalSemaphoreInfoCount=len(signal), pSignalSemaphoreInfos=ctypes.addressof(signals))
+                               signalSemaphoreInfoCount=len(signal) + 1, pSignalSemaphoreInfos=ctypes.addressof(signals))
         self.functions.vkQueueSubmit2(self.queue, 1, info, handle(fence))
+        home.submitted += 1
+        for waits_, pairs in ((True, wait), (False, signal)):
+            for semaphore, value in pairs:
+                if isinstance(semaphore, VulkanSemaphore):
+                    home.turns.note("Vulkan", waits_, semaphore.handle, value)
 
-    def _check_open(self) -> None:
-        if not self.handle:
+    def _open_home(self) -> _Home:
+        if self._home is None or not self._home.device:
             raise ValueError(f"this {type(self).__name__} is closed")
+        return self._home
 
-    def wait_idle(self) -> None:
-        self._check_open()
-        self.functions.vkDeviceWaitIdle(self.handle)
+    def wait_idle(self, timeout: int = 10 * SECOND) -> None:
+        """Waits until Vulkan has done all its work, at most `timeout` nanoseconds (LateError), and hears Ctrl-C."""
+        home = self._open_home()
+        home.wait(timeout, "Context.wait_idle")
+        home._wait_idle(timeout, "Context.wait_idle")
 
-    def close(self) -> None:
-        """Waits for Vulkan and destroys what the context made, and what was made with it."""
-        if self.handle:
-            self.functions.vkDeviceWaitIdle(self.handle)
-        if self.vk is not None:
-            self.vk.close()
-        if self.pool:
-            self.functions.vkDestroyCommandPool(self.handle, self.pool, None)
-        if self.device is not None:
-            self.device.close()
-        if self.handle:
-            self.functions.vkDestroyDevice(self.handle, None)
-        if self.instance:
-            self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.handle = self.pool = 0  # vk and device stay, and say that they are closed
+    def close(self, timeout: int = 10 * SECOND) -> None:
+        """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to
+        end are given up, with a warning. After a LateError all is as before, and close() may be called again."""
+        if process.forked or self._home is None:
+            return
+        self._home.end(timeout, "Context.close")
+        for made in (getattr(self, "vk", None), getattr(self, "device", None)):
+            if made is not None:
+                made.close()
+        self._home.destroy()  # vk and device stay, and say that they are closed
 
-    def __enter__(self):
+    __reduce_ex__ = Owned.__reduce_ex__
+
+    @property
+    def closed(self) -> bool:
+        return not self.handle
+
+    def __repr__(self) -> str:
+        def more() -> Iterator[str]:
+            yield f"VkDevice {self.handle:#x}"
+            yield f"on {self.device.name!r}"
+        return told(self, self.closed, more())
+
+    def __enter__(self) -> "Context":
         return self
 
-    def __exit__(self, *_):
-        self.close()
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            self.close()
+        except Error as e:
+            if kind is None:
+                raise
+            warnings.warn(f"the context was not closed after the exception: {e}", ResourceWarning)
 
 
 _contexts: "weakref.WeakSet[Context]" = weakref.WeakSet()
 
 
-def open(**options) -> Context:  # noqa: A001: culvert.vulkan.open() reads well
+@atexit.register
+def _close_contexts() -> None:
+    """The interpreter ends, and never waits long for that."""
+    for context in list(_contexts):
+        try:
+            context.close(2 * SECOND)
+        except (Error, VulkanError):  # the system takes it all
+            device = getattr(context, "device", None)
+            if device is not None:
+                _roots.discard(device)
+
+
+def open(*, driver: str = "auto", extensions: Sequence[str] = (),  # noqa: A001: culvert.vulkan.open() reads well
+         instance_extensions: Sequence[str] = (), kernels: bool = False,
+         use: int = d.culv_vk_queue_use.CULV_VK_QUEUE_GRAPHICS, label: Optional[str] = None, one_address: bool = False,
+         features: Sequence[str] = (), layers: Sequence[str] = (), validation: bool = False) -> Context:
     """A headless Vulkan context on the device that CUDA reaches, with Culvert attached (Context)."""
-    return Context(**options)
+    return Context(driver=driver, extensions=extensions, instance_extensions=instance_extensions, kernels=kernels, use=use,
+                   label=label, one_address=one_address, features=features, layers=layers, validation=validation)
 
 
-__all__ = [n for n in dir(d) if n.startswith(("Vk", "VK_"))]
-__all__ += ["Context", "Functions", "VulkanError", "get_instance_proc_addr", "loader", "open"]
-_ = (_roots, _make)
+if not TYPE_CHECKING:  # a checker takes what has no underscore
+    __all__ = [n for n in dir(d) if n.startswith(("Vk", "VK_"))]
+    __all__ += ["Context", "Functions", "VulkanError", "get_instance_proc_addr", "loader", "open"]

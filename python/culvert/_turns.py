@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Waits that end: in slices, so that Ctrl-C is heard, and with a bound. And who waits for whom on timelines, so that a
+program that fails between a wait and its signal can still be closed."""
+import time
+from typing import Any, Callable, Dict, List, Tuple
+
+from . import _declarations as d
+from ._lib import late
+
+SECOND = 10**9
+SLICE = SECOND // 20
+
+
+def until(done: Callable[[], bool], timeout: int, message: Callable[[], str], call: str) -> None:
+    """Asks `done` again and again, at intervals that grow with the time that has passed."""
+    if done():
+        return
+    began = time.monotonic_ns()
+    while not done():
+        passed = time.monotonic_ns() - began
+        if passed >= timeout:
+            raise late(message(), call)
+        time.sleep(min(max(passed / 20, 2e4), 5e6) / SECOND)
+
+
+def check_value(value: int, name: str) -> int:
+    if not 0 <= value < 2**64:
+        raise ValueError(f"{name}={value}: a timeline's values are 0 to 2^64-1")
+    return value
+
+
+class Turns:
+    """What Vulkan's queue and CUDA's streams were told to wait for and to signal, by the calls of this package, in the
+    order of each. A timeline is its VkSemaphore's number. `counter` reads it, and `signal` signals it from the host."""
+
+    LIMIT = 256  # entries of a side before those that are over are dropped
+
+    def __init__(self, counter: Callable[[int], int], signal: Callable[[int, int], None]):
+        self._counter, self._signal = counter, signal
+        self._sides: Dict[Any, List[Tuple[bool, int, int]]] = {}  # (is a wait, timeline, value)
+
+    def note(self, side: Any, waits: bool, timeline: int, value: int) -> None:
+        entries = self._sides.setdefault(side, [])
+        entries.append((waits, timeline, value))
+        if len(entries) > self.LIMIT:
+            self._drop(entries)
+
+    def forget(self, timeline: int) -> None:
+        """The timeline has gone."""
+        for entries in self._sides.values():
+            entries[:] = [e for e in entries if e[1] != timeline]
+
+    def _drop(self, entries: List[Tuple[bool, int, int]]) -> None:
+        known: Dict[int, int] = {}
+        over = 0
+        for _, timeline, value in entries:
+            if timeline not in known:
+                known[timeline] = self._counter(timeline)
+            if known[timeline] < value:
+                break
+            over += 1
+        del entries[:over]
+
+    def _reach(self) -> Tuple[Dict[Any, int], Dict[int, int]]:
+        """How far each side gets with what was submitted, and the counters then."""
+        timelines = {timeline for entries in self._sides.values() for _, timeline, _ in entries}
+        counters = {timeline: self._counter(timeline) for timeline in timelines}
+        at = dict.fromkeys(self._sides, 0)
+        moved = True
+        while moved:
+            moved = False
+            for side, entries in self._sides.items():
+                for waits, timeline, value in entries[at[side]:]:
+                    if waits and counters[timeline] < value:
+                        break
+                    counters[timeline] = max(counters[timeline], value)
+                    at[side], moved = at[side] + 1, True
+        return at, counters
+
+    def stuck(self) -> List[Tuple[Any, int, int]]:
+        """(side, timeline, value) of each wait that nothing which was submitted will end."""
+        return self._stuck(self._reach()[0])
+
+    def _stuck(self, at: Dict[Any, int]) -> List[Tuple[Any, int, int]]:
+        return [(side, entries[at[side]][1], entries[at[side]][2]) for side, entries in self._sides.items() if at[side] < len(entries)]
+
+    def free(self, timeout: int) -> List[Tuple[Any, int, int]]:
+        """Signals from the host what is waited for and nobody will signal, and returns that: (side, timeline, value)."""
+        freed: List[Tuple[Any, int, int]] = []
+        while True:
+            at, counters = self._reach()
+            stuck = self._stuck(at)
+            if not stuck:
+                return freed
+            later = [(t, v) for side, e in self._sides.items() for waits, t, v in e[at[side]:] if not waits]
+            # A timeline never goes back: first what no signal behind another wait comes before.
+            side, timeline, value = min(stuck, key=lambda w: (any(t == w[1] and v < w[2] for t, v in later), w[2]))
+            until(lambda: self._counter(timeline) >= counters[timeline], timeout,
+                  lambda: f"a timeline was to become {counters[timeline]} and is {self._counter(timeline)}", "close")
+            self._signal(timeline, value)
+            freed.append((side, timeline, value))

@@ -1,0 +1,876 @@
+# SPDX-License-Identifier: MIT
+"""OpenGL, in the context that is current on this thread, whoever made it: moderngl, PyOpenGL, pyglet, GLFW, Qt, SDL2.
+
+    with culvert.gl.attach() as gl:
+        vbo = gl.buffer(points)                      # a GL buffer with the bytes of a tensor
+        with vbo.cuda() as turn:                     # CUDA's turn, on the current stream of PyTorch or CuPy
+            torch.from_dlpack(turn.tensor())[:] += 1
+        glBindBuffer(GL_ARRAY_BUFFER, vbo.name)      # OpenGL's later commands wait for it
+
+There are three ways, and the best one that works is taken: "memory" (memory objects: nothing is copied), "register"
+(cuGraphicsGLRegisterBuffer: nothing is copied) and "staged" (copies through the host), which attach(copies=True) allows."""
+import atexit
+import contextlib
+import ctypes
+import math
+import numbers
+import os
+import sys
+import warnings
+import weakref
+from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Union
+
+from . import _declarations as d
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, api, describe, handle, process,
+                   stream_handle)
+from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
+from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
+                      type_of)
+from ._turns import SECOND
+
+GL_TEXTURE_2D = 0x0de1
+_ACCESS = {"read_write": 0, "read_only": 1, "write_discard": 2}
+_SIDES = {"cuda": d.culv_ring_side.CULV_RING_CONSUMER, "opengl": d.culv_ring_side.CULV_RING_PRODUCER}
+_LIBRARIES = (("libEGL.so.1", "eglGetCurrentContext", "eglGetProcAddress"),
+              ("libGL.so.1", "glXGetCurrentContext", "glXGetProcAddressARB"),
+              ("libGLX.so.0", "glXGetCurrentContext", "glXGetProcAddressARB"))
+# Sized internal formats by an element's type, for 1, 2 and 4 channels.
+_FORMATS = {"uint8": (0x8229, 0x822b, 0x8058), "uint16": (0x822a, 0x822c, 0x805b), "float16": (0x822d, 0x822f, 0x881a),
+            "float32": (0x822e, 0x8230, 0x8814), "int8": (0x8231, 0x8237, 0x8d8e), "int16": (0x8233, 0x8239, 0x8d88),
+            "int32": (0x8235, 0x823b, 0x8d82), "uint32": (0x8236, 0x823c, 0x8d70)}
+_CHANNELS = (1, 2, 4)
+_TEXELS = {number: channels * (type_of(name)[1] // 8) for name, numbers in _FORMATS.items()
+           for channels, number in zip(_CHANNELS, numbers)}
+_TEXELS.update({0x8232: 1, 0x8238: 2, 0x8d7c: 4, 0x8234: 2, 0x823a: 4, 0x8d76: 8, 0x8c43: 4})  # ..UI, SRGB8_ALPHA8
+
+
+class WayWarning(UserWarning):
+    """The best way is not available. The text says why, and what to do."""
+
+
+def function(name: str, result=None, *parameters):
+    """A function of OpenGL by its name, for the context that is current: function("glFinish")()."""
+    for library, current, proc in _LIBRARIES:
+        try:
+            there = ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+            asked, find = getattr(there, current), getattr(there, proc)
+        except (OSError, AttributeError):
+            continue
+        asked.restype, find.restype, find.argtypes = c_void_p, c_void_p, [ctypes.c_char_p]
+        if asked():
+            address = find(name.encode())
+            if not address:
+                raise AttributeError(f"OpenGL has no {name} here")
+            return ctypes.CFUNCTYPE(result, *parameters)(address)
+    raise RuntimeError(f"{name}: no context of EGL or GLX is current on this thread")
+
+
+def _depth_of_caller() -> int:
+    """The stacklevel of the program's line that called this module."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename == __file__:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def _way(way: Optional[str]) -> int:
+    if way is None:
+        return 0
+    try:
+        return int(d.culv_gl_way["CULV_GL_WAY_" + way.upper()])
+    except KeyError:
+        raise ValueError(f"there is no way {way!r}; there are 'memory', 'register' and 'staged'") from None
+
+
+def _side(writer: str):
+    if writer not in _SIDES:
+        raise ValueError(f"writer={writer!r}: 'cuda' or 'opengl' writes, and the other one reads")
+    return _SIDES[writer]
+
+
+class Report:
+    """What culv_gl_check() found. str() is its text: what the context is, which ways work, why the others do not, and
+    what to do. Other fields are those of culv_gl_report."""
+
+    def __init__(self, found: "d.culv_gl_report"):
+        self._found = found
+
+    @property
+    def way(self) -> str:
+        """The best way: "memory", "register", "staged" or "none"."""
+        return api.culv_gl_way_name(self._found.way).decode().lower()
+
+    @property
+    def text(self) -> str:
+        return self._found.text.decode(errors="replace")
+
+    def __getattr__(self, name: str):
+        value = getattr(self._found, name)
+        if name.endswith("_reason"):
+            return d.culv_reason(value).name[len("CULV_REASON_"):]
+        return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<culvert.gl.Report {self.way}, {self.renderer!r}>"
+
+
+def check(device: Optional[Device] = None) -> Report:
+    """Examines the context that is current on this thread, and makes nothing. It is no error that nothing works."""
+    found = describe(d.culv_gl_report)
+    api.culv_gl_check(None, None if device is None else device._need(), byref(found))
+    return Report(found)
+
+
+class _InContext(Owned):
+    """What goes on a thread where a context of the attachment is current, and nowhere else."""
+
+    def __init__(self, gl: "Attachment", pointer: int):
+        super().__init__(gl, pointer)
+        self.gl = gl
+
+    def __del__(self):
+        if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
+            return
+        try:
+            self.close()
+        except InvalidError as e:
+            if e.reason != "CONTEXT":
+                raise
+            self.gl._later += self._give_up()  # it goes where the context is current again
+
+
+class _Copy2D(ctypes.Structure):
+    """CUDA_MEMCPY2D."""
+    _fields_ = [("src_x", c_size_t), ("src_y", c_size_t), ("src_type", c_int), ("src_host", c_void_p),
+                ("src_device", c_uint64), ("src_array", c_void_p), ("src_pitch", c_size_t), ("dst_x", c_size_t),
+                ("dst_y", c_size_t), ("dst_type", c_int), ("dst_host", c_void_p), ("dst_device", c_uint64),
+                ("dst_array", c_void_p), ("dst_pitch", c_size_t), ("width", c_size_t), ("height", c_size_t)]
+
+
+class _Source:
+    """Somebody's tensor, which is to be copied: its address, shape and type. `stream` is who will read it, and
+    `self.stream` whom that one has to wait for: None if nobody."""
+
+    def __init__(self, tensor, stream: Optional[int] = None):
+        if isinstance(tensor, TensorSource):
+            tensor = tensor.tensor()
+        self.kept, self.stream = tensor, None
+        self.address, span = tensor_range(tensor)
+        interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
+        if hasattr(tensor, "data_ptr"):
+            self.dtype, item = type_of(tensor.dtype)[2], tensor.element_size()
+            self.shape, steps = tuple(tensor.shape), tuple(n * item for n in tensor.stride())
+            self.on_host = tensor.device.type != "cuda"
+            if not self.on_host:
+                self.stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream or _LEGACY
+        elif interface is not None:
+            self.dtype, self.shape = interface["typestr"], tuple(interface["shape"])
+            item, steps = int(self.dtype[2:]), interface.get("strides")
+            self.on_host = not hasattr(tensor, "__cuda_array_interface__")
+            self.stream = None if self.on_host else interface.get("stream")
+        else:
+            reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
+            capsule = tensor.__dlpack__(stream=(stream or _LEGACY) if reads else -1)  # the producer makes it wait
+            name, kind = (_OLD, d.culv_dl_managed_tensor) if _python.PyCapsule_IsValid(id(capsule), _OLD) else \
+                (_VERSIONED, d.culv_dl_managed_tensor_versioned)
+            t = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name)).dl_tensor
+            item = t.dtype.bits * t.dtype.lanes // 8
+            self.shape = _int64s(t.shape, t.ndim)
+            steps = tuple(n * item for n in _int64s(t.strides, t.ndim)) if t.strides else None
+            self.dtype = next((s for c, bits, s in _TYPES.values() if (int(c), bits) == (t.dtype.code, t.dtype.bits)), "|u1")
+            self.on_host = t.device.device_type in _OF_THE_HOST
+            self.kept = tensor, capsule
+        self.size = math.prod(self.shape) * item
+        want, follow = [], item
+        for n in reversed(self.shape):
+            want.append(follow)
+            follow *= n
+        whole = steps is None or all(n == 1 or s == w for n, s, w in zip(self.shape, steps, reversed(want)))
+        if span != self.size or not whole:
+            raise ValueError(f"the tensor {self.shape} has gaps or another order of its elements: pass a contiguous one")
+
+
+_exported = {}  # what consumers of registered memory's tensors have not given back
+_deleter_t = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+@_deleter_t
+def _forget(managed, exported=_exported):
+    exported.pop(managed, None)
+
+
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_forget))  # a consumer's tensor may go after this module
+
+
+def _describe_mapped(pointer: int, size: int, on_host: bool, ordinal: int, desc: "d.culv_dlpack_desc") -> int:
+    """A managed tensor of memory that is the driver's and lasts until the unmap: nothing keeps it alive."""
+    item = desc.type.bits // 8
+    if desc.shape:
+        shape = list((c_int64 * desc.ndim).from_address(desc.shape))
+        if desc.strides:
+            strides = list((c_int64 * desc.ndim).from_address(desc.strides))
+        else:
+            strides = [math.prod(shape[i + 1:]) for i in range(len(shape))]
+    else:
+        shape, strides = [(size - desc.offset) // item], [1]
+    spans = [(n - 1) * s * item for n, s in zip(shape, strides)]
+    low, high = desc.offset + sum(s for s in spans if s < 0), desc.offset + sum(s for s in spans if s > 0) + item
+    if 0 not in shape and (low < 0 or high > size):
+        raise ValueError(f"the tensor {tuple(shape)} at offset {desc.offset} needs {high} bytes; the buffer has {size}")
+    layout = (c_int64 * max(2 * len(shape), 1))(*shape, *strides)
+    made = d.culv_dl_managed_tensor_versioned(deleter=ctypes.cast(_forget, c_void_p).value, flags=int(desc.read_only))
+    made.version.major = 1
+    t = made.dl_tensor
+    t.data, t.byte_offset = pointer + desc.offset, 0
+    t.device.device_type = int(d.culv_dl_device_type.CULV_DL_DEVICE_CPU if on_host else
+                               d.culv_dl_device_type.CULV_DL_DEVICE_CUDA)
+    t.device.device_id = 0 if on_host else ordinal
+    t.ndim, t.dtype = len(shape), desc.type
+    t.shape = ctypes.addressof(layout)
+    t.strides = ctypes.addressof(layout) + 8 * len(shape)
+    address = ctypes.addressof(made)
+    _exported[address] = made, layout
+    return address
+
+
+class _Slot(TensorSource):
+    """A buffer that CUDA has now."""
+
+    def __init__(self, turn: "Turn", resource: int):
+        self._turn, self._resource = turn, resource
+
+    def _need(self) -> int:
+        buffer = self._turn._owner_buffer(self._resource)
+        if not buffer:
+            raise IndexError(f"there is no buffer {self._resource} here")
+        return buffer
+
+    def _device_of(self):
+        return self._turn.device._need()
+
+    @property
+    def pointer(self) -> int:
+        return api.culv_buffer_pointer(self._need())
+
+    @property
+    def size(self) -> int:
+        return api.culv_buffer_size(self._need())
+
+    def _get_dlpack(self, desc, out):
+        if self._turn.registered:
+            out._obj.value = _describe_mapped(self.pointer, self.size, self._turn.device.is_software,
+                                              self._turn.device.caps.ordinal, desc._obj)
+        else:
+            api.culv_buffer_get_dlpack(self._need(), desc, out)
+
+    def _to_unversioned(self, pointer):
+        if not self._turn.registered:
+            return super()._to_unversioned(pointer)
+        made, layout = _exported.pop(pointer)
+        old = d.culv_dl_managed_tensor(dl_tensor=made.dl_tensor, deleter=made.deleter)
+        _exported[ctypes.addressof(old)] = old, layout
+        return ctypes.addressof(old)
+
+
+class Turn:
+    """What CUDA has between the beginning and the end of a `with` block. What is OpenGL's again afterwards must not be
+    touched then: a tensor that was made here is not kept over the block's end."""
+
+    def __init__(self, owner, stream: int, frame: "Optional[d.culv_ring_frame]" = None):
+        self._owner, self.stream, self.frame = owner, stream, frame
+        self.device: Device = owner.gl.device
+        self.registered = isinstance(owner, Registration) or owner.way == "register"
+        self._over = False
+
+    def _check(self) -> None:
+        if self._over:
+            raise ValueError("this turn of CUDA's is over, and the object is OpenGL's; use it inside the block of cuda()")
+
+    def _owner_buffer(self, resource: int):
+        self._check()
+        return self._owner._cuda_buffer(self.slot, resource)
+
+    @property
+    def slot(self) -> int:
+        return self.frame.slot if self.frame is not None else 0
+
+    @property
+    def number(self) -> int:
+        """Of a ring's frame."""
+        return self.frame.number if self.frame is not None else 0
+
+    def buffer(self, resource: int = 0) -> _Slot:
+        self._check()
+        return _Slot(self, resource)
+
+    @property
+    def pointer(self) -> int:
+        """The device pointer of the (first) buffer."""
+        return self.buffer().pointer
+
+    def tensor(self, dtype=None, shape: Optional[Sequence[int]] = None, resource: int = 0, **more) -> Tensor:
+        """The buffer as a tensor; of the type and shape that it was made with, if none is said."""
+        if dtype is None and shape is None:
+            dtype, shape = self._owner.dtype, self._owner.shape
+        return self.buffer(resource).tensor(dtype or "uint8", shape, stream=more.pop("stream", self.stream), **more)
+
+    def _image(self, resource: int) -> int:
+        self._check()
+        image = self._owner._cuda_image(self.slot, resource)
+        if not image:
+            raise IndexError(f"there is no texture {resource} here")
+        return image
+
+    def array(self, level: int = 0, resource: int = 0) -> int:
+        """The CUarray of a level of a texture."""
+        return _make("culv_image_get_array", self._image(resource), level)
+
+    def surface(self, level: int = 0, resource: int = 0) -> int:
+        """The surface object of a level of a texture, for kernels."""
+        out = c_uint64()
+        api.culv_image_get_surface(self._image(resource), level, byref(out))
+        return out.value
+
+    def write(self, tensor, resource: int = 0) -> None:
+        """Copies a contiguous tensor, on the turn's stream, into the buffer or level 0 of the texture. The copy of a
+        host's array is over when the call returns."""
+        source = _Source(tensor, self.stream)
+        self._check()
+        if source.stream is not None and source.stream != (self.stream or _LEGACY):
+            api.culv_dlpack_hand_over(self.device._need(), source.stream, self.stream or _LEGACY)
+        self.device.make_current()
+        if self._owner._cuda_buffer(self.slot, resource):
+            self._write_buffer(source, resource)
+        else:
+            self._write_texture(source, resource)
+        if source.on_host:
+            _wait_for_stream(self.device, self.stream, 10 * SECOND, lambda: "the copy has not ended in 10 s")
+
+    def _write_buffer(self, source: _Source, resource: int) -> None:
+        there = self.buffer(resource)
+        if source.size > there.size:
+            raise ValueError(f"the tensor has {source.size} bytes and the buffer {there.size}")
+        copy = self.device.cuda.cuMemcpyHtoDAsync if source.on_host else self.device.cuda.cuMemcpyDtoDAsync
+        copy(there.pointer, source.address, source.size, self.stream)
+
+    def _write_texture(self, source: _Source, resource: int) -> None:
+        width, height, texel = self._owner._extent(resource)
+        row = width * texel
+        if source.size != row * height or source.shape[:2] != (height, width):
+            raise ValueError(f"the tensor is {source.shape} of {source.dtype}; the texture has {height} rows of {width} "
+                             f"texels of {texel} bytes")
+        self.device.cuda.cuMemcpy2DAsync(byref(_Copy2D(
+            src_type=1 if source.on_host else 2, src_host=source.address if source.on_host else None,
+            src_device=0 if source.on_host else source.address, src_pitch=row, dst_type=3,
+            dst_array=self.array(0, resource), width=row, height=height)), self.stream)
+
+    def __repr__(self):
+        return f"<culvert.gl.Turn{' over' if self._over else ''} of {self._owner!r}>"
+
+
+class Frame:
+    """OpenGL's turn with a slot of a ring."""
+
+    def __init__(self, ring: "GLRing", frame: "d.culv_ring_frame"):
+        self._ring, self.frame = ring, frame
+
+    @property
+    def number(self) -> int:
+        return self.frame.number
+
+    @property
+    def slot(self) -> int:
+        return self.frame.slot
+
+    @property
+    def name(self) -> int:
+        """OpenGL's name of the slot's (first) buffer or texture."""
+        return self.name_of(0)
+
+    def name_of(self, resource: int) -> int:
+        return api.culv_gl_ring_name(self._ring._need(), self.frame.slot, resource)
+
+
+class Resource:
+    """What each slot of a ring has. ring_buffer(), ring_texture() and ring_registrations() make it."""
+
+    def __init__(self, extent: Tuple[int, int, int] = (0, 0, 0), **fields):
+        self.extent = extent
+        self.fields = fields
+
+
+def ring_buffer(size: int) -> Resource:
+    """A buffer in each slot."""
+    return Resource(buffer=describe(d.culv_gl_buffer_create_desc, size=size))
+
+
+def ring_texture(internal_format: int, width: int, height: int = 1, **desc) -> Resource:
+    """A texture in each slot (culv_gl_image_create_desc)."""
+    return Resource((width, height, _TEXELS.get(internal_format, 0)),
+                    image=describe(d.culv_gl_image_create_desc, internal_format=internal_format, width=width,
+                                   height=height, **desc))
+
+
+def ring_registrations(registrations: "Sequence[Registration]") -> Resource:
+    """Registered objects of yours, one for each slot. They must outlive the ring."""
+    array = (c_void_p * len(registrations))(*[r._need().value for r in registrations])
+    made = Resource(registrations[0]._extent(0), registrations=array)
+    made.kept = registrations
+    return made
+
+
+class GLRing(_InContext):
+    """Slots that CUDA and OpenGL use in turn. CUDA's side is `with ring.cuda(stream) as turn:`, OpenGL's is
+    `with ring.frame() as frame:` or `for frame in ring.frames():`."""
+
+    _destroy = "culv_gl_ring_destroy"
+    dtype = shape = None
+
+    def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str],
+                 **desc):
+        side = _side(writer)
+        gl._sweep()
+        fallback = d.culv_fallback.CULV_FALLBACK_HOST if gl.copies else 0
+        kept: List[Any] = []
+        array = (d.culv_gl_ring_resource * max(len(resources), 1))()
+        for one, resource in zip(array, resources):
+            for name, value in resource.fields.items():
+                if hasattr(value, "fallback"):
+                    value.fallback = int(fallback)
+                kept.append(value)
+                setattr(one, name, ctypes.addressof(value))
+        made = describe(d.culv_gl_ring_desc, max_depth=depth, resources=array, num_resources=len(resources), **desc)
+        made.side, made.way = side, _way(way)
+        super().__init__(gl, _make("culv_gl_ring_create", gl._need(), made))
+        self._resources = list(resources)
+        self._depth = depth
+        self._mine, self._cudas = side, 1 - side
+        if way is None and self.refusals:
+            warnings.warn(f"by {self.way.upper()}, because\n{self.refusals}{gl.report.text}", WayWarning,
+                          stacklevel=_depth_of_caller())
+
+    @property
+    def core(self) -> int:
+        """The culv_ring."""
+        return api.culv_gl_ring_core(self._need())
+
+    @property
+    def way(self) -> str:
+        """"memory", "register" or "staged"."""
+        return api.culv_gl_way_name(api.culv_gl_ring_way(self._need())).decode().lower()
+
+    @property
+    def refusals(self) -> str:
+        """Why the ways before were refused, a line for each."""
+        return api.culv_gl_ring_refusals(self._need()).decode(errors="replace")
+
+    @property
+    def waits_on_cpu(self) -> bool:
+        """Whether OpenGL's turns wait on the CPU."""
+        return bool(api.culv_gl_ring_waits_on_cpu(self._need()))
+
+    def _cuda_buffer(self, slot: int, resource: int):
+        return api.culv_gl_ring_buffer(self._need(), slot, resource)
+
+    def _cuda_image(self, slot: int, resource: int):
+        return api.culv_gl_ring_image(self._need(), slot, resource)
+
+    def _extent(self, resource: int) -> Tuple[int, int, int]:
+        return self._resources[resource].extent
+
+    def names(self, resource: int = 0) -> List[int]:
+        """OpenGL's names, slot by slot: never delete them."""
+        return [api.culv_gl_ring_name(self._need(), slot, resource) for slot in range(self._depth)]
+
+    def _acquire_on(self, stream: int, timeout: int) -> "d.culv_ring_frame":
+        frame = d.culv_ring_frame()
+        Ring._in_slices(lambda slice_: api.culv_ring_acquire_on(self.core, self._cudas, stream, slice_, byref(frame)), timeout)
+        return frame
+
+    def _acquire(self, timeout: int) -> "d.culv_ring_frame":
+        frame = d.culv_ring_frame()
+        Ring._in_slices(lambda slice_: api.culv_gl_ring_acquire(self._need(), slice_, byref(frame)), timeout)
+        return frame
+
+    def _follow(self, stream: int, timeout: int, frame) -> None:
+        _host_follows(self.gl.device, stream, timeout,
+                      lambda: f"OpenGL's work with slot {frame.slot} has not ended in time")
+
+    @contextlib.contextmanager
+    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+        """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. After an exception the slot is given
+        back as if it had not been acquired. In the way "register" a context of the attachment must be current."""
+        number = stream_handle(stream)
+        frame = self._acquire_on(number, timeout)
+        turn = Turn(self, number, frame)
+        try:
+            self._follow(number, timeout, frame)
+            yield turn
+        except BaseException:
+            api.culv_ring_cancel(self.core, self._cudas, byref(frame))
+            raise
+        finally:
+            turn._over = True
+        api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+
+    @contextlib.contextmanager
+    def frame(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
+        """OpenGL's turn: its later commands wait for CUDA's. After an exception the slot is given back as if it had not
+        been acquired."""
+        frame = self._acquire(timeout)
+        try:
+            yield Frame(self, frame)
+        except BaseException:
+            api.culv_ring_cancel(self.core, self._mine, byref(frame))
+            raise
+        api.culv_gl_ring_release(self._need(), byref(frame))
+
+    def frames(self, timeout: int = 10 * SECOND) -> Iterator[Frame]:
+        """OpenGL's turns, until the ring is stopped. A frame goes back when the loop asks for the next one, or ends."""
+        while True:
+            try:
+                frame = self._acquire(timeout)
+            except Error as e:
+                if e.reason == "RING_STOPPED":
+                    return
+                raise
+            try:
+                yield Frame(self, frame)
+            finally:
+                if not self.closed:
+                    api.culv_gl_ring_release(self._need(), byref(frame))
+
+    def stop(self) -> None:
+        """Ends the waits of both sides, from any thread."""
+        api.culv_ring_stop(self.core)
+
+    def drain(self, timeout: int = 10 * SECOND) -> None:
+        """Waits until the GPU has done with all frames that were handed over."""
+        Ring._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
+
+    def _told(self):
+        yield f"way {self.way}"
+
+
+class _One(GLRing):
+    """One object. It is OpenGL's, save in the block of cuda()."""
+
+    def __init__(self, gl: "Attachment", resource: Resource, writer: str, way: Optional[str]):
+        self._held: Optional[d.culv_ring_frame] = None  # by OpenGL
+        self._due = False  # OpenGL's turn, which did not begin in time
+        super().__init__(gl, [resource], 1, writer, way)
+        if writer == "opengl":
+            self._due = True
+            self._take(10 * SECOND)
+
+    @property
+    def name(self) -> int:
+        """OpenGL's name. Never delete it."""
+        return api.culv_gl_ring_name(self._need(), 0, 0)
+
+    def _take(self, timeout: int) -> None:
+        if self._due:
+            self._held = self._acquire(timeout)
+            self._due = False
+
+    @contextlib.contextmanager
+    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+        """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. It begins after OpenGL's earlier
+        commands, and OpenGL's later ones come after it, also when an exception ends the block."""
+        number = stream_handle(stream)
+        self._take(timeout)
+        if self._held is not None:
+            api.culv_gl_ring_release(self._need(), byref(self._held))
+            self._held = None
+        frame = self._acquire_on(number, timeout)
+        turn = Turn(self, number, frame)
+        try:
+            self._follow(number, timeout, frame)
+            yield turn
+        finally:
+            turn._over = True
+            api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+            self._due = True
+            self._take(timeout)
+
+    def frame(self, timeout: int = 10 * SECOND):
+        raise TypeError(f"a {type(self).__name__} is OpenGL's outside the blocks of cuda(): draw there")
+
+    frames = frame
+
+    def update(self, tensor, stream=None) -> None:
+        """Copies a tensor into it, in a turn of CUDA's."""
+        with self.cuda(stream) as turn:
+            turn.write(tensor)
+
+
+class GLBuffer(_One):
+    """A GL buffer for both sides. Where the GPU's driver keeps copies, read it by OpenGL through another buffer
+    (glCopyNamedBufferSubData)."""
+
+    def __init__(self, gl, size, dtype, shape, writer, way):
+        self.dtype, self.shape, self.size = dtype, shape, size
+        super().__init__(gl, ring_buffer(size), writer, way)
+
+    def _told(self):
+        yield f"{self.size} bytes"
+        yield from super()._told()
+
+
+class GLTexture(_One):
+    """A 2D texture for both sides."""
+
+    def __init__(self, gl, internal_format, width, height, writer, way, **desc):
+        self.internal_format, self.width, self.height = internal_format, width, height
+        super().__init__(gl, ring_texture(internal_format, width, height, **desc), writer, way)
+
+    def _told(self):
+        yield f"{self.width} x {self.height}"
+        yield from super()._told()
+
+
+class Registration(_InContext):
+    """A buffer, texture or renderbuffer of the program's own, registered with CUDA. CUDA has it in the block of
+    cuda()."""
+
+    _destroy = "culv_registration_destroy"
+
+    def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype=None, shape=None):
+        super().__init__(gl, pointer)
+        self._size, self.dtype, self.shape = extent, dtype, shape
+
+    def _cuda_buffer(self, slot: int, resource: int):
+        return api.culv_registration_buffer(self._need())
+
+    def _cuda_image(self, slot: int, resource: int):
+        return api.culv_registration_image(self._need())
+
+    def _extent(self, resource: int) -> Tuple[int, int, int]:
+        return self._size
+
+    @property
+    def mapped(self) -> bool:
+        return bool(api.culv_registration_is_mapped(self._need()))
+
+    @contextlib.contextmanager
+    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+        """CUDA's turn: maps, and unmaps at the end of the block, also after an exception. The driver may wait in an unmap
+        for the stream, without a bound: `timeout` is for the host's wait on the software twin."""
+        with mapped([self], stream, timeout) as turns:
+            yield turns[0]
+
+    def update(self, tensor, stream=None) -> None:
+        """Copies a tensor into it, in a turn of CUDA's."""
+        with self.cuda(stream) as turn:
+            turn.write(tensor)
+
+
+@contextlib.contextmanager
+def mapped(registrations: Sequence[Registration], stream=None, timeout: int = 10 * SECOND) -> Iterator[List[Turn]]:
+    """CUDA's turn with all of these, in one call of the driver: `with mapped([points, colors]) as (p, c):`."""
+    number = stream_handle(stream)
+    turns = [Turn(r, number) for r in registrations]
+    array = (c_void_p * max(len(turns), 1))(*[r._need().value for r in registrations])
+    api.culv_registration_map(array, len(turns), number)
+    try:
+        if turns:
+            _host_follows(turns[0].device, number, timeout, lambda: "OpenGL's work has not ended in time")
+        yield turns
+    finally:
+        for turn in turns:
+            turn._over = True
+        api.culv_registration_unmap(array, len(turns), number)
+
+
+class Attachment(Owned):
+    """The context that is current on this thread, with Culvert on it. It is closed on a thread where the context is
+    current; after lose_contexts() on any."""
+
+    _destroy = "culv_gl_detach"
+
+    def __init__(self, device: Optional[Device] = None, *, vk: Optional[VulkanDevice] = None, copies: bool = False,
+                 label: Optional[str] = None, driver: str = "auto",
+                 get_proc_address: Optional[Callable[[bytes], int]] = None):
+        if driver == "soft":
+            api.culv_soft_enable()
+        self.copies = copies
+        self._later: List[Tuple[str, c_void_p, int]] = []
+        self._proc = None
+        if get_proc_address is not None:
+            kind = ctypes.CFUNCTYPE(c_void_p, ctypes.c_char_p)
+            self._proc = kind(lambda name: handle(get_proc_address(name)) or None) if callable(get_proc_address) and \
+                not isinstance(get_proc_address, ctypes._CFuncPtr) else get_proc_address
+        if device is None and vk is not None:
+            device = vk.device
+        desc = describe(d.culv_gl_desc, get_proc_address=self._proc, vk=None if vk is None else vk._need().value,
+                        label=label, fallback=int(d.culv_fallback.CULV_FALLBACK_HOST) if copies else 0)
+        own = None
+        if device is None:
+            device = own = self._open_device(desc, label, driver)
+        self.device, self._own_device, self._vk = device, own, vk
+        try:
+            pointer = _make("culv_gl_attach", device._need(), desc)
+        except BaseException:
+            if own is not None:
+                own.close()
+            raise
+        super().__init__(device, pointer)
+        self.report = check(device)
+        _attachments.add(self)
+
+    def _open_device(self, desc, label, driver: str) -> Device:
+        cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
+        try:
+            return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
+        except (NoDeviceError, UnsupportedError):
+            if not self.copies:
+                raise
+            try:  # another GPU draws: what it draws is copied
+                return Device(driver=driver, label=label)
+            except Error:
+                pass
+            raise
+
+    def _told(self):
+        yield f"{self.report.renderer!r} on {self.device.name!r}"
+
+    @property
+    def is_current(self) -> bool:
+        """Whether a context of the attachment is current on this thread."""
+        return bool(api.culv_gl_is_current(self._need()))
+
+    def add_context(self) -> None:
+        """The context that is current on this thread shares objects with the attached one: it may be used here, too."""
+        api.culv_gl_add_context(self._need())
+
+    def lose_contexts(self) -> None:
+        """Tells that the context is destroyed. What is left closes on any thread then."""
+        api.culv_gl_lose_contexts(self._need())
+
+    def _sweep(self) -> None:
+        """Destroys what was dropped on threads where the context was not current."""
+        self._need()
+        for _ in range(len(self._later)):
+            destroy, pointer, _number = self._later.pop()
+            try:
+                getattr(api, destroy)(byref(pointer))
+            except InvalidError:
+                self._later.append((destroy, pointer, 0))
+                return
+
+    def close(self, after=None) -> None:
+        if self.closed or process.forked:
+            return
+        self._close_children()
+        self._sweep()
+        super().close()
+        if self._own_device is not None:
+            self._own_device, own = None, self._own_device
+            own.close()
+
+    def buffer(self, what: Union[int, Any], dtype=None, shape: Optional[Sequence[int]] = None, *, writer: str = "cuda",
+               way: Optional[str] = None) -> GLBuffer:
+        """A GL buffer for CUDA and OpenGL: of so many bytes, or with the bytes, type and shape of a tensor. `writer` is
+        who writes it, "cuda" or "opengl". `way` forces one; otherwise the best one is taken, and a WayWarning says
+        why a better one was not."""
+        if isinstance(what, numbers.Integral):
+            return GLBuffer(self, int(what), dtype, shape, writer, way)
+        source = _Source(what)
+        made = GLBuffer(self, source.size, dtype or source.dtype, source.shape if shape is None else shape, writer, way)
+        return self._filled(made, what, writer)
+
+    @staticmethod
+    def _filled(made, tensor, writer):
+        if writer == "cuda":
+            try:
+                made.update(tensor)
+            except BaseException:
+                made.close()
+                raise
+        return made
+
+    def texture(self, what: Any = None, *, internal_format: int = 0, width: int = 0, height: int = 1,
+                writer: str = "cuda", way: Optional[str] = None, **desc) -> GLTexture:
+        """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with the texels of a tensor of rows,
+        columns and 1, 2 or 4 channels."""
+        if what is None:
+            return GLTexture(self, internal_format, width, height, writer, way, **desc)
+        source = _Source(what)
+        height, width = (*source.shape, 1, 1)[:2]
+        internal_format = internal_format or format_of(source.dtype, source.shape)
+        return self._filled(GLTexture(self, internal_format, width, height, writer, way, **desc), what, writer)
+
+    def register_buffer(self, name: int, dtype=None, shape: Optional[Sequence[int]] = None, *,
+                        access: str = "read_write", **desc) -> Registration:
+        """A GL buffer of the program's own (culv_gl_register_desc). Give it storage first."""
+        return Registration(self, self._register("culv_gl_register_buffer", [int(name)], access, desc), (0, 0, 0), dtype,
+                            shape)
+
+    def register_texture(self, name: int, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
+                         **desc) -> Registration:
+        """A texture or renderbuffer of the program's own (culv_gl_register_desc)."""
+        pointer = self._register("culv_gl_register_image", [int(name), target], access, desc)
+        return Registration(self, pointer, _extent_of(int(name)) if target == GL_TEXTURE_2D else (0, 0, 0))
+
+    def _register(self, call: str, names: List[int], access: str, desc) -> int:
+        if access not in _ACCESS:
+            raise ValueError(f"access={access!r}: {', '.join(map(repr, _ACCESS))}")
+        self._sweep()
+        made = describe(d.culv_gl_register_desc, **desc)
+        made.access = _ACCESS[access]
+        return _make(call, self._need(), *names, made)
+
+    def ring(self, resources: Sequence[Resource], depth: int = 3, *, writer: str = "cuda", way: Optional[str] = None,
+             **desc) -> GLRing:
+        """Frames in flight between the two sides (culv_gl_ring_desc). ring_buffer(), ring_texture() and
+        ring_registrations() make resources."""
+        return GLRing(self, resources, depth, writer, way, **desc)
+
+
+def format_of(dtype, shape: Sequence[int]) -> int:
+    """The internal format for a tensor of rows, columns and channels: 0x8058 (GL_RGBA8) for 4 of "uint8"."""
+    channels = shape[2] if len(shape) == 3 else 1
+    name = {t[2]: n for n, t in ((n, type_of(n)) for n in _FORMATS)}.get(type_of(dtype)[2])
+    if len(shape) not in (2, 3) or channels not in _CHANNELS or name is None:
+        raise ValueError(f"a tensor {tuple(shape)} of {dtype} is no texture: it has rows, columns and 1, 2 or 4 channels of "
+                         f"{', '.join(_FORMATS)}; three channels become four")
+    return _FORMATS[name][_CHANNELS.index(channels)]
+
+
+def _extent_of(texture: int) -> Tuple[int, int, int]:
+    ask = function("glGetTextureLevelParameteriv", None, ctypes.c_uint, c_int, ctypes.c_uint, c_void_p)
+    out = []
+    for what in (0x1000, 0x1001, 0x1003):  # width, height, internal format
+        value = c_int()
+        ask(texture, 0, what, byref(value))
+        out.append(value.value)
+    return out[0], out[1], _TEXELS.get(out[2], 0)
+
+
+def attach(device: Optional[Device] = None, **options) -> Attachment:
+    """Attaches to the context that is current on this thread (Attachment). Without `device` the CUDA device is the one
+    that draws the context. What cannot be shared is an error; copies=True allows copies through the host there."""
+    return Attachment(device, **options)
+
+
+_attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close_attachments():
+    """The interpreter ends: where the context is gone, nothing of OpenGL's is called."""
+    for gl in list(_attachments):
+        try:
+            gl.close()
+        except Error:
+            gl.lose_contexts()
+            gl.close()
+
+
+__all__ = ["Attachment", "Frame", "GLBuffer", "GLRing", "GLTexture", "Registration", "Report", "Resource", "Turn",
+           "WayWarning", "attach", "check", "format_of", "function", "mapped", "ring_buffer", "ring_registrations",
+           "ring_texture"]
