@@ -29,7 +29,7 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device *
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
 }
 
-bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out)
+bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out)
 {
     culv_vk_semaphore_create_desc desc = culv_vk_semaphore_create_desc_init();
     desc.label = label;

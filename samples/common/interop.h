@@ -15,6 +15,6 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
 bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
 
 /* A timeline semaphore of both sides, at 0. */
-bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out);
+bool interop_timeline(culv_vk_device *attached, const char *label, culv_shared_semaphore **out);
 
 #endif

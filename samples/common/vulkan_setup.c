@@ -136,8 +136,8 @@ static bool rank(VkInstance instance, culv_driver driver,
     for (uint32_t i = 0; i < MAX_CANDIDATES; i++)
         candidates[i] = culv_vk_candidate_init();
     *count = MAX_CANDIDATES;
-    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, count,
-                                               candidates),
+    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, candidates,
+                                               *count, count),
                  "culv_vk_rank_physical_devices"))
         return false;
     if (*count > MAX_CANDIDATES) *count = MAX_CANDIDATES;

@@ -93,8 +93,9 @@ static bool write_picture(program *p, uint64_t frame)
     const culv_cuda_api *cu = p->solver.cu;
     CUstream stream = p->solver.stream;
     size_t bytes = (size_t)o->width * o->height * 4;
-    if (!culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(p->memory.drawn), stream, frame + 1),
-                 "waiting for drawn") ||
+    if (!culv_ok(
+            culv_semaphore_wait(culv_shared_semaphore_cuda(p->memory.drawn), stream, frame + 1),
+            "waiting for drawn") ||
         !cuda_ok(cu, cu->cuMemcpyDtoHAsync(p->pixels, p->memory.shown.picture, bytes, stream),
                  "cuMemcpyDtoHAsync") ||
         !cuda_ok(cu, cu->cuStreamSynchronize(stream), "cuStreamSynchronize"))

@@ -42,8 +42,8 @@ void memory_destroy(memory *m, const memory_mode *mode)
 {
     if (!m->vulkan) return;
     mode->destroy(m);
-    culv_vk_semaphore_destroy(&m->ready);
-    culv_vk_semaphore_destroy(&m->drawn);
+    culv_shared_semaphore_destroy(&m->ready);
+    culv_shared_semaphore_destroy(&m->drawn);
     culv_vk_detach(&m->attached);
     memset(m, 0, sizeof *m);
 }

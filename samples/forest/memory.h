@@ -30,7 +30,7 @@ typedef struct memory {
     const culv_cuda_api *cu;
     memory_sizes sizes;
     culv_vk_device *attached;
-    culv_vk_semaphore *ready, *drawn;
+    culv_shared_semaphore *ready, *drawn;
     /* Where CUDA builds, where CUDA finds what Vulkan has, and that place by Vulkan's addresses.
      * With one address all three are the same. */
     memory_places built, shown, seen;
@@ -38,7 +38,7 @@ typedef struct memory {
     culv_vk_space *space;
     culv_vk_space_buffer *parts[3];
     /* memory_copy.c */
-    culv_vk_buffer *shared;
+    culv_shared_buffer *shared;
     CUfunction patch;
 } memory;
 

@@ -18,7 +18,7 @@ static bool create_shared(memory *m)
         return false;
     VkBufferDeviceAddressInfo which = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                        .buffer = culv_vk_buffer_handle(m->shared)};
-    m->shown = memory_places_at(&m->sizes, culv_vk_buffer_pointer(m->shared));
+    m->shown = memory_places_at(&m->sizes, culv_shared_buffer_pointer(m->shared));
     m->seen = memory_places_at(&m->sizes, vkGetBufferDeviceAddress(m->vulkan->device, &which));
     return true;
 }
@@ -37,7 +37,7 @@ static bool create(memory *m, culv_kernels *kernels)
 static void destroy(memory *m)
 {
     if (m->built.particles) (void)m->cu->cuMemFree(m->built.particles);
-    culv_vk_buffer_destroy(&m->shared);
+    culv_shared_buffer_destroy(&m->shared);
 }
 
 static bool hand_over(memory *m, CUstream stream)

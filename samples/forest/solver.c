@@ -122,7 +122,7 @@ bool solver_frame(solver *s, const memory_mode *mode, memory *m, uint64_t frame)
     const solver_slot *slot = &s->slots[frame % SOLVER_FRAMES_IN_FLIGHT];
     /* Nobody has drawn before the first frame. */
     if (frame > 0 &&
-        !culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(m->drawn), s->stream, frame),
+        !culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(m->drawn), s->stream, frame),
                  "waiting for drawn"))
         return false;
     return cuda_ok(cu, cu->cuEventRecord(slot->begin, s->stream), "cuEventRecord") &&
@@ -130,8 +130,9 @@ bool solver_frame(solver *s, const memory_mode *mode, memory *m, uint64_t frame)
            cuda_ok(cu, cu->cuEventRecord(slot->built, s->stream), "cuEventRecord") &&
            mode->hand_over(m, s->stream) &&
            cuda_ok(cu, cu->cuEventRecord(slot->given, s->stream), "cuEventRecord") &&
-           culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(m->ready), s->stream, frame + 1),
-                   "signaling ready");
+           culv_ok(
+               culv_semaphore_signal(culv_shared_semaphore_cuda(m->ready), s->stream, frame + 1),
+               "signaling ready");
 }
 
 bool solver_frame_time(solver *s, uint64_t frame, float *build_ms, float *hand_over_ms)

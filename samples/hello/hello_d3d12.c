@@ -4,6 +4,7 @@
  *
  *   x86_64-w64-mingw32-gcc hello_d3d12.c -lculvert -ld3d12 -lm
  *   cl hello_d3d12.c culvert.lib d3d12.lib */
+#define CULV_EXPERIMENTAL 1
 #define COBJMACROS
 #define INITGUID
 #include <windows.h>
@@ -55,8 +56,8 @@ int main(void)
     /* What both share: a buffer with the strip, one with the picture, and a fence. The two are not
      * one, because Direct3D 12 copies nothing within a buffer. */
     culv_d3d12_buffer_create_desc buffer_desc = culv_d3d12_buffer_create_desc_init();
-    culv_d3d12_buffer *strip_buffer, *picture_buffer;
-    culv_d3d12_semaphore *fence;
+    culv_shared_buffer *strip_buffer, *picture_buffer;
+    culv_shared_semaphore *fence;
     buffer_desc.size = 4 * STRIP;
     OK(culv_d3d12_buffer_create(d3d12, &buffer_desc, &strip_buffer));
     buffer_desc.size = 4 * WIDTH * HEIGHT;
@@ -69,9 +70,9 @@ int main(void)
         strip[i] = (UINT32)(128 + 127 * cos(i * 0.0207)) |
                    (UINT32)(120 + 80 * cos(i * 0.0414 + 1)) << 8 |
                    (UINT32)(150 + 105 * cos(i * 0.0207 + 2.5)) << 16;
-    OK(CULV_CUDA(device)->cuMemcpyHtoDAsync(culv_d3d12_buffer_pointer(strip_buffer), strip,
+    OK(CULV_CUDA(device)->cuMemcpyHtoDAsync(culv_shared_buffer_pointer(strip_buffer), strip,
                                             sizeof strip, stream));
-    OK(culv_semaphore_signal(culv_d3d12_semaphore_cuda(fence), stream, 1));
+    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(fence), stream, 1));
 
     /* The queue waits for 1, makes row after row, and signals 2. */
     for (UINT32 row = 0; row < HEIGHT; row++) {
@@ -88,8 +89,8 @@ int main(void)
     OK(ID3D12CommandQueue_Signal(queue, culv_d3d12_semaphore_fence(fence), 2));
 
     /* CUDA waits for 2 and reads the picture; only here the host waits. */
-    OK(culv_semaphore_wait(culv_d3d12_semaphore_cuda(fence), stream, 2));
-    OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(picture, culv_d3d12_buffer_pointer(picture_buffer),
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(fence), stream, 2));
+    OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(picture, culv_shared_buffer_pointer(picture_buffer),
                                             sizeof picture, stream));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
     int wrong = 0;
@@ -104,9 +105,9 @@ int main(void)
     printf("hello_d3d12.ppm: %d of %d pixels are wrong\n", wrong, WIDTH * HEIGHT);
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    culv_d3d12_semaphore_destroy(&fence);
-    culv_d3d12_buffer_destroy(&picture_buffer);
-    culv_d3d12_buffer_destroy(&strip_buffer);
+    culv_shared_semaphore_destroy(&fence);
+    culv_shared_buffer_destroy(&picture_buffer);
+    culv_shared_buffer_destroy(&strip_buffer);
     culv_d3d12_detach(&d3d12);
     culv_device_close(&device);
     ID3D12GraphicsCommandList_Release(list);

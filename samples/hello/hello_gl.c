@@ -70,13 +70,13 @@ int main(void)
 
     /* What both share: a buffer with the strip and, behind it, the picture; and two timelines. */
     culv_gl_buffer_create_desc buffer_desc = culv_gl_buffer_create_desc_init();
-    culv_gl_buffer *buffer;
-    culv_gl_semaphore *written, *drawn;
+    culv_shared_buffer *buffer;
+    culv_shared_semaphore *written, *drawn;
     buffer_desc.size = 4 * (STRIP + WIDTH * HEIGHT);
     OK(culv_gl_buffer_create(gl, &buffer_desc, &buffer));
     OK(culv_gl_semaphore_create(gl, NULL, &written));
     OK(culv_gl_semaphore_create(gl, NULL, &drawn));
-    const CUdeviceptr pointer = culv_gl_buffer_pointer(buffer);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
     const GLuint name = culv_gl_buffer_name(buffer);
     culv_gl_uses uses = culv_gl_uses_init(); /* what each side hands over */
     uses.num_buffers = 1;
@@ -89,13 +89,13 @@ int main(void)
                    (uint32_t)(120 + 80 * cos(i * 0.0414 + 1)) << 8 |
                    (uint32_t)(150 + 105 * cos(i * 0.0207 + 2.5)) << 16;
     OK(CULV_CUDA(device)->cuMemcpyHtoDAsync(pointer, strip, sizeof strip, stream));
-    OK(culv_semaphore_signal(culv_gl_semaphore_cuda(written), stream, 1));
+    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(written), stream, 1));
 
     /* OpenGL waits for that, makes row after row, and signals. */
     const PFNGLCOPYNAMEDBUFFERSUBDATAPROC copy =
         (PFNGLCOPYNAMEDBUFFERSUBDATAPROC)eglGetProcAddress("glCopyNamedBufferSubData");
     const PFNGLGETERRORPROC error = (PFNGLGETERRORPROC)eglGetProcAddress("glGetError");
-    OK(culv_gl_semaphore_wait(written, 1, &uses));
+    OK(culv_gl_semaphore_wait(written, 1, CULV_GL_FOREVER, &uses));
     for (uint32_t row = 0; row < HEIGHT; row++) {
         first[row] = (uint32_t)((int)WIDTH + 0.55 * (int)WIDTH * sin(row * 0.035) +
                                 0.25 * (int)WIDTH * sin(row * 0.11 + 1));
@@ -105,7 +105,7 @@ int main(void)
     OK(error());
 
     /* CUDA waits for that and reads the picture; only here the host waits. */
-    OK(culv_semaphore_wait(culv_gl_semaphore_cuda(drawn), stream, 1));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(drawn), stream, 1));
     OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(picture, pointer + sizeof strip, sizeof picture,
                                             stream));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
@@ -121,9 +121,9 @@ int main(void)
     printf("hello_gl.ppm: %d of %d pixels are wrong\n", wrong, WIDTH * HEIGHT);
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    OK(culv_gl_semaphore_destroy(&drawn));
-    OK(culv_gl_semaphore_destroy(&written));
-    OK(culv_gl_buffer_destroy(&buffer));
+    OK(culv_shared_semaphore_destroy(&drawn));
+    OK(culv_shared_semaphore_destroy(&written));
+    OK(culv_shared_buffer_destroy(&buffer));
     culv_gl_detach(&gl);
     culv_device_close(&device);
     eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);

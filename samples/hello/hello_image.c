@@ -76,7 +76,7 @@ int main(void)
     const culv_vk_ring_resource resource = {.image = &image_desc, .use = CULV_VK_USE_TRANSFER_SRC};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
     culv_vk_ring *ring;
-    culv_vk_buffer *host;
+    culv_shared_buffer *host;
     image_desc.create_info = &image_info;
     buffer.create_info = &info;
     buffer.host_memory = VK_TRUE;
@@ -101,7 +101,7 @@ int main(void)
     culv_ring *core = culv_vk_ring_core(ring);
     culv_ring_frame written;
     OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &written));
-    culv_image *image = culv_vk_image_cuda(culv_vk_ring_image(ring, written.slot, 0));
+    culv_image *image = culv_shared_image_cuda(culv_vk_ring_image(ring, written.slot, 0));
     OK(culv_image_get_array(image, 0, &copy.dstArray));
     OK(CULV_CUDA(device)->cuMemcpy2DAsync(&copy, stream));
     OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &written));
@@ -139,7 +139,7 @@ int main(void)
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_vk_buffer_destroy(&host);
+    culv_shared_buffer_destroy(&host);
     culv_vk_ring_destroy(&ring);
     culv_vk_detach(&vk);
     culv_device_close(&device);

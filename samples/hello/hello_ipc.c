@@ -3,8 +3,7 @@
  * where they are, and checks each word. Nothing is copied between the processes.
  *
  *   cc hello_ipc.c $(pkg-config --cflags --libs culvert) && ./a.out
- *
- * `./a.out viewer` and `./a.out solver` run in two terminals. CULVERT_SOFT=1: without a GPU. */
+ * In two terminals: `./a.out viewer [NAME]`, `./a.out solver [NAME]`. CULVERT_SOFT=1: no GPU. */
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 
@@ -34,22 +33,23 @@ static culv_device *open_device(CUstream *stream)
     return device;
 }
 
-static CUdeviceptr map(culv_device *device, culv_vmm_allocation *memory, culv_vmm_range **range)
+static void map(culv_device *device, culv_vmm_allocation *memory, culv_vmm_range **range)
 {
     culv_vmm_range_desc desc = culv_vmm_range_desc_init();
     desc.size = BYTES;
     OK(culv_vmm_range_create(device, &desc, range));
     OK(culv_vmm_map(*range, 0, memory, NULL, 0));
     culv_vmm_allocation_destroy(&memory); /* the mapping keeps it */
-    return culv_vmm_range_pointer(*range);
 }
 
-static void unmap(culv_vmm_range *ranges[SLOTS])
+static void end(culv_device *device, CUstream stream, culv_vmm_range *ranges[SLOTS])
 {
-    for (uint32_t i = 0; i < SLOTS; i++)
+    for (uint32_t i = 0; i < SLOTS; i++) {
         OK(culv_vmm_unmap(ranges[i], 0, culv_vmm_range_size(ranges[i])));
-    for (uint32_t i = 0; i < SLOTS; i++)
         OK(culv_vmm_range_destroy(&ranges[i]));
+    }
+    OK(CULV_CUDA(device)->cuStreamDestroy(stream));
+    culv_device_close(&device);
 }
 
 static int solve(void)
@@ -62,7 +62,6 @@ static int solve(void)
     culv_ipc_server *server;
     culv_ipc_ring *ring;
     culv_vmm_range *ranges[SLOTS];
-    CUdeviceptr slots[SLOTS];
     server_desc.name = server_name;
     ring_desc.name = "frames";
     ring_desc.slots = SLOTS;
@@ -75,24 +74,24 @@ static int solve(void)
         culv_vmm_allocation *memory;
         OK(culv_vmm_allocation_create(device, &memory_desc, &memory));
         OK(culv_ipc_ring_offer_vmm(ring, slot, 0, memory, &info));
-        slots[slot] = map(device, memory, &ranges[slot]);
+        map(device, memory, &ranges[slot]);
     }
     while (culv_ipc_ring_consumers(ring) == 0) /* other programs would solve on */
         OK(culv_ipc_server_poll(server, timeout, NULL));
+    culv_ring *const core = culv_ipc_ring_core(ring);
     for (unsigned i = 0; i < FRAMES && culv_ipc_ring_consumers(ring) > 0; i++) {
-        culv_ipc_frame frame;
-        OK(culv_ipc_ring_acquire_on(ring, stream, timeout, &frame));
-        OK(CULV_CUDA(device)->cuMemsetD32Async(slots[frame.slot], 7 + i, WORDS, stream));
-        OK(culv_ipc_ring_release_on(ring, stream, &frame));
+        culv_ring_frame frame;
+        OK(culv_ring_acquire_on(core, CULV_RING_PRODUCER, stream, timeout, &frame));
+        OK(CULV_CUDA(device)->cuMemsetD32Async(culv_vmm_range_pointer(ranges[frame.slot]), 7 + i,
+                                               WORDS, stream));
+        OK(culv_ring_release_on(core, CULV_RING_PRODUCER, stream, &frame));
     }
     while (culv_ipc_ring_consumers(ring) > 0)
         OK(culv_ipc_server_poll(server, timeout, NULL));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
     culv_ipc_ring_destroy(&ring);
     culv_ipc_server_destroy(&server);
-    unmap(ranges);
-    OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    culv_device_close(&device);
+    end(device, stream, ranges);
     return 0;
 }
 
@@ -105,9 +104,7 @@ static int view(void)
     culv_ipc_client *client;
     culv_ipc_consumer *consumer;
     culv_vmm_range *ranges[SLOTS];
-    CUdeviceptr slots[SLOTS];
-    static uint32_t words[WORDS];
-    int wrong = 0;
+    static uint32_t words[WORDS], wrong;
     client_desc.name = server_name;
     desc.ring = "frames";
     OK(culv_ipc_client_connect(device, &client_desc, timeout, &client));
@@ -117,31 +114,33 @@ static int view(void)
         culv_vmm_allocation *memory;
         OK(culv_ipc_consumer_receive(consumer, slot, 0, timeout, &object));
         OK(culv_ipc_import_vmm(object, &memory));
-        slots[slot] = map(device, memory, &ranges[slot]);
+        map(device, memory, &ranges[slot]);
         culv_ipc_object_destroy(&object);
     }
+    culv_ring *const core = culv_ipc_consumer_core(consumer);
     for (unsigned i = 0; i < FRAMES; i++) {
-        culv_ipc_frame frame;
-        OK(culv_ipc_consumer_acquire_on(consumer, stream, timeout, &frame));
-        OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(words, slots[frame.slot], BYTES, stream));
-        OK(culv_ipc_consumer_release_on(consumer, stream, &frame));
-        OK(CULV_CUDA(device)->cuStreamSynchronize(stream)); /* the CPU reads; the solver goes on */
+        culv_ring_frame frame;
+        OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, timeout, &frame));
+        OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(words, culv_vmm_range_pointer(ranges[frame.slot]),
+                                                BYTES, stream));
+        OK(culv_ring_release_on(core, CULV_RING_CONSUMER, stream, &frame));
+        OK(culv_ring_drain(core, timeout, 0));      /* if the solver died, the stream goes on */
+        OK(!culv_ipc_consumer_connected(consumer)); /* else the frame is not right */
         for (int word = 0; word < WORDS; word++)
             wrong += words[word] != 7 + i;
     }
-    printf("hello_ipc: %d of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
+    printf("hello_ipc: %u of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
     culv_ipc_consumer_destroy(&consumer);
     culv_ipc_client_destroy(&client);
-    unmap(ranges);
-    OK(CULV_CUDA(device)->cuStreamDestroy(stream));
-    culv_device_close(&device);
+    end(device, stream, ranges);
     return wrong != 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "solver") == 0) return solve();
     if (argc == 1) snprintf(server_name, sizeof server_name, "hello_ipc-%d", (int)getpid());
+    if (argc > 2) snprintf(server_name, sizeof server_name, "%s", argv[2]);
+    if (argc > 1 && strcmp(argv[1], "solver") == 0) return solve();
     int status = 1, viewer = argc > 1 ? 0 : fork(); /* before CUDA is opened */
     alarm(300); /* seconds: if the other process fails, this one ends as well */
     if (viewer == 0) return view();

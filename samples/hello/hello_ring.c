@@ -90,7 +90,7 @@ int main(void)
     const culv_vk_ring_resource resource = {.buffer = &buffer, .use = CULV_VK_USE_TRANSFER_SRC};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
     culv_vk_ring *ring;
-    culv_vk_buffer *host;
+    culv_shared_buffer *host;
     buffer.create_info = &info;
     desc.max_depth = SLOTS;
     desc.num_resources = 1;
@@ -138,7 +138,7 @@ int main(void)
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_vk_buffer_destroy(&host);
+    culv_shared_buffer_destroy(&host);
     culv_vk_ring_destroy(&ring);
     culv_vk_detach(&vk);
     culv_device_close(&device);

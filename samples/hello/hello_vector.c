@@ -65,17 +65,17 @@ int main(void)
     const VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = HOST,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vector_desc vector_desc = culv_vector_desc_init();
-    culv_vk_vector_desc view_desc = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc view_desc = culv_vk_vector_view_desc_init();
     culv_vk_buffer_create_desc host_desc = culv_vk_buffer_create_desc_init();
     culv_vector *vector;
-    culv_vk_vector *view;
-    culv_vk_buffer *host;
+    culv_vector_view *view;
+    culv_shared_buffer *host;
     vector_desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     view_desc.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     host_desc.create_info = &info;
     host_desc.host_memory = VK_TRUE;
     OK(culv_vector_create(device, &vector_desc, &vector));
-    OK(culv_vk_vector_create(vk, vector, &view_desc, &view));
+    OK(culv_vk_vector_view_create(vk, vector, &view_desc, &view));
     OK(culv_vk_buffer_create(vk, &host_desc, &host));
     const CUdeviceptr pointer = culv_vector_pointer(vector);
     const uint32_t *words = culv_vk_buffer_host_pointer(host);
@@ -104,13 +104,13 @@ int main(void)
         OK(CULV_CUDA(device)->cuMemsetD32Async(pointer + old, 7 + step, (size - old) / 4, stream));
         OK(CULV_CUDA(device)->cuStreamSynchronize(stream)); /* hello_vulkan.c has a timeline */
         /* Vulkan imports what is new, and copies everything for the CPU. */
-        culv_vk_vector_buffer parts[PARTS];
+        culv_vk_vector_view_buffer parts[PARTS];
         const VkCommandBufferAllocateInfo one = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                                  .commandPool = pool, .commandBufferCount = 1};
         VkCommandBuffer commands;
         t.queue_family = family;
-        OK(culv_vk_vector_update(view));
-        OK(culv_vk_vector_get_buffers(view, parts, PARTS, &count));
+        OK(culv_vector_view_update(view));
+        OK(culv_vk_vector_view_get_buffers(view, parts, PARTS, &count));
         OK(vkAllocateCommandBuffers(my.device, &one, &commands));
         OK(vkBeginCommandBuffer(commands, &begin));
         for (size_t i = 0; i < count && parts[i].offset + parts[i].size <= HOST; i++) {
@@ -138,8 +138,8 @@ int main(void)
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_vk_buffer_destroy(&host);
-    culv_vk_vector_destroy(&view);
+    culv_shared_buffer_destroy(&host);
+    culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     culv_vk_detach(&vk);
     culv_device_close(&device);

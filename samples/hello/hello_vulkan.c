@@ -65,8 +65,8 @@ int main(void)
         VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4 * (STRIP + WIDTH * HEIGHT),
         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc buffer_desc = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer *buffer;
-    culv_vk_semaphore *timeline;
+    culv_shared_buffer *buffer;
+    culv_shared_semaphore *timeline;
     buffer_desc.create_info = &buffer_info;
     OK(culv_vk_buffer_create(vk, &buffer_desc, &buffer));
     OK(culv_vk_semaphore_create(vk, NULL, &timeline));
@@ -77,9 +77,9 @@ int main(void)
         strip[i] = (uint32_t)(128 + 127 * cos(i * 0.0207)) |
                    (uint32_t)(120 + 80 * cos(i * 0.0414 + 1)) << 8 |
                    (uint32_t)(150 + 105 * cos(i * 0.0207 + 2.5)) << 16;
-    const CUdeviceptr pointer = culv_vk_buffer_pointer(buffer);
+    const CUdeviceptr pointer = culv_shared_buffer_pointer(buffer);
     OK(CULV_CUDA(device)->cuMemcpyHtoDAsync(pointer, strip, sizeof strip, stream));
-    OK(culv_semaphore_signal(culv_vk_semaphore_cuda(timeline), stream, 1));
+    OK(culv_semaphore_signal(culv_shared_semaphore_cuda(timeline), stream, 1));
 
     /* Vulkan waits for 1, draws row after row, and signals 2. */
     const VkCommandPoolCreateInfo pool_info = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -121,7 +121,7 @@ int main(void)
     OK(vkQueueSubmit2(queue, 1, &submit, VK_NULL_HANDLE));
 
     /* CUDA waits for 2 and reads the picture; only here the host waits. */
-    OK(culv_semaphore_wait(culv_vk_semaphore_cuda(timeline), stream, 2));
+    OK(culv_semaphore_wait(culv_shared_semaphore_cuda(timeline), stream, 2));
     OK(CULV_CUDA(device)->cuMemcpyDtoHAsync(picture, pointer + sizeof strip, sizeof picture,
                                             stream));
     OK(CULV_CUDA(device)->cuStreamSynchronize(stream));
@@ -139,8 +139,8 @@ int main(void)
 
     OK(CULV_CUDA(device)->cuStreamDestroy(stream));
     vkDestroyCommandPool(my.device, pool, NULL);
-    culv_vk_semaphore_destroy(&timeline);
-    culv_vk_buffer_destroy(&buffer);
+    culv_shared_semaphore_destroy(&timeline);
+    culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
     culv_device_close(&device);
     vkDestroyDevice(my.device, NULL);

@@ -83,49 +83,34 @@ static bool offer(solver *s, const options *o)
     return true;
 }
 
-static bool stream_done(solver *s, const options *o, bool *done)
+/* Waits for the stream's work, which waits for no viewer, and answers viewers meanwhile. */
+static bool wait_for_stream(solver *s, const options *o)
 {
     const double until = clock_seconds() + (double)o->patience;
     do {
         const CUresult result = s->cu->cuStreamQuery(s->stream);
-        *done = result == CUDA_SUCCESS;
         if (result != CUDA_ERROR_NOT_READY) return cuda_ok(s->cu, result, "cuStreamQuery");
         if (!culv_ok(culv_ipc_server_poll(s->server, 100000, NULL), "culv_ipc_server_poll"))
             return false;
     } while (clock_seconds() < until);
-    return true;
-}
-
-/* Waits for the stream's work, and answers viewers meanwhile. The work may wait for a viewer that
- * has died, which only the server's calls notice: cuStreamSynchronize() would wait for ever. */
-static bool wait_for_stream(solver *s, const options *o)
-{
-    bool done = false;
-    if (!stream_done(s, o, &done)) return false;
-    if (done) return true;
-    /* One may live and do nothing, as when it is stopped. */
-    report("a viewer has not read its frame in %llu s; all are turned away",
-           (unsigned long long)o->patience);
-    for (uint32_t i = 0; i < OBSERVER_VIEWERS; i++)
-        (void)culv_ipc_ring_drop(s->ring, i);
-    if (!stream_done(s, o, &done)) return false;
-    if (!done) report("the GPU has not done its work in %llu s", (unsigned long long)o->patience);
-    return done;
+    report("the GPU has not done its work in %llu s", (unsigned long long)o->patience);
+    return false;
 }
 
 static bool make_step(solver *s, const options *o, uint32_t *last)
 {
-    culv_ipc_frame frame;
+    culv_ring_frame frame;
     uint64_t old = s->steps * o->births, count = old + o->births;
     if (old > o->particles) old = o->particles;
     if (count > o->particles) count = o->particles;
     /* It answers viewers as well. There is a slot for each of them and one more. */
-    culv_result result = culv_ipc_ring_acquire_on(s->ring, s->stream, 0, &frame);
+    culv_result result =
+        culv_ring_acquire_on(culv_ipc_ring_core(s->ring), CULV_RING_PRODUCER, s->stream, 0, &frame);
     if (result == CULV_ERROR_TIMEOUT) {
         s->late++; /* never, as viewers ask for the newest frame */
         return true;
     }
-    if (!culv_ok(result, "culv_ipc_ring_acquire_on") ||
+    if (!culv_ok(result, "culv_ring_acquire_on") ||
         !culv_ok(culv_vector_grow(s->slots[frame.slot], count * sizeof(particle)),
                  "culv_vector_grow"))
         return false;
@@ -139,7 +124,9 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
                  s->cu->cuLaunchKernel(s->step, ((unsigned)count + BLOCK - 1) / BLOCK, 1, 1, BLOCK,
                                        1, 1, 0, s->stream, parameters, NULL),
                  "cuLaunchKernel") ||
-        !culv_ok(culv_ipc_ring_release_on(s->ring, s->stream, &frame), "culv_ipc_ring_release_on"))
+        !culv_ok(culv_ring_release_on(culv_ipc_ring_core(s->ring), CULV_RING_PRODUCER, s->stream,
+                                      &frame),
+                 "culv_ring_release_on"))
         return false;
     *last = frame.slot;
     s->steps++;

@@ -44,7 +44,7 @@ typedef struct viewer {
     const culv_cuda_api *cu;
     CUcontext callers_context;
     culv_vk_device *attached;
-    culv_vk_semaphore *ready, *done;
+    culv_shared_semaphore *ready, *done;
     culv_ipc_client *client;
     culv_ipc_consumer *consumer;
     slot slots[OBSERVER_SLOTS];
@@ -391,8 +391,8 @@ static void tear_down(viewer *v)
         vkDestroyDescriptorSetLayout(device, v->set_layout, NULL);
         vulkan_buffer_destroy(&v->vulkan, &v->picture);
     }
-    culv_vk_semaphore_destroy(&v->ready);
-    culv_vk_semaphore_destroy(&v->done);
+    culv_shared_semaphore_destroy(&v->ready);
+    culv_shared_semaphore_destroy(&v->done);
     culv_vk_detach(&v->attached);
     interop_close_device(&v->device, v->cu, v->callers_context);
     vulkan_setup_destroy(&v->vulkan);

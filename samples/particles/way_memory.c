@@ -12,8 +12,8 @@
 #include "way.h"
 
 typedef struct memory {
-    culv_gl_buffer *buffer;
-    culv_gl_semaphore *ready, *drawn;
+    culv_shared_buffer *buffer;
+    culv_shared_semaphore *ready, *drawn;
     uint32_t names[1];
     culv_gl_uses uses; /* what is handed over: the buffer */
 } memory;
@@ -29,7 +29,7 @@ static bool create(exchange *e)
     if (!m || !culv_ok(culv_gl_buffer_create(gl, &desc, &m->buffer), "culv_gl_buffer_create"))
         return false;
     e->buffer = m->names[0] = culv_gl_buffer_name(m->buffer);
-    e->pointer = culv_gl_buffer_pointer(m->buffer);
+    e->pointer = culv_shared_buffer_pointer(m->buffer);
     m->uses = culv_gl_uses_init();
     m->uses.num_buffers = 1;
     m->uses.buffers = m->names;
@@ -45,9 +45,9 @@ static void destroy(exchange *e)
     memory *m = e->own;
     if (!m) return;
     glFinish();
-    (void)culv_gl_semaphore_destroy(&m->drawn);
-    (void)culv_gl_semaphore_destroy(&m->ready);
-    (void)culv_gl_buffer_destroy(&m->buffer);
+    (void)culv_shared_semaphore_destroy(&m->drawn);
+    (void)culv_shared_semaphore_destroy(&m->ready);
+    (void)culv_shared_buffer_destroy(&m->buffer);
     free(m);
 }
 
@@ -55,21 +55,22 @@ static bool acquire(exchange *e, CUstream stream)
 {
     const memory *m = e->own;
     return e->frame == 0 ||
-           culv_ok(culv_semaphore_wait(culv_gl_semaphore_cuda(m->drawn), stream, e->frame),
+           culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(m->drawn), stream, e->frame),
                    "culv_semaphore_wait");
 }
 
 static bool release(exchange *e, CUstream stream)
 {
     const memory *m = e->own;
-    return culv_ok(culv_semaphore_signal(culv_gl_semaphore_cuda(m->ready), stream, e->frame + 1),
-                   "culv_semaphore_signal");
+    return culv_ok(
+        culv_semaphore_signal(culv_shared_semaphore_cuda(m->ready), stream, e->frame + 1),
+        "culv_semaphore_signal");
 }
 
 static bool begin_drawing(exchange *e)
 {
     const memory *m = e->own;
-    return culv_ok(culv_gl_semaphore_wait(m->ready, e->frame + 1, &m->uses),
+    return culv_ok(culv_gl_semaphore_wait(m->ready, e->frame + 1, CULV_GL_FOREVER, &m->uses),
                    "culv_gl_semaphore_wait");
 }
 

@@ -7,9 +7,9 @@
 
 static bool create(exchange *e)
 {
-    culv_gl_registration *stars = NULL;
+    culv_registration *stars = NULL;
     culv_gl_register_desc desc = culv_gl_register_desc_init();
-    desc.access = CULV_GL_WRITE_DISCARD; /* every star is written in every frame */
+    desc.access = CULV_ACCESS_WRITE_DISCARD; /* every star is written in every frame */
     desc.label = "stars";
     glCreateBuffers(1, &e->buffer);
     glNamedBufferStorage(e->buffer, (GLsizeiptr)e->size, NULL, 0);
@@ -23,23 +23,23 @@ static bool create(exchange *e)
 
 static void destroy(exchange *e)
 {
-    culv_gl_registration *stars = e->own;
-    (void)culv_gl_unregister(&stars);
+    culv_registration *stars = e->own;
+    (void)culv_registration_destroy(&stars);
     glDeleteBuffers(1, &e->buffer);
 }
 
 static bool acquire(exchange *e, CUstream stream)
 {
-    culv_gl_registration *stars = e->own;
-    if (!culv_ok(culv_gl_map(&stars, 1, stream), "culv_gl_map")) return false;
-    e->pointer = culv_gl_registration_pointer(stars);
+    culv_registration *stars = e->own;
+    if (!culv_ok(culv_registration_map(&stars, 1, stream), "culv_registration_map")) return false;
+    e->pointer = culv_registration_pointer(stars);
     return true;
 }
 
 static bool release(exchange *e, CUstream stream)
 {
-    culv_gl_registration *stars = e->own;
-    return culv_ok(culv_gl_unmap(&stars, 1, stream), "culv_gl_unmap");
+    culv_registration *stars = e->own;
+    return culv_ok(culv_registration_unmap(&stars, 1, stream), "culv_registration_unmap");
 }
 
 const way way_register = {.name = "register",

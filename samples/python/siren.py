@@ -6,38 +6,41 @@ PyTorch's own tensor. Nothing is copied, and the program's tensors stay PyTorch'
 It needs a GPU and PyTorch. A pool of exportable memory holds the one tensor that is painted; with
 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True any tensor would do.
 usage: siren.py [--size N] [--frames N] [--steps N] [--out FILE.png] [--window]"""
+from typing import Any
+
+from common import arguments, groups, opened, shader
+
 import culvert
-from common import Painter, arguments, opened
+from culvert import draw
 
 PAINT = """
-layout(binding = 1, std430) readonly buffer Picture { float rgb[]; };
+layout(binding = 1, std430) readonly buffer Learnt { float rgb[]; };
 void main() {
-    uvec2 p = gl_GlobalInvocationID.xy;
-    if (any(greaterThanEqual(p, push.size))) return;
-    uint i = push.offset.x + 3u * (p.y * push.size.x + p.x);
-    uvec3 c = uvec3(255.0 * clamp(vec3(rgb[i], rgb[i + 1u], rgb[i + 2u]), 0.0, 1.0) + 0.5);
-    pixels[p.y * push.size.x + p.x] = c.r | c.g << 8 | c.b << 16 | 255u << 24;
+    ivec2 p = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(p, imageSize(picture)))) return;
+    int i = 3 * (p.y * imageSize(picture).x + p.x);
+    imageStore(picture, p, vec4(clamp(vec3(rgb[i], rgb[i + 1], rgb[i + 2]), 0.0, 1.0), 1.0));
 }
 """
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "siren.png", 40, steps=(25, "of training, a frame"))
     import torch
 
     if not torch.cuda.is_available():
         raise SystemExit("siren.py needs PyTorch with a GPU; waves.py runs with NumPy on the software twin")
     torch.manual_seed(1)
-    n = options.size
+    n: int = options.size
 
     class Sine(torch.nn.Module):
-        def __init__(self, inputs, outputs, first=False):
+        def __init__(self, inputs: int, outputs: int, first: bool = False) -> None:
             super().__init__()
             self.linear = torch.nn.Linear(inputs, outputs)
             bound = 1 / inputs if first else (6 / inputs) ** 0.5 / 30
             torch.nn.init.uniform_(self.linear.weight, -bound, bound)
 
-        def forward(self, x):
+        def forward(self, x: Any) -> Any:
             return torch.sin(30 * self.linear(x))
 
     net = torch.nn.Sequential(Sine(2, 128, True), Sine(128, 128), Sine(128, 128), torch.nn.Linear(128, 3)).cuda()
@@ -52,24 +55,24 @@ def main():
     target = torch.where((y < 0.15)[..., None], sky + sun[..., None] * torch.tensor([1.0, 0.8, 0.4], device="cuda"),
                          sea).clamp(0, 1).reshape(-1, 3)
     with torch.cuda.use_mem_pool(culvert.torch_pool()):
-        picture = torch.zeros(n * n, 3, device="cuda")
+        learnt = torch.zeros(n * n, 3, device="cuda")
     optimizer = torch.optim.Adam(net.parameters(), lr=2e-4)
-    with opened(options, "siren") as (gpu, show), culvert.buffer(picture, gpu.vk) as view, gpu.vk.timeline() as timeline:
-        with Painter(gpu, PAINT, n, n, [(view.handle, view.offset, view.size)]) as painter:
-            for frame in range(options.frames):
-                for _ in range(options.steps):
-                    chosen = torch.randint(0, n * n, (16384,), device="cuda")
-                    loss = ((net(places[chosen]) - target[chosen]) ** 2).mean()
-                    optimizer.zero_grad()
-                    loss.backward()
-                    optimizer.step()
-                with timeline.frame(2 * frame, 2 * frame + 1).cuda(torch.cuda.current_stream()), torch.no_grad():
-                    picture.copy_(net(places))
-                painter.paint(timeline, 2 * frame + 1, 2 * frame + 2)
-                if not show(painter.picture):
-                    break
-            view.check()
-            painter.save(options.out)
+    with opened(options, "siren") as (gpu, show), draw.Target(gpu, n, n) as picture, draw.Compute(gpu, shader(PAINT)) as paint:
+        loss: Any = torch.zeros(())
+        for _ in range(options.frames):
+            for _ in range(options.steps):
+                chosen = torch.randint(0, n * n, (16384,), device="cuda")
+                loss = ((net(places[chosen]) - target[chosen]) ** 2).mean()
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+            with torch.no_grad():
+                learnt.copy_(net(places))
+            # Vulkan's turn: it waits for PyTorch's stream, and the stream's next work waits for Vulkan.
+            paint(groups(n), picture=picture, rgb=learnt)
+            if not show(picture):
+                break
+        picture.save(options.out)
         print(f"{options.out}: {options.frames * options.steps} steps, loss {loss.item():.5f}")
 
 

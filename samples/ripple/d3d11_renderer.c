@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by Direct3D 11: memory and fences that CUDA has too, and the same pictures. */
 #define INITGUID
+#define CULV_EXPERIMENTAL 1
 #include "d3d_api.h"
 /* after it */
 #include <d3d11_4.h>
@@ -24,9 +25,9 @@ typedef struct renderer11 {
     ID3D11DeviceContext *context;
     ID3D11DeviceContext4 *context4; /* which has fences */
     culv_d3d11_device *attached;
-    culv_d3d11_buffer *cells;
-    culv_d3d11_image *tint;
-    culv_d3d11_semaphore *ready, *drawn;
+    culv_shared_buffer *cells;
+    culv_shared_image *tint;
+    culv_shared_semaphore *ready, *drawn;
     d3d_turns turns;
     pipeline11 pipelines[NUM_PIPELINES];
     ID3D11ShaderResourceView *cells_view, *tint_view;
@@ -76,13 +77,13 @@ static bool create_shared(renderer11 *r)
         !culv_ok(culv_d3d11_semaphore_create(r->attached, NULL, &r->drawn),
                  "culv_d3d11_semaphore_create"))
         return false;
-    r->turns.ready = culv_d3d11_semaphore_cuda(r->ready);
-    r->turns.drawn = culv_d3d11_semaphore_cuda(r->drawn);
+    r->turns.ready = culv_shared_semaphore_cuda(r->ready);
+    r->turns.drawn = culv_shared_semaphore_cuda(r->drawn);
     e->path = &d3d_path_shared;
     e->own = &r->turns;
-    e->buffers[0].cuda_cells = culv_d3d11_buffer_pointer(r->cells);
+    e->buffers[0].cuda_cells = culv_shared_buffer_pointer(r->cells);
     return culv_ok(
-        culv_image_get_surface(culv_d3d11_image_cuda(r->tint), 0, &e->buffers[0].cuda_tint),
+        culv_image_get_surface(culv_shared_image_cuda(r->tint), 0, &e->buffers[0].cuda_tint),
         "culv_image_get_surface");
 }
 
@@ -226,10 +227,10 @@ static void destroy(void *renderer)
         release(r->pipelines[i].fragment);
         release(r->pipelines[i].vertex);
     }
-    culv_d3d11_semaphore_destroy(&r->drawn);
-    culv_d3d11_semaphore_destroy(&r->ready);
-    culv_d3d11_image_destroy(&r->tint);
-    culv_d3d11_buffer_destroy(&r->cells);
+    culv_shared_semaphore_destroy(&r->drawn);
+    culv_shared_semaphore_destroy(&r->ready);
+    culv_shared_image_destroy(&r->tint);
+    culv_shared_buffer_destroy(&r->cells);
     culv_d3d11_detach(&r->attached);
     release(r->context4);
     release(r->context);

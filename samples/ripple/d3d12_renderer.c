@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by Direct3D 12: memory and fences that CUDA has too, and the same pictures. */
 #define INITGUID
+#define CULV_EXPERIMENTAL 1
 #include "d3d_api.h"
 /* after it */
 #include <d3d12.h>
@@ -29,9 +30,9 @@ typedef struct renderer12 {
     uint64_t submitted;
     culv_d3d12_device *attached;
     /* Path shared: */
-    culv_d3d12_buffer *cells;
-    culv_d3d12_image *tint;
-    culv_d3d12_semaphore *ready, *drawn;
+    culv_shared_buffer *cells;
+    culv_shared_image *tint;
+    culv_shared_semaphore *ready, *drawn;
     d3d_turns turns;
     /* Path ring: */
     culv_d3d12_ring *ring;
@@ -95,13 +96,13 @@ static bool create_shared(renderer12 *r)
         !culv_ok(culv_d3d12_semaphore_create(r->attached, NULL, &r->drawn),
                  "culv_d3d12_semaphore_create"))
         return false;
-    r->turns.ready = culv_d3d12_semaphore_cuda(r->ready);
-    r->turns.drawn = culv_d3d12_semaphore_cuda(r->drawn);
+    r->turns.ready = culv_shared_semaphore_cuda(r->ready);
+    r->turns.drawn = culv_shared_semaphore_cuda(r->drawn);
     e->path = &d3d_path_shared;
     e->own = &r->turns;
-    e->buffers[0].cuda_cells = culv_d3d12_buffer_pointer(r->cells);
+    e->buffers[0].cuda_cells = culv_shared_buffer_pointer(r->cells);
     return culv_ok(
-        culv_image_get_surface(culv_d3d12_image_cuda(r->tint), 0, &e->buffers[0].cuda_tint),
+        culv_image_get_surface(culv_shared_image_cuda(r->tint), 0, &e->buffers[0].cuda_tint),
         "culv_image_get_surface");
 }
 
@@ -174,10 +175,10 @@ static bool create_ring(renderer12 *r)
     e->path = &path_ring12;
     e->own = r;
     for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
-        const culv_d3d12_image *image = culv_d3d12_ring_image(r->ring, slot, 1);
+        const culv_shared_image *image = culv_d3d12_ring_image(r->ring, slot, 1);
         e->buffers[slot].cuda_cells =
-            culv_d3d12_buffer_pointer(culv_d3d12_ring_buffer(r->ring, slot, 0));
-        if (!culv_ok(culv_image_get_surface(culv_d3d12_image_cuda(image), 0,
+            culv_shared_buffer_pointer(culv_d3d12_ring_buffer(r->ring, slot, 0));
+        if (!culv_ok(culv_image_get_surface(culv_shared_image_cuda(image), 0,
                                             &e->buffers[slot].cuda_tint),
                      "culv_image_get_surface"))
             return false;
@@ -445,10 +446,10 @@ static void destroy(void *renderer)
     for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++)
         release(objects[i]);
     culv_d3d12_ring_destroy(&r->ring);
-    culv_d3d12_semaphore_destroy(&r->drawn);
-    culv_d3d12_semaphore_destroy(&r->ready);
-    culv_d3d12_image_destroy(&r->tint);
-    culv_d3d12_buffer_destroy(&r->cells);
+    culv_shared_semaphore_destroy(&r->drawn);
+    culv_shared_semaphore_destroy(&r->ready);
+    culv_shared_image_destroy(&r->tint);
+    culv_shared_buffer_destroy(&r->cells);
     culv_d3d12_detach(&r->attached);
     if (r->event) CloseHandle(r->event);
     release(r->done);

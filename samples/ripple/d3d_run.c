@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ripple by Direct3D: the whole of --api=d3d12 and --api=d3d11. */
 #define INITGUID
+#define CULV_EXPERIMENTAL 1
 #include "d3d_api.h"
 
 #include <stdio.h>

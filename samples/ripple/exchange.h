@@ -69,7 +69,8 @@ typedef struct exchange_path {
     bool (*record_acquire)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_release)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*draw)(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
-    /* Before the drawing is presented: all signals that it depends on must have been submitted. */
+    /* Before the drawing that is to be presented is submitted: all signals that it depends on have
+     * been. */
     bool (*before_present)(exchange *e, uint64_t frame);
     /* What is used now, where the path may choose it. */
     void (*flow)(const exchange *e, exchange_flow *out);
@@ -151,7 +152,7 @@ bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bo
 /* For paths: submits with these points, NULL: none, and the swapchain's. */
 bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
                      const VkSemaphoreSubmitInfo *signal);
-/* After the submission and before its presentation. */
+/* Before the submission of what will be presented. */
 bool exchange_before_present(exchange *e, uint64_t frame);
 exchange_flow exchange_flow_now(const exchange *e);
 void exchange_unblock(exchange *e, uint64_t end);

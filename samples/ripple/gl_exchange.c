@@ -8,14 +8,14 @@ static bool shared_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     const gl_exchange *g = e->own;
     return frame == 0 ||
-           culv_ok(culv_semaphore_wait(culv_gl_semaphore_cuda(g->drawn), stream, frame),
+           culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(g->drawn), stream, frame),
                    "culv_semaphore_wait");
 }
 
 static bool shared_release(exchange *e, CUstream stream, uint64_t frame)
 {
     const gl_exchange *g = e->own;
-    return culv_ok(culv_semaphore_signal(culv_gl_semaphore_cuda(g->ready), stream, frame + 1),
+    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(g->ready), stream, frame + 1),
                    "culv_semaphore_signal");
 }
 
@@ -55,8 +55,9 @@ static bool ring_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame; /* the ring counts them */
-    if (!culv_ok(culv_gl_ring_acquire_on(g->ring, stream, LIMIT_NS, &g->filling),
-                 "culv_gl_ring_acquire_on"))
+    if (!culv_ok(culv_ring_acquire_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream,
+                                      LIMIT_NS, &g->filling),
+                 "culv_ring_acquire_on"))
         return false;
     exchange_buffer *to = &e->buffers[g->filling.slot];
     e->filling = g->filling.slot;
@@ -72,14 +73,16 @@ static bool ring_release(exchange *e, CUstream stream, uint64_t frame)
 {
     gl_exchange *g = e->own;
     (void)frame;
-    return culv_ok(culv_gl_ring_release_on(g->ring, stream, &g->filling),
-                   "culv_gl_ring_release_on");
+    return culv_ok(
+        culv_ring_release_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream, &g->filling),
+        "culv_ring_release_on");
 }
 
 static bool ring_end_burst(exchange *e, CUstream stream)
 {
     const gl_exchange *g = e->own;
-    return culv_ok(culv_gl_ring_flush_on(g->ring, stream), "culv_gl_ring_flush_on");
+    return culv_ok(culv_ring_flush_on(culv_gl_ring_core(g->ring), CULV_RING_PRODUCER, stream),
+                   "culv_ring_flush_on");
 }
 
 static void ring_flow(const exchange *e, exchange_flow *out)
@@ -116,8 +119,9 @@ static bool create_shared(gl_exchange *g, exchange *e)
     tint.label = "tint";
     if (!culv_ok(culv_gl_buffer_create(gl, &cells, &g->buffer), "culv_gl_buffer_create") ||
         !culv_ok(culv_gl_image_create(gl, &tint, &g->image), "culv_gl_image_create") ||
-        !culv_ok(culv_image_get_surface(culv_gl_image_cuda(g->image), 0, &e->buffers[0].cuda_tint),
-                 "culv_image_get_surface"))
+        !culv_ok(
+            culv_image_get_surface(culv_shared_image_cuda(g->image), 0, &e->buffers[0].cuda_tint),
+            "culv_image_get_surface"))
         return false;
     semaphore.label = "ready";
     if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->ready), "culv_gl_semaphore_create"))
@@ -125,7 +129,7 @@ static bool create_shared(gl_exchange *g, exchange *e)
     semaphore.label = "drawn";
     if (!culv_ok(culv_gl_semaphore_create(gl, &semaphore, &g->drawn), "culv_gl_semaphore_create"))
         return false;
-    e->buffers[0].cuda_cells = culv_gl_buffer_pointer(g->buffer);
+    e->buffers[0].cuda_cells = culv_shared_buffer_pointer(g->buffer);
     g->cells = culv_gl_buffer_name(g->buffer);
     g->tint = culv_gl_image_name(g->image);
     g->uses = culv_gl_uses_init();
@@ -239,10 +243,10 @@ void gl_exchange_destroy(gl_exchange *g, exchange *e)
         (void)cu->cuMemFree(e->buffers[0].cuda_cells);
     glFinish();
     (void)culv_gl_ring_destroy(&g->ring);
-    (void)culv_gl_semaphore_destroy(&g->drawn);
-    (void)culv_gl_semaphore_destroy(&g->ready);
-    (void)culv_gl_image_destroy(&g->image);
-    (void)culv_gl_buffer_destroy(&g->buffer);
+    (void)culv_shared_semaphore_destroy(&g->drawn);
+    (void)culv_shared_semaphore_destroy(&g->ready);
+    (void)culv_shared_image_destroy(&g->image);
+    (void)culv_shared_buffer_destroy(&g->buffer);
     memset(g, 0, sizeof *g);
     memset(e, 0, sizeof *e);
 }
@@ -257,7 +261,7 @@ bool gl_exchange_begin(gl_exchange *g, const exchange *e, uint64_t frame)
         return true;
     }
     if (g->ready)
-        return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, &g->uses),
+        return culv_ok(culv_gl_semaphore_wait(g->ready, frame + 1, CULV_GL_FOREVER, &g->uses),
                        "culv_gl_semaphore_wait");
     glNamedBufferSubData(g->cells, 0, (GLsizeiptr)e->cells_size, g->host);
     glTextureSubImage2D(g->tint, 0, 0, 0, (GLsizei)e->grid.width, (GLsizei)e->grid.height, GL_RGBA,

@@ -18,9 +18,9 @@
 typedef struct gl_exchange {
     gl_interop *interop;
     uint32_t cells, tint; /* names of a buffer and a texture */
-    culv_gl_buffer *buffer;
-    culv_gl_image *image;
-    culv_gl_semaphore *ready, *drawn;
+    culv_shared_buffer *buffer;
+    culv_shared_image *image;
+    culv_shared_semaphore *ready, *drawn;
     culv_gl_uses uses; /* what is handed over */
     CUarray array;     /* of staged */
     void *host;        /* of staged: cells, and the tint behind */

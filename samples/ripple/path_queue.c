@@ -18,7 +18,7 @@
 enum { MOST_BUFFERS = 2 };
 
 typedef struct queued {
-    culv_vk_buffer *cells[MOST_BUFFERS];
+    culv_shared_buffer *cells[MOST_BUFFERS];
     vulkan_image tint[MOST_BUFFERS];
     /* Of async: */
     VkCommandPool pool;
@@ -42,7 +42,7 @@ static bool make_buffer(exchange *e, queued *q, uint32_t i)
                              VK_IMAGE_ASPECT_COLOR_BIT, &q->tint[i]))
         return false;
     both->cells = culv_vk_buffer_handle(q->cells[i]);
-    both->cuda_cells = culv_vk_buffer_pointer(q->cells[i]);
+    both->cuda_cells = culv_shared_buffer_pointer(q->cells[i]);
     both->cells_address = culv_vk_buffer_address(q->cells[i]);
     both->memory = culv_vk_buffer_graph_memory(q->cells[i]);
     both->tint = q->tint[i].image;
@@ -95,7 +95,7 @@ static void destroy(exchange *e)
     vkDestroySemaphore(device, e->drawn, NULL);
     vkDestroyCommandPool(device, q->pool, NULL);
     for (uint32_t i = 0; i < MOST_BUFFERS; i++) {
-        culv_vk_buffer_destroy(&q->cells[i]);
+        culv_shared_buffer_destroy(&q->cells[i]);
         vulkan_image_destroy(e->vulkan, &q->tint[i]);
     }
     culv_vk_detach(&e->attached);
@@ -118,16 +118,17 @@ static bool get_barriers(exchange *e, uint64_t frame, culv_vk_direction directio
     culv_vk_buffer_transfer cells = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer tint = culv_vk_image_transfer_init();
     cells.buffer = of->cells;
+    cells.queue_family = tint.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
     cells.use = CULV_VK_USE_STORAGE_READ;
     cells.stage = EXCHANGE_READING_STAGES;
     tint.image = of->tint;
     tint.use = CULV_VK_USE_SAMPLED;
     tint.stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
     tint.discard = direction == CULV_VK_RELEASE;
-    return culv_ok(culv_vk_buffer_get_kernel_barrier2(&cells, direction, &out->cells),
-                   "culv_vk_buffer_get_kernel_barrier2") &&
-           culv_ok(culv_vk_image_get_kernel_barrier2(&tint, direction, &out->tint),
-                   "culv_vk_image_get_kernel_barrier2");
+    return culv_ok(culv_vk_buffer_get_barrier2(&cells, direction, &out->cells),
+                   "culv_vk_buffer_get_barrier2") &&
+           culv_ok(culv_vk_image_get_barrier2(&tint, direction, &out->tint),
+                   "culv_vk_image_get_barrier2");
 }
 
 static void record(VkCommandBuffer commands, const barriers *b)

@@ -73,11 +73,11 @@ static bool create(exchange *e)
     r->core = culv_vk_ring_core(r->ring);
     for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
         exchange_buffer *both = &e->buffers[slot];
-        culv_vk_image *tint = culv_vk_ring_image(r->ring, slot, 1);
+        culv_shared_image *tint = culv_vk_ring_image(r->ring, slot, 1);
         both->cells = culv_vk_buffer_handle(culv_vk_ring_buffer(r->ring, slot, 0));
         both->cuda_cells = culv_vk_ring_pointer(r->ring, slot, 0);
         both->tint = culv_vk_image_handle(tint);
-        if (!culv_ok(culv_image_get_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint),
+        if (!culv_ok(culv_image_get_surface(culv_shared_image_cuda(tint), 0, &both->cuda_tint),
                      "culv_image_get_surface"))
             return false;
     }

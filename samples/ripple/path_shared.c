@@ -12,9 +12,9 @@
 
 typedef struct shared {
     culv_vk_device *attached;
-    culv_vk_buffer *cells[EXCHANGE_MAX_BUFFERS];
-    culv_vk_image *tint[EXCHANGE_MAX_BUFFERS];
-    culv_vk_semaphore *ready, *drawn;
+    culv_shared_buffer *cells[EXCHANGE_MAX_BUFFERS];
+    culv_shared_image *tint[EXCHANGE_MAX_BUFFERS];
+    culv_shared_semaphore *ready, *drawn;
 } shared;
 
 /* Making --------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static bool share_cells(exchange *e, shared *s, uint32_t i)
     if (!culv_ok(culv_vk_buffer_create(s->attached, &desc, &s->cells[i]), "culv_vk_buffer_create"))
         return false;
     e->buffers[i].cells = culv_vk_buffer_handle(s->cells[i]);
-    e->buffers[i].cuda_cells = culv_vk_buffer_pointer(s->cells[i]);
+    e->buffers[i].cuda_cells = culv_shared_buffer_pointer(s->cells[i]);
     return true;
 }
 
@@ -54,11 +54,11 @@ static bool share_tint(exchange *e, shared *s, uint32_t i)
         return false;
     e->buffers[i].tint = culv_vk_image_handle(s->tint[i]);
     return culv_ok(
-        culv_image_get_surface(culv_vk_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
+        culv_image_get_surface(culv_shared_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
         "culv_image_get_surface");
 }
 
-static bool share_timeline(shared *s, const char *label, culv_vk_semaphore **both,
+static bool share_timeline(shared *s, const char *label, culv_shared_semaphore **both,
                            VkSemaphore *vulkan)
 {
     if (!interop_timeline(s->attached, label, both)) return false;
@@ -73,14 +73,15 @@ static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
     const shared *s = e->own;
     if (frame < e->num_buffers) return true; /* nobody has drawn from it yet */
     uint64_t drawn_before = frame - e->num_buffers;
-    return culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(s->drawn), stream, drawn_before + 1),
-                   "waiting for drawn");
+    return culv_ok(
+        culv_semaphore_wait(culv_shared_semaphore_cuda(s->drawn), stream, drawn_before + 1),
+        "waiting for drawn");
 }
 
 static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
 {
     const shared *s = e->own;
-    return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(s->ready), stream, frame + 1),
+    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(s->ready), stream, frame + 1),
                    "signaling ready");
 }
 
@@ -176,11 +177,11 @@ static void destroy(exchange *e)
 {
     shared *s = e->own;
     if (!s) return;
-    culv_vk_semaphore_destroy(&s->ready);
-    culv_vk_semaphore_destroy(&s->drawn);
+    culv_shared_semaphore_destroy(&s->ready);
+    culv_shared_semaphore_destroy(&s->drawn);
     for (uint32_t i = 0; i < e->num_buffers; i++) {
-        culv_vk_buffer_destroy(&s->cells[i]);
-        culv_vk_image_destroy(&s->tint[i]);
+        culv_shared_buffer_destroy(&s->cells[i]);
+        culv_shared_image_destroy(&s->tint[i]);
     }
     culv_vk_detach(&s->attached);
     free(s);

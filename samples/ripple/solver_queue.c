@@ -23,7 +23,7 @@ void solver_queue_destroy(solver_queue *q)
 {
     if (!q->exchange) return;
     for (uint32_t i = 0; i < q->num_arrays; i++)
-        culv_vk_buffer_destroy(&q->arrays[i]);
+        culv_shared_buffer_destroy(&q->arrays[i]);
     culv_vk_kernels_destroy(&q->kernels);
     vkDestroyQueryPool(q->exchange->vulkan->device, q->times, NULL);
     memset(q, 0, sizeof *q);
@@ -35,14 +35,14 @@ bool solver_queue_array(solver_queue *q, size_t bytes, solver_array *out)
                                .size = bytes,
                                .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
-    culv_vk_buffer **array = &q->arrays[q->num_arrays];
+    culv_shared_buffer **array = &q->arrays[q->num_arrays];
     desc.create_info = &info;
     desc.label = "state";
     if (!culv_ok(culv_vk_buffer_create(q->exchange->attached, &desc, array),
                  "culv_vk_buffer_create"))
         return false;
     q->num_arrays++;
-    *out = (solver_array){culv_vk_buffer_pointer(*array), culv_vk_buffer_address(*array)};
+    *out = (solver_array){culv_shared_buffer_pointer(*array), culv_vk_buffer_address(*array)};
     return true;
 }
 

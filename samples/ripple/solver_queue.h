@@ -17,7 +17,7 @@ typedef struct solver_array {
 typedef struct solver_queue {
     exchange *exchange;
     culv_vk_kernels *kernels;
-    culv_vk_buffer *arrays[SOLVER_QUEUE_ARRAYS];
+    culv_shared_buffer *arrays[SOLVER_QUEUE_ARRAYS];
     uint32_t num_arrays;
     VkQueryPool times; /* two for each frame in flight; none where the queue has no timestamps */
     bool acquired;     /* Vulkan has the arrays */

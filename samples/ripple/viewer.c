@@ -143,9 +143,12 @@ static bool show(viewer *v, bool last)
                                 .swapchain = &p->swapchain,
                                 .target = &image};
     /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait
-     * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
+     * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). A
+     * host's signal comes even before the drawing is submitted: the validation layer 1.4.309, which
+     * keeps a submission back until the signal, then forgets now and then that it waits for the
+     * swapchain's image. */
     if (!solver_frame(p->solver, v->frame, !moves) || !solver_end_burst(p->solver) ||
-        !renderer_frame(&p->renderer, &desc) || !exchange_before_present(&p->exchange, v->frame) ||
+        !exchange_before_present(&p->exchange, v->frame) || !renderer_frame(&p->renderer, &desc) ||
         !swapchain_present(&p->swapchain, &image))
         return false;
     note_time(v, moves);

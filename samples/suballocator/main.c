@@ -22,7 +22,7 @@ typedef struct program {
     vulkan_setup vulkan;
     culv_device *device;
     culv_vk_device *vk;
-    culv_vk_semaphore *ready; /* CUDA has written */
+    culv_shared_semaphore *ready; /* CUDA has written */
     const culv_cuda_api *cu;
     CUcontext callers_context;
     culv_kernels *loaded;
@@ -173,7 +173,7 @@ static bool run(program *p)
     for (int i = 0; i < NUM_RESOURCES; i++) {
         if (!launch(p, &p->resources[i], i)) return false;
     }
-    return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(p->ready), p->stream, 1),
+    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(p->ready), p->stream, 1),
                    "culv_semaphore_signal") &&
            sheet_draw(&p->vulkan, &p->sheet, p->resources, culv_vk_semaphore_handle(p->ready), 1) &&
            sheet_write(&p->sheet, p->output);
@@ -213,7 +213,7 @@ static void tear_down(program *p)
         block_destroy(&p->vulkan, &p->block);
         sheet_destroy(&p->vulkan, &p->sheet);
     }
-    culv_vk_semaphore_destroy(&p->ready);
+    culv_shared_semaphore_destroy(&p->ready);
     if (p->stream) (void)cu->cuStreamDestroy(p->stream);
     culv_kernels_unload(&p->loaded);
     culv_vk_detach(&p->vk);

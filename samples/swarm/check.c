@@ -19,7 +19,8 @@ typedef struct check {
     uint64_t checksum;
 } check;
 
-static bool read_vulkan(check *c, const culv_vk_vector_buffer *part, uint64_t first, uint32_t count)
+static bool read_vulkan(check *c, const culv_vk_vector_view_buffer *part, uint64_t first,
+                        uint32_t count)
 {
     const VkPipelineStageFlags2 stage = VK_PIPELINE_STAGE_2_COPY_BIT;
     VkBufferCopy region = {.srcOffset = first * sizeof(particle) - part->offset,
@@ -53,7 +54,8 @@ static void add_to_checksum(check *c, const particle *list, uint32_t count)
     }
 }
 
-static bool check_piece(check *c, const culv_vk_vector_buffer *part, uint64_t first, uint32_t count)
+static bool check_piece(check *c, const culv_vk_vector_view_buffer *part, uint64_t first,
+                        uint32_t count)
 {
     if (!read_vulkan(c, part, first, count) || !read_cuda(c, first, count)) return false;
     const particle *list = c->by_vulkan.mapped;

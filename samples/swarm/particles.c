@@ -31,15 +31,15 @@ static bool create_vector(particles *p, culv_device *device, uint64_t reserve, u
 /* A buffer a chunk, or a sparse one for all, of the size that the vector may ever have. */
 static bool create_view(particles *p, uint64_t reserve, bool sparse)
 {
-    culv_vk_vector_desc desc = culv_vk_vector_desc_init();
+    culv_vk_vector_view_desc desc = culv_vk_vector_view_desc_init();
     desc.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
     if (p->vulkan->kernels) desc.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     if (sparse) {
         desc.sparse_queue = p->vulkan->queue;
         desc.sparse_size = reserve;
     }
-    return culv_ok(culv_vk_vector_create(p->attached, p->vector, &desc, &p->view),
-                   "culv_vk_vector_create");
+    return culv_ok(culv_vk_vector_view_create(p->attached, p->vector, &desc, &p->view),
+                   "culv_vk_vector_view_create");
 }
 
 bool particles_create(particles *p, const vulkan_setup *vulkan, culv_device *device, uint64_t most,
@@ -58,10 +58,10 @@ bool particles_create(particles *p, const vulkan_setup *vulkan, culv_device *dev
 
 void particles_destroy(particles *p)
 {
-    culv_vk_vector_destroy(&p->view);
+    culv_vector_view_destroy(&p->view);
     culv_vector_destroy(&p->vector);
-    culv_vk_semaphore_destroy(&p->ready);
-    culv_vk_semaphore_destroy(&p->drawn);
+    culv_shared_semaphore_destroy(&p->ready);
+    culv_shared_semaphore_destroy(&p->drawn);
     culv_vk_detach(&p->attached);
     free(p->parts);
     free(p->barriers);
@@ -75,15 +75,15 @@ void particles_destroy(particles *p)
 static bool list_buffers(particles *p, particles_growth *growth)
 {
     size_t count = 0;
-    if (!culv_ok(culv_vk_vector_get_buffers(p->view, NULL, 0, &count),
-                 "culv_vk_vector_get_buffers"))
+    if (!culv_ok(culv_vk_vector_view_get_buffers(p->view, NULL, 0, &count),
+                 "culv_vk_vector_view_get_buffers"))
         return false;
-    culv_vk_vector_buffer *parts = calloc(count + 1, sizeof *parts);
+    culv_vk_vector_view_buffer *parts = calloc(count + 1, sizeof *parts);
     VkBufferMemoryBarrier2 *barriers = calloc(count + 1, sizeof *barriers);
     bool fine = parts && barriers;
     if (!fine) report("out of memory for a list of %zu buffers", count);
-    fine = fine && culv_ok(culv_vk_vector_get_buffers(p->view, parts, count, &count),
-                           "culv_vk_vector_get_buffers");
+    fine = fine && culv_ok(culv_vk_vector_view_get_buffers(p->view, parts, count, &count),
+                           "culv_vk_vector_view_get_buffers");
     for (size_t i = 0; fine && i < p->num_parts; i++) {
         fine = i < count && parts[i].buffer == p->parts[i].buffer &&
                parts[i].offset == p->parts[i].offset;
@@ -107,19 +107,19 @@ static bool list_buffers(particles *p, particles_growth *growth)
 bool particles_grow(particles *p, uint64_t count, particles_growth *out)
 {
     *out = (particles_growth){.kept = p->num_parts};
-    uint64_t had = culv_vk_vector_generation(p->view);
+    uint64_t had = culv_vector_view_generation(p->view);
     double began = clock_seconds();
     culv_result grown = culv_vector_grow(p->vector, count * sizeof(particle));
     double grew = clock_seconds();
     if (!culv_ok(grown, "culv_vector_grow")) return false;
     /* Imports the chunks that are new, those included that were committed ahead, and leaves the
      * others alone. */
-    culv_result updated = culv_vk_vector_update(p->view);
+    culv_result updated = culv_vector_view_update(p->view);
     double ended = clock_seconds();
-    if (!culv_ok(updated, "culv_vk_vector_update")) return false;
+    if (!culv_ok(updated, "culv_vector_view_update")) return false;
     out->grow_us = 1e6 * (grew - began);
     out->import_us = 1e6 * (ended - grew);
-    out->news = p->num_parts == 0 || culv_vk_vector_generation(p->view) != had;
+    out->news = p->num_parts == 0 || culv_vector_view_generation(p->view) != had;
     p->count = count;
     return !out->news || list_buffers(p, out);
 }
@@ -129,13 +129,13 @@ bool particles_grow(particles *p, uint64_t count, particles_growth *out)
 bool particles_cuda_acquire(particles *p, CUstream stream, uint64_t frame)
 {
     if (frame == 0) return true; /* nobody has drawn yet */
-    return culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(p->drawn), stream, frame),
+    return culv_ok(culv_semaphore_wait(culv_shared_semaphore_cuda(p->drawn), stream, frame),
                    "waiting for drawn");
 }
 
 bool particles_cuda_release(particles *p, CUstream stream, uint64_t frame)
 {
-    return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(p->ready), stream, frame + 1),
+    return culv_ok(culv_semaphore_signal(culv_shared_semaphore_cuda(p->ready), stream, frame + 1),
                    "signaling ready");
 }
 
@@ -184,7 +184,7 @@ bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_us
     return true;
 }
 
-uint32_t particles_in(const particles *p, const culv_vk_vector_buffer *part)
+uint32_t particles_in(const particles *p, const culv_vk_vector_view_buffer *part)
 {
     uint64_t first = part->offset / sizeof(particle), room = part->size / sizeof(particle);
     if (p->count <= first) return 0; /* committed ahead */

@@ -15,17 +15,17 @@ typedef struct particles {
     const vulkan_setup *vulkan;
     culv_vk_device *attached;
     culv_vector *vector;
-    culv_vk_vector *view;
-    culv_vk_semaphore *ready, *drawn;
-    uint64_t count;               /* how many there are */
-    culv_vk_vector_buffer *parts; /* Vulkan's buffers: one a chunk, or a single sparse one */
+    culv_vector_view *view;
+    culv_shared_semaphore *ready, *drawn;
+    uint64_t count;                    /* how many there are */
+    culv_vk_vector_view_buffer *parts; /* Vulkan's buffers: one a chunk, or a single sparse one */
     VkBufferMemoryBarrier2 *barriers;
     size_t num_parts;
 } particles;
 
 /* What a growth did. */
 typedef struct particles_growth {
-    double grow_us, import_us; /* in culv_vector_grow() and culv_vk_vector_update() */
+    double grow_us, import_us; /* in culv_vector_grow() and culv_vector_view_update() */
     size_t kept, added;        /* buffers: those that stayed as they were, and new ones */
     bool news;                 /* Vulkan got memory that it had not before */
 } particles_growth;
@@ -51,7 +51,7 @@ bool particles_record_acquire(particles *p, VkCommandBuffer commands, culv_vk_us
 bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_use use,
                               VkPipelineStageFlags2 stage);
 /* How many particles a buffer has. */
-uint32_t particles_in(const particles *p, const culv_vk_vector_buffer *part);
+uint32_t particles_in(const particles *p, const culv_vk_vector_view_buffer *part);
 
 /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one
  * would wait forever for the other. */

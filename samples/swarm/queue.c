@@ -83,10 +83,11 @@ static bool record_barrier(const queue *q, VkCommandBuffer commands, culv_vk_dir
         VkBufferMemoryBarrier2 *barrier = &p->barriers[i];
         culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
         transfer.buffer = p->parts[i].buffer;
+        transfer.queue_family = CULV_VK_QUEUE_FAMILY_KERNEL;
         transfer.use = CULV_VK_USE_VERTEX_BUFFER;
         transfer.stage = VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT;
-        if (!culv_ok(culv_vk_buffer_get_kernel_barrier2(&transfer, direction, barrier),
-                     "culv_vk_buffer_get_kernel_barrier2"))
+        if (!culv_ok(culv_vk_buffer_get_barrier2(&transfer, direction, barrier),
+                     "culv_vk_buffer_get_barrier2"))
             return false;
         if (which == WHOLE) continue;
         barrier->srcQueueFamilyIndex = to_kernels ? drawing : q->family;

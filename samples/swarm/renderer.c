@@ -260,7 +260,7 @@ static void draw_points(const renderer *r, VkCommandBuffer commands, float time)
     vkCmdPushConstants(commands, r->points_layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof constants,
                        &constants);
     for (size_t i = 0; i < r->particles->num_parts; i++) {
-        const culv_vk_vector_buffer *part = &r->particles->parts[i];
+        const culv_vk_vector_view_buffer *part = &r->particles->parts[i];
         uint32_t count = particles_in(r->particles, part);
         if (count == 0) continue;
         const VkDeviceSize at = 0;

@@ -87,7 +87,7 @@ static bool get_piece(const solver *s, const particles *p, size_t i, piece *out)
 {
     *out = (piece){.pointer = culv_vector_pointer(p->vector), .count = p->count};
     if (!s->queue) return true;
-    const culv_vk_vector_buffer *part = &p->parts[i];
+    const culv_vk_vector_view_buffer *part = &p->parts[i];
     out->first = part->offset / sizeof(particle);
     out->count = particles_in(p, part);
     if (!culv_ok(culv_vk_get_buffer_address(p->attached, part->buffer, &out->address),

@@ -76,8 +76,8 @@ void show(Way &way, vtkTextureObject *object)
 }
 
 struct Memory : Way {
-    culv_gl_image *image = nullptr;
-    culv_gl_semaphore *ready = nullptr, *done = nullptr;
+    culv_shared_image *image = nullptr;
+    culv_shared_semaphore *ready = nullptr, *done = nullptr;
     CUsurfObject surface = 0;
     vtkNew<vtkTextureObject> object;
     unsigned name = 0;
@@ -90,7 +90,7 @@ struct Memory : Way {
         desc.width = width;
         desc.height = height;
         OK(culv_gl_image_create(gl, &desc, &image));
-        OK(culv_image_get_surface(culv_gl_image_cuda(image), 0, &surface));
+        OK(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface));
         OK(culv_gl_semaphore_create(gl, nullptr, &ready));
         OK(culv_gl_semaphore_create(gl, nullptr, &done));
         name = culv_gl_image_name(image);
@@ -103,13 +103,13 @@ struct Memory : Way {
     CUsurfObject begin(int frame) override
     {
         if (frame > 0)
-            OK(culv_semaphore_wait(culv_gl_semaphore_cuda(done), stream, uint64_t(frame)));
+            OK(culv_semaphore_wait(culv_shared_semaphore_cuda(done), stream, uint64_t(frame)));
         return surface;
     }
     void end(int frame) override
     {
-        OK(culv_semaphore_signal(culv_gl_semaphore_cuda(ready), stream, uint64_t(frame) + 1));
-        OK(culv_gl_semaphore_wait(ready, uint64_t(frame) + 1, &uses));
+        OK(culv_semaphore_signal(culv_shared_semaphore_cuda(ready), stream, uint64_t(frame) + 1));
+        OK(culv_gl_semaphore_wait(ready, uint64_t(frame) + 1, CULV_GL_FOREVER, &uses));
     }
     void drawn(int frame) override
     {
@@ -117,14 +117,14 @@ struct Memory : Way {
     }
     void destroy() override
     {
-        OK(culv_gl_semaphore_destroy(&done));
-        OK(culv_gl_semaphore_destroy(&ready));
-        OK(culv_gl_image_destroy(&image));
+        OK(culv_shared_semaphore_destroy(&done));
+        OK(culv_shared_semaphore_destroy(&ready));
+        OK(culv_shared_image_destroy(&image));
     }
 };
 
 struct Register : Way {
-    culv_gl_registration *registration = nullptr;
+    culv_registration *registration = nullptr;
     vtkNew<vtkTextureObject> object;
 
     void create(vtkOpenGLRenderWindow *window) override
@@ -137,17 +137,17 @@ struct Register : Way {
     CUsurfObject begin(int) override
     {
         CUsurfObject surface = 0;
-        OK(culv_gl_map(&registration, 1, stream));
-        OK(culv_image_get_surface(culv_gl_registration_image(registration), 0, &surface));
+        OK(culv_registration_map(&registration, 1, stream));
+        OK(culv_image_get_surface(culv_registration_image(registration), 0, &surface));
         return surface;
     }
     void end(int) override
     {
-        OK(culv_gl_unmap(&registration, 1, stream));
+        OK(culv_registration_unmap(&registration, 1, stream));
     }
     void destroy() override
     {
-        OK(culv_gl_unregister(&registration));
+        OK(culv_registration_destroy(&registration));
     }
 };
 
