@@ -4,8 +4,7 @@
 //! each call. `culvert/cuda_api.h` is left out: `culv_device_cuda_proc` finds the driver's functions.
 #![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]
 
-mod declarations;
-pub use declarations::*;
+include!(concat!(env!("OUT_DIR"), "/declarations.rs"));
 
 use std::ffi::CStr;
 
