@@ -216,13 +216,13 @@ run_batch() { # SCRATCH DRIVER SUITE FILE: of names
     echo "$suite"
 }
 
-# Lists a suite's cases: its names in $scratch/names/SUITE, and `SUITE CASE LIMIT own|shared` lines to standard output.
+# Lists a suite's cases: its names in $scratch/names/SUITE, and `SUITE CASE LIMIT own|shared|faults` lines to standard
+# output.
 list_cases() { # SUITE
     mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
     program=$here/$(grep "^$1$tab" "$list" | cut -f2)
     if "$program" --list-times >"$scratch/all" 2>"$scratch/finished/$1.error"; then
-        awk -v suite="$1" -v which="$which_faults" -v faults="$faults|$last" '
-            which == "" || ((suite "." $1) ~ faults) == (which == "only")' "$scratch/all" >"$scratch/listed"
+        awk -v which="$which_faults" 'which == "" || ($3 == "faults") == (which == "only")' "$scratch/all" >"$scratch/listed"
         sed "s/^/$1 /" "$scratch/listed"
         rm -f "$scratch/finished/$1.error"
     else
@@ -299,11 +299,8 @@ default_jobs() {
     echo $default
 }
 
-# Cases that measure time, and those in which kernels fault or hang or a driver is given rubbish: after such suites Vulkan
-# devices of later processes were seen lost, and once their draws hung, so these come last.
+# Cases that measure time come when nothing runs beside them.
 times='^contract[.](measured[.]|vmm[.]memory_info$|.*[.](costs|round_trips)$)'
-faults='^(contract[.](vmm_access[.]|measured[.]first_launches$|bad[.]rubbish_semaphores$|queue_kernel[.](fault|most)|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))|kernels[.]wrong[.]fault|library-vk-kernels[.].*fault)'
-last='^library-faults[.]'
 
 run_tests() {
     driver=auto jobs=$(default_jobs) long=0 which_faults=''
@@ -324,11 +321,11 @@ run_tests() {
     done
     if [ $# -eq 0 ]; then
         # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
-        # has, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in
+        # has, nor gaps between its calls, nor what only computes, with a GPU that is made up. NVIDIA's Vulkan driver of the H200 has no CUDA in
         # graphics.
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
-            left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$)'
+            left_out='^(twin|layer|library-torture|library-ring-own$|library-cig$|library-gl-exporter$|library-gaps$|library-ipc-python$)'
             # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise.
             long_ones='-long$|^library-[^d].*-shared$'
         fi
@@ -346,17 +343,22 @@ run_tests() {
     done
     # Those that may take long go first, so that nobody waits for one of them in the end.
     for suite in "$@"; do list_cases "$suite"; done | sort -k 3,3nr -k 1,2 >"$scratch/cases"
+    if [ -n "$which_faults" ] && [ ! -s "$scratch/cases" ]; then
+        echo "no such case"
+        return 0
+    fi
+    # Cases that say that they fault come last: a kernel's fault makes the drawing of later processes hang on NVIDIA's
+    # driver 580 until the machine starts anew. On the twin a case that faults and does not say so fails.
     # Batches: `SUITE FILE` lines in $scratch/batches/PART. Processes that open a GPU wait for one another, so as few as
     # can be; but where several batches run at a time, none should be so long that the others wait for it.
-    awk -v to="$scratch/batches/" -v times="$times" -v faults="$faults" -v last="$last" '{
+    awk -v to="$scratch/batches/" -v times="$times" '{
         name = $1 "." $2
         part = "pool"
-        if (name ~ last) part = "last"
-        else if (name ~ faults) part = "faults"
+        if ($4 == "faults") part = "faults"
         else if (name ~ times) part = "times"
         else if (name ~ /^samples/) part = "first"
         kind = part "-" $1 "-" $4
-        room = part == "times" || part == "faults" || part == "last" ? 1000 : $4 == "own" || part == "first" ? 5 : 50
+        room = part == "times" || part == "faults" ? 1000 : $4 == "own" || part == "first" ? 5 : 50
         if (!(kind in used) || used[kind] == room) {
             used[kind] = 0
             file[kind] = to kind "-" ++batches
@@ -365,12 +367,12 @@ run_tests() {
         used[kind]++
         print $2 >file[kind]
     }' "$scratch/cases"
-    order=$(cd "$scratch/batches" && cat first pool times faults last 2>/dev/null |
+    order=$(cd "$scratch/batches" && cat first pool times faults 2>/dev/null |
         awk '{ last[$1] = NR } END { for (suite in last) print last[suite], suite }' | sort -n | cut -d ' ' -f 2)
     # The samples begin, since their cases are the longest.
     cat "$scratch/batches/first" "$scratch/batches/pool" >"$scratch/batches/both" 2>/dev/null
     run_cases "$driver" "$jobs" both
-    for part in times faults last; do run_cases "$driver" 1 "$part"; done
+    for part in times faults; do run_cases "$driver" 1 "$part"; done
     # What did not start, has no cases, or lost one.
     for suite in "$@"; do
         [ -e "$scratch/counts/$suite" ] || { [ -n "$which_faults" ] && [ ! -s "$scratch/names/$suite" ]; } || report_suite "$suite"
@@ -389,7 +391,7 @@ run_tests() {
 # Samples -----------------------------------------------------------------------------------------------------------
 
 # The sample's two paths by turns, so that what the machine does besides happens to both: RESULT lines, which
-# scripts/bench-report reads.
+# scripts/report calls reads.
 run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are understood
     device=auto quick=0
     for argument in "$@"; do
@@ -490,8 +492,8 @@ run_all() {
     if [ $tests -eq 1 ]; then
         # A list of words.
         # shellcheck disable=SC2086
-        step tests run_tests $test_arguments $test_suites
-        # The format sweep's answers, for scripts/formats-report.
+        step tests run_tests --faults=without $test_arguments $test_suites
+        # The format sweep's answers, for scripts/report formats.
         [ ! -f "$scratch/results/formats/formats.jsonl" ] || cp "$scratch/results/formats/formats.jsonl" "$results/"
     fi
     python=${CULVERT_PYTHON:-python3}
@@ -507,7 +509,15 @@ run_all() {
         step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
         step space "$here/bin/culvert-bench-space" --json="$results/space.json"
         step ipc "$here/bin/culvert-bench-ipc" --json="$results/ipc.json"
+        step peers "$here/bin/culvert-bench-peers" --json="$results/peers.json"
         step bench_ripple run_ripple_bench
+    fi
+    # Last of all, benchmarks included: what draws after a kernel's fault may hang.
+    if [ $tests -eq 1 ]; then
+        # shellcheck disable=SC2086
+        step faults run_tests --faults=only $test_arguments $test_suites
+        cat "$results/faults.txt" >>"$results/tests.txt"
+        rm "$results/faults.txt"
     fi
     # None of them may be there.
     grep -h '^MEASURED ' "$results"/*.txt >"$results/measured.txt"

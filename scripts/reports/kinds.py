@@ -1,19 +1,13 @@
-#!/usr/bin/env python3
-"""Makes docs/memory-kinds.md from the results of culvert-bench-kinds.
+"""The page of culvert-bench-kinds, docs/measured/memory-kinds.md.
 
-usage: scripts/kinds-report [RESULTS...] [--output FILE]
-
-RESULTS: JSON of culvert-bench-kinds; a directory or .tar.gz that a bundle's `run all` left, with kinds.json in it. Each is a
-section. Nothing is written by hand into that page; without results it has the method alone. Plots beside it
-(images/memory-kinds-*.svg, made by scripts/bench-plots) are shown where they are.
+RESULTS: its JSON, or a directory or .tar.gz that a bundle's `run all` left, with kinds.json in it. Each is a section. Without
+results the page has the method alone. Plots (docs/images/memory-kinds-*.svg, made by scripts/bench-plots) are shown where
+they are.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
-import json
-import pathlib
-import sys
-import tarfile
+
+from .common import MEASURED, Page, culvert, head_of, machine, picture, size, table, warnings
 
 HEAD = """\
 # Kinds of memory: which is fast, from which side
@@ -22,7 +16,7 @@ CUDA and Vulkan can share memory of several kinds.
 All hold the same data, and at some hundreds of MiB all are about as fast.
 In buffers of GiBs random access to some of them is several times as slow, and nothing says so.
 `culvert-bench-kinds` measures each kind from both sides and checks every word that it reads.
-This page is made by `scripts/kinds-report` from the results of runs; not edited by hand.
+This page is made by `scripts/report kinds` from the results of runs; not edited by hand.
 """
 
 CHOOSE = """\
@@ -34,13 +28,13 @@ CHOOSE = """\
 | `culv_vk_buffer_bind_vmm()`, where the buffer needs all of the allocation | fast: imported dedicated |
 | ... where it lies at an offset, or needs less | plain. Vulkan takes dedicated memory for a whole allocation only. Make the buffer as large as the allocation, and use ranges of it |
 | `culv_vk_memory_from_vmm()`, `culv_vk_memory_from_handle()` | fast with `dedicated` and a buffer that needs all of it; otherwise plain |
-| `culv_vk_vector`, a buffer for each chunk | fast; compressible where the vector's memory is |
-| `culv_vk_vector`, one sparse buffer | plain: random access of Vulkan is slow at GiBs. The run above still told it as fast |
+| `culv_vk_vector_view_create()`, a buffer for each chunk | fast; compressible where the vector's memory is |
+| `culv_vk_vector_view_create()`, one sparse buffer | plain: random access of Vulkan is slow at GiBs. The run above still told it as fast |
 | a ring's buffers | as they were made: `culv_vk_buffer_create()` |
 | memory of yours that you import, dedicated | fast |
 | memory of yours that you import, not dedicated: a block of an allocator | compressible |
 
-- `culv_buffer_memory_kind()`, `culv_vk_vmm_memory_kind()` and `culv_vk_vector_memory_kind()` tell the kind.
+- `culv_buffer_memory_kind()`, `culv_vk_vmm_memory_kind()` and `culv_vk_vector_view_memory_kind()` tell the kind.
 - `culv_vk_check_buffer()` tells it beforehand: set `block_size` where the buffer is to share a block of yours, and look at `random_access_slow`.
 - From `CULV_SLOW_KIND_BYTES` (1 GiB) on, Culvert warns of slow memory of yours in the log, once for each object, and says what to do.
 - Blocks smaller than that, or a dedicated allocation for each large buffer, keep an allocator on the fast side.
@@ -52,7 +46,7 @@ MEASURE = """\
 ```sh
 culvert-bench-kinds --json=kinds.json              # less than a minute on a GPU; --help, --list
 scripts/bench-plots kinds.json docs/images         # SVG, by python3-matplotlib
-scripts/kinds-report kinds.json                    # this page
+scripts/report kinds kinds.json                    # this page
 ```
 
 From a bundle: `./run exec culvert-bench-kinds`, or as a part of `./run bench`; `./run all DIR` leaves `kinds.json` in its results.
@@ -82,17 +76,6 @@ JSON_KEYS = """\
 """
 
 
-class Bad(Exception):
-    pass
-
-
-def size(count):
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= unit:
-            return f"{count / unit:g} {name}"
-    return f"{count} B"
-
-
 def rate(value):
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.3g}"
 
@@ -104,20 +87,6 @@ def cell(row):
     if row["ratio"] is not None:
         text += f" ({row['ratio']:.2f})"
     return f"**{text}**" if row["met"] == "yes" else text
-
-
-def table(header, rows):
-    return ["| " + " | ".join(header) + " |", "|---|" + "---|" * (header[1] == "kind") + "---:|" * (len(header) - 1 - (header[1] == "kind"))] + \
-        ["| " + " | ".join(row) + " |" for row in rows] + [""]
-
-
-def machine(run):
-    device = run["device"]
-    rows = [("GPU", device["name"] + (", the **software twin**: no GPU, and its rates tell nothing of one" if device["software"] else "")),
-            ("driver", f"{device['vulkan_driver']}, CUDA {device['cuda_version']}"),
-            ("Culvert", f"{run['culvert_version']}, seed {run['seed']}"),
-            ("checked", f"{run['words_checked']:,} words, none wrong")]
-    return ["|  |  |", "|---|---|"] + [f"| {key} | {value} |" for key, value in rows] + [""]
 
 
 def goals(run):
@@ -143,71 +112,15 @@ def part(run, section, images):
             cells = [cell(found.get((scheme, count, side, pattern))) for side in ("CUDA", "Vulkan") for pattern in patterns]
             if any(cells):
                 lines.append([scheme] + ([kind or ""] if section == "buffers" else []) + cells)
-        out += [f"{size(count)}:", ""] + table(header, lines)
-    plot = f"memory-kinds-{section}"
-    if (images / f"{plot}.svg").exists() and not run["device"]["software"]:
-        out += [f"![Rates of {section} by kind of memory](images/{plot}.svg)", ""]
-    return out
+        out += [f"{size(count)}:", ""] + table(header, lines, 2 if section == "buffers" else 1)
+    return out + ([] if run["device"]["software"] else picture(images, f"memory-kinds-{section}", f"Rates of {section} by kind of memory"))
 
 
 def results(run, images):
-    out = [f"## {run['device']['name']}, {run['date'][:10]}", ""] + machine(run)
-    if run["quick"]:
-        out += ["A run with `--quick`: **the rates mean nothing**.", ""]
-    if not run["complete"]:
-        out += ["The run ended before all was measured.", ""]
-    out += goals(run)
-    for gap in run["left_out"]:
-        out += [f"Left out of {gap['measurement']}: {gap['reason']}.", ""]
-    return out + part(run, "buffers", images) + part(run, "images", images)
+    device = run["device"]
+    early, gaps = warnings({**run, "left_out": []}, "rates"), warnings({**run, "quick": False, "complete": True})
+    return head_of(run) + machine(run, ("driver", f"{device['vulkan_driver']}, CUDA {device['cuda_version']}"), culvert(run),
+                                  ("checked", f"{run['words_checked']:,} words, none wrong"), tells="rates") + early + goals(run) + gaps + part(run, "buffers", images) + part(run, "images", images)
 
 
-def read_json(text, path):
-    try:
-        run = json.loads(text)
-        if run["schema"] != 1:
-            raise Bad(f"{path}: schema {run['schema']} is not known here")
-        if run["program"] != "culvert-bench-kinds":
-            raise Bad(f"{path}: results of {run['program']}")
-        results(run, pathlib.Path("."))  # whatever is missing shows here
-        return run
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise Bad(f"{path}: not the JSON of culvert-bench-kinds ({type(error).__name__}: {error})") from error
-
-
-def read(path):
-    if path.is_dir():
-        if not (path / "kinds.json").exists():
-            raise Bad(f"{path}: no kinds.json in it")
-        path = path / "kinds.json"
-    if path.name.endswith((".tar.gz", ".tgz")):
-        with tarfile.open(path) as archive:
-            if "results/kinds.json" not in archive.getnames():
-                raise Bad(f"{path}: no results/kinds.json in it")
-            return read_json(archive.extractfile("results/kinds.json").read().decode(), path)
-    return read_json(path.read_text(), path)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=pathlib.Path, nargs="*")
-    parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "docs" / "memory-kinds.md")
-    arguments = parser.parse_args()
-    try:
-        runs = [read(path) for path in arguments.results]
-    except (Bad, OSError, tarfile.TarError) as error:
-        print(f"kinds-report: {error}", file=sys.stderr)
-        return 1
-    out = [HEAD]
-    if not runs:
-        out += ["No run on a GPU is recorded here yet.", ""]
-    for run in runs:
-        out += results(run, arguments.output.resolve().parent / "images")
-    out += [CHOOSE, MEASURE, JSON_KEYS]
-    arguments.output.write_text("\n".join(out).rstrip() + "\n")
-    print(arguments.output)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+REPORT = Page(MEASURED / "memory-kinds.md", ("culvert-bench-kinds",), ("kinds.json",), results, [HEAD], [CHOOSE, MEASURE, JSON_KEYS])

@@ -1,23 +1,20 @@
-#!/usr/bin/env python3
-"""Puts the results of culvert-bench into docs/performance.md.
+"""The tables of culvert-bench in docs/measured/performance.md.
 
-usage: scripts/frames-report RESULTS... [--page FILE]
-
-RESULTS: JSON of culvert-bench. Of the first run that has the section `frames` all tables are made; of the first one with
-`--search` that of the search; of the latest one with the section `latency` its tables;
-of the latest one with kernels in Vulkan's queues theirs, of those with a million frames and more that list alone, of the latest one with the section `overlap` its table, and of the latest one with the section `launches` its table; of each one that has the section `calls`, in the order given, rows of that table.
-The page is written by hand; what stands between the lines `<!-- frames-report: NAME -->` and `<!-- end -->` is replaced,
-where the results have it, and left alone elsewhere.
+RESULTS: its JSON. Of the first run that has the section `frames` all tables are made; of the first one with `--search` that
+of the search; of the latest one with the section `latency` its tables; of the latest one with kernels in Vulkan's queues
+theirs; of those with a million frames and more only that list; of the latest one with the section `overlap`, and of the
+latest one with `launches`, its table; of each one that has the section `calls`, in the order given, rows of that table.
+The page is written by hand. What stands between the lines <!-- frames: NAME --> and <!-- end --> is replaced where the
+results have it.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
-import json
 import pathlib
 import re
-import sys
 
-BLOCK = re.compile(r"(<!-- frames-report: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)
+from .common import MEASURED, Bad, interval, run_of, size, table_lines as table, texts, time_of
+
+BLOCK = re.compile(r"(<!-- frames: ([a-z-]+) -->\n).*?(<!-- end -->)", re.S)
 
 VARIANTS = {
     None: "raw ring: one submit info a burst, one signal a burst, host two depths ahead",
@@ -33,37 +30,12 @@ VARIANTS = {
 }
 
 
-class Bad(Exception):
-    pass
-
-
-def table(header, rows, words=1):
-    """The first columns are words, the others numbers."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * words + "---:|" * (len(header) - words)]
-    return lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
-
-
 def us(value):
     return f"{value:,.1f}"
 
 
-def interval(ratio, digits=4):
-    return "" if ratio is None else f"{ratio['value']:.{digits}f} ({ratio['low']:.{digits}f}..{ratio['high']:.{digits}f})"
-
-
-def size(count):
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= unit:
-            return f"{count / unit:g} {name}"
-    return f"{count} B"
-
-
 def listed(texts):
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + " and " + texts[-1]
-
-
-def time_of(run):
-    return f"{run['date'][11:16]} UTC"
 
 
 def rows_of(run, section):
@@ -434,42 +406,31 @@ class Runs:
         return all(rows_of(self.main, section) for section in NEEDS.get(name, ()))
 
 
-def read_json(path):
-    try:
-        run = json.loads(path.read_text())
-        if run["schema"] != 1:
-            raise Bad(f"{path}: schema {run['schema']} is not known here")
-        if run["program"] != "culvert-bench":
-            raise Bad(f"{path}: results of {run['program']}")
-        if run["quick"] or run["validation"]:
-            raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
-        Runs([run])  # whatever is missing shows here
-        return run
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise Bad(f"{path}: not the JSON of culvert-bench ({type(error).__name__}: {error})") from error
+output = MEASURED / "performance.md"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add(parser):
     parser.add_argument("results", type=pathlib.Path, nargs="+")
-    parser.add_argument("--page", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "docs" / "performance.md")
-    arguments = parser.parse_args()
+
+
+def look(run, path):
+    if run["quick"] or run["validation"]:
+        raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
+    Runs([run])
+
+
+def make(arguments):
+    runs = Runs([run_of(text, path, ("culvert-bench",), lambda run, path=path: look(run, path))
+                 for path in arguments.results for _, text in texts(path, ("frames.json",))])
+    page = arguments.output.read_text()
+    names = [name for _, name, _ in BLOCK.findall(page)]
+    unknown = [name for name in names if name not in BLOCKS]
+    if unknown or not names:
+        raise Bad(f"{arguments.output}: " + (f"there is no block {unknown[0]}" if unknown else "nothing in it is marked"))
     try:
-        runs = Runs([read_json(path) for path in arguments.results])
-        page = arguments.page.read_text()
-        names = [name for _, name, _ in BLOCK.findall(page)]
-        unknown = [name for name in names if name not in BLOCKS]
-        if unknown or not names:
-            raise Bad(f"{arguments.page}: " + (f"there is no block {unknown[0]}" if unknown else "nothing in it is marked"))
         made = {name: "\n".join(BLOCKS[name](runs)) for name in names if runs.has(name)}
-    except (Bad, OSError, StopIteration, KeyError, TypeError) as error:
-        print(f"frames-report: {error if isinstance(error, (Bad, OSError)) else f'{type(error).__name__}: {error}'}", file=sys.stderr)
-        return 1
-    page = BLOCK.sub(lambda m: f"{m[1]}\n{made[m[2]]}\n\n{m[3]}" if m[2] in made else m[0], page)
-    arguments.page.write_text(page)
-    print(arguments.page, "without " + ", ".join(name for name in names if name not in made) if len(made) < len(names) else "")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    except (StopIteration, KeyError, TypeError) as error:
+        raise Bad(f"{type(error).__name__}: {error}") from error
+    if len(made) < len(names):
+        print("not in these results: " + ", ".join(name for name in names if name not in made))
+    return BLOCK.sub(lambda m: f"{m[1]}\n{made[m[2]]}\n\n{m[3]}" if m[2] in made else m[0], page)

@@ -1,25 +1,25 @@
-#!/usr/bin/env python3
-"""Makes docs/nvidia-measured-DATE.md from the results.tar.gz (or the unpacked directory) of a bundle's `run all`.
+"""A page of docs/measured, nvidia-measured-DATE.md: what a bundle's `run all` printed.
 
-usage: scripts/hardware-report RESULTS... [--date YYYY-MM-DD] [--note TEXT] [--output FILE]
-
-Of several RESULTS, the oldest first, each suite is shown as it ran last, and the machine as the last of them has it.
-What was measured under a name that no later run has stays, with the number of its run.
---note: a sentence below the first, for instance what of the suites did not run.
-
-Nothing is written by hand into that page: what it says, some program printed on the machine that it names.
+RESULTS: its results.tar.gz, or the unpacked directory. Of several RESULTS, the oldest first, each suite is shown as it ran
+last, and the machine as the last of them has it. What was measured under a name that no later run has stays, with the number
+of its run. What the page says, some program printed on the machine that it names.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
 import contextlib
 import datetime
 import json
 import pathlib
 import re
-import sys
 import tarfile
 import tempfile
+
+from . import common
+from .common import MEASURED
+
+def table(header, rows):
+    return common.table(header, rows, len(header))
+
 
 MANY = 40  # answers under one name, from which on those alike are put together
 ALL_GOOD = "CUDA_SUCCESS, capture CUDA_SUCCESS"
@@ -28,13 +28,6 @@ ALL_GOOD = "CUDA_SUCCESS, capture CUDA_SUCCESS"
 def read(directory, name):
     path = directory / name
     return path.read_text(errors="replace") if path.exists() else ""
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    for row in rows:
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")
-    return lines + [""]
 
 
 def machine(info):
@@ -60,7 +53,8 @@ def merge(texts):
             match = re.match(r"== ([\w-]+)$", line)
             if match:
                 suite = match.group(1)
-                merged[suite] = (run, [])
+                if merged.get(suite, (0,))[0] != run:  # its faulting cases come later in the same run
+                    merged[suite] = (run, [])
             elif line.startswith("== "):
                 suite = None
             elif suite is not None:
@@ -173,7 +167,7 @@ def unpack(path, scratch):
     return pathlib.Path(directory) / "results"
 
 
-def write(arguments, directories):
+def page(arguments, directories):
     directory = directories[-1]
     info = json.loads(re.sub(r"\n== info_json.*", "", read(directory, "info_json.txt")))
     texts = [read(each, "tests.txt") for each in directories]
@@ -182,7 +176,7 @@ def write(arguments, directories):
     several = f"{len(directories)} runs of a bundle's suites" if len(directories) > 1 else "a bundle's `run all`"
 
     out = ["# Measured on NVIDIA hardware", "",
-           f"Made by `scripts/hardware-report` from {several} of {arguments.date}; not edited by hand.", ""]
+           f"Made by `scripts/report hardware` from {several} of {arguments.date}; not edited by hand.", ""]
     if arguments.note:
         out += [arguments.note, ""]
     out += machine(info)
@@ -202,22 +196,19 @@ def write(arguments, directories):
             "Printed by the suites as they ran; times are single readings, not benchmarks. "
             f"Of what has more than {MANY} answers, those alike are one line: n is a number of three digits or more, "
             "(a / b) is either.", ""] + measured(groups, texts)
-    arguments.output.write_text("\n".join(out).rstrip() + "\n")
-    print(arguments.output)
+    return "\n".join(out).rstrip() + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+output = None
+
+
+def add(parser):
     parser.add_argument("results", type=pathlib.Path, nargs="+")
-    parser.add_argument("--date", default=datetime.date.today().isoformat())
-    parser.add_argument("--note", default="")
-    parser.add_argument("--output", type=pathlib.Path, help="default: docs/nvidia-measured-DATE.md")
-    arguments = parser.parse_args()
-    docs = pathlib.Path(__file__).resolve().parent.parent / "docs"
-    arguments.output = arguments.output or docs / f"nvidia-measured-{arguments.date}.md"
+    parser.add_argument("--date", default=datetime.date.today().isoformat(), metavar="YYYY-MM-DD")
+    parser.add_argument("--note", default="", metavar="TEXT", help="a sentence below the first, for instance what of the suites did not run")
+
+
+def make(arguments):
+    arguments.output = arguments.output or MEASURED / f"nvidia-measured-{arguments.date}.md"
     with contextlib.ExitStack() as scratch:
-        write(arguments, [unpack(path, scratch) for path in arguments.results])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return page(arguments, [unpack(path, scratch) for path in arguments.results])

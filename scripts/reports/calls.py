@@ -1,22 +1,16 @@
-#!/usr/bin/env python3
-"""Makes docs/benchmarks.md from benchmark results.
+"""The page of culvert-bench-calls and of ripple, docs/measured/benchmarks.md.
 
-usage: scripts/bench-report RESULTS... [--ripple-note TEXT] [--output FILE]
-
-RESULTS: the JSON of culvert-bench-calls; text with the RESULT lines of ripple; a directory or .tar.gz that a
-bundle's `run all` left, with bench.json and bench_ripple.txt in it. Runs on the same kind of machine with the same
-drivers are one table: of what several of them measured, the last one's row counts, whole groups at a time, and each
-group says whose it is. Nothing is written by hand into that page; TEXT is a sentence about the runs of ripple.
+RESULTS: the JSON of culvert-bench-calls; text with the RESULT lines of ripple; a directory or .tar.gz that a bundle's
+`run all` left, with bench.json and bench_ripple.txt in it. Runs on the same kind of machine with the same drivers are one
+table: of what several of them measured, the last one's row counts, whole groups at a time, and each group says whose it is.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
 import json
 import pathlib
 import statistics
-import sys
-import tarfile
-import tempfile
+
+from .common import MEASURED, Bad, groups, head_of, interval, machine, run_of, spread, table, texts, time_of
 
 RIPPLE_KEYS = ("sample", "device", "driver", "path", "width", "height", "frames", "simulation_ms", "drawing_ms",
                "frame_ms", "transfer_bytes_per_frame")
@@ -50,10 +44,10 @@ On the machine itself:
 cmake --preset release && cmake --build --preset release
 build/release/bin/culvert-bench-calls --json=bench.json     # --help, --list; --quick only shows that it works
 build/release/bin/ripple --size 4096x4096 --path=ring       # and --path=shared, --path=staged
-scripts/bench-report bench.json
+scripts/report calls bench.json
 ```
 
-On a bare GPU server: `scripts/bundle`, unpack it there, `./run bench`, or `./run all results`; then `scripts/bench-report results/results.tar.gz`.
+On a bare GPU server: `scripts/bundle`, unpack it there, `./run bench`, or `./run all results`; then `scripts/report calls results/results.tar.gz`.
 """
 
 JSON_KEYS = """\
@@ -80,23 +74,8 @@ JSON_KEYS = """\
 """
 
 
-class Bad(Exception):
-    pass
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    for row in rows:
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")
-    return lines + [""]
-
-
 def us(value):
     return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:.2f}" if value >= 10 else f"{value:.3f}"
-
-
-def spread(side):
-    return "" if side is None else f"{us(side['median'])} ({us(side['p10'])}..{us(side['p90'])})"
 
 
 def goal_text(goal):
@@ -120,27 +99,12 @@ def result_rows(results):
     for r in results:
         name = r["name"] + (" (A/A)" if r["kind"] == "control" else "")
         if r["ratio"] is None:
-            rows.append((name, "", spread(r["raw"]), "", "", ""))
+            rows.append((name, "", spread(r["raw"], us), "", "", ""))
             continue
         added, ratio = r["added"], r["ratio"]
-        rows.append((name, spread(r["culvert"]), spread(r["raw"]), f"{added['value']:+.3f} ({added['low']:+.3f}..{added['high']:+.3f})",
-                     f"{ratio['value']:.4f} ({ratio['low']:.4f}..{ratio['high']:.4f})", verdict(r)))
+        rows.append((name, spread(r["culvert"], us), spread(r["raw"], us), f"{added['value']:+.3f} ({added['low']:+.3f}..{added['high']:+.3f})",
+                     interval(ratio), verdict(r)))
     return rows
-
-
-def machine(run, used):
-    device, system = run["device"], run["system"]
-    rows = [("GPU", device["name"] + (", the **software twin**: no GPU, and its times tell nothing of one"
-                                      if device["software"] else "")),
-            ("Vulkan driver", f"{device['vulkan_driver']}, Vulkan {device['vulkan_version']}"),
-            ("CUDA driver", f"CUDA {device['cuda_version']}"),
-            ("processor", f"{system['processor']}, {system['processors']} in use"),
-            ("Culvert", f"{run['culvert_version']}, {run['seconds']:g} s a comparison, seed {run['seed']}")]
-    if len(used) > 1:
-        rows.append(("runs", "; ".join(f"**{time_of(r)}**: {len(groups_of(r['results']))} groups" for r in used) + ", each on a machine of its own"
-                     if len({r["device"]["uuid"] for r in used}) > 1 else "; ".join(time_of(r) for r in used)))
-    lines = ["|  |  |", "|---|---|"]
-    return lines + [f"| {key} | {value} |" for key, value in rows] + [""]
 
 
 def groups_of(results):
@@ -148,10 +112,6 @@ def groups_of(results):
     for r in results:
         groups.setdefault((r["measurement"], r["variant"]), []).append(r)
     return groups
-
-
-def time_of(run):
-    return f"{run['date'][11:16]} UTC"
 
 
 def merged(runs):
@@ -190,7 +150,14 @@ def earlier(result, runs):
 def calls(runs):
     used, whose = merged(runs)
     run = used[-1]
-    out = [f"## {run['device']['name']}, {run['date'][:10]}", ""] + machine(run, used)
+    device, system = run["device"], run["system"]
+    rows = [("Vulkan driver", f"{device['vulkan_driver']}, Vulkan {device['vulkan_version']}"), ("CUDA driver", f"CUDA {device['cuda_version']}"),
+            ("processor", f"{system['processor']}, {system['processors']} in use"),
+            ("Culvert", f"{run['culvert_version']}, {run['seconds']:g} s a comparison, seed {run['seed']}")]
+    if len(used) > 1:
+        rows.append(("runs", "; ".join(f"**{time_of(r)}**: {len(groups_of(r['results']))} groups" for r in used) + ", each on a machine of its own"
+                     if len({r["device"]["uuid"] for r in used}) > 1 else "; ".join(time_of(r) for r in used)))
+    out = head_of(run) + machine(run, *rows)
     if run["quick"] or run["validation"]:
         out += ["A run with " + ("`--quick`" if run["quick"] else "`--validation`") + ": **the times mean nothing**.", ""]
     for of in used:
@@ -200,7 +167,7 @@ def calls(runs):
     several = len(used) > 1
     if goals:
         out += ["The goals:", ""] + table(("call", "goal", "ratio (95 % interval)", "added, us") + (("run", "in earlier runs") if several else ()), [
-            (row_name(r), verdict(r), f"{r['ratio']['value']:.4f} ({r['ratio']['low']:.4f}..{r['ratio']['high']:.4f})", f"{r['added']['value']:+.3f}")
+            (row_name(r), verdict(r), interval(r["ratio"]), f"{r['added']['value']:+.3f}")
             + ((time_of(of), earlier(r, [other for other in runs if other["date"] < of["date"]])) if several else ()) for of, r in goals])
         if several:
             out += ["A ratio hangs on what the drivers' own calls take on the machine of that run, what is added hangs less: a small buffer may pass on a slow one and fail "
@@ -272,22 +239,9 @@ def ripple(lines, note):
     return out
 
 
-def read_json(path):
-    try:
-        run = json.loads(path.read_text())
-        if run["schema"] != 1:
-            raise Bad(f"{path}: schema {run['schema']} is not known here")
-        if run["program"] != "culvert-bench-calls":
-            raise Bad(f"{path}: results of {run['program']}")
-        calls([run])  # whatever is missing shows here
-        return run
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise Bad(f"{path}: not the JSON of culvert-bench-calls ({type(error).__name__}: {error})") from error
-
-
-def read_ripple(path):
+def ripple_lines(text, path):
     lines = []
-    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.startswith("RESULT "):
             continue
         try:
@@ -301,58 +255,28 @@ def read_ripple(path):
     return lines
 
 
-def read(path, runs, lines):
-    if path.is_dir():
-        inside = [path / name for name in ("bench.json", "bench_ripple.txt") if (path / name).exists()]
-        if not inside:
-            raise Bad(f"{path}: neither bench.json nor bench_ripple.txt in it")
-        for file in inside:
-            read(file, runs, lines)
-    elif path.name.endswith((".tar.gz", ".tgz")):
-        with tempfile.TemporaryDirectory() as scratch:
-            with tarfile.open(path) as archive:
-                for name in ("results/bench.json", "results/bench_ripple.txt"):
-                    if name in archive.getnames():
-                        (pathlib.Path(scratch) / pathlib.PurePath(name).name).write_bytes(archive.extractfile(name).read())
-            read(pathlib.Path(scratch), runs, lines)
-    elif path.suffix == ".json":
-        runs.append(read_json(path))
-    else:
-        found = read_ripple(path)
-        if not found:
-            raise Bad(f"{path}: no RESULT lines of ripple in it")
-        lines += found
+output = MEASURED / "benchmarks.md"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def add(parser):
     parser.add_argument("results", type=pathlib.Path, nargs="+")
-    parser.add_argument("--ripple-note", default="")
-    parser.add_argument("--output", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md")
-    arguments = parser.parse_args()
-    runs, lines = [], []
-    try:
-        for path in arguments.results:
-            read(path, runs, lines)
-    except (Bad, OSError, tarfile.TarError) as error:
-        print(f"bench-report: {error}", file=sys.stderr)
-        return 1
-    kinds = collections.OrderedDict()
-    for run in sorted(runs, key=lambda run: (run["device"]["software"], run["device"]["name"], run["date"])):
-        kinds.setdefault(kind_of(run), []).append(run)
+    parser.add_argument("--ripple-note", default="", metavar="TEXT", help="a sentence about the runs of ripple")
 
-    out = ["# Benchmarks", "", "Made by `scripts/bench-report` from the results of runs; not edited by hand. How fast frames flow: "
+
+def make(arguments):
+    runs, lines = [], []
+    for path in arguments.results:
+        for name, text in texts(path, ("bench.json", "bench_ripple.txt")):
+            if name.endswith(".json"):
+                runs.append(run_of(text, path, ("culvert-bench-calls",), lambda run: calls([run])))
+                continue
+            found = ripple_lines(text, path)
+            if not found:
+                raise Bad(f"{path}: no RESULT lines of ripple in it")
+            lines += found
+    out = ["# Benchmarks", "", "Made by `scripts/report calls` from the results of runs; not edited by hand. How fast frames flow: "
            "[performance.md](performance.md); what growing memory costs: [memory-performance.md](memory-performance.md).", ""]
     out += ripple(lines, arguments.ripple_note)
-    for of_one_kind in kinds.values():
+    for of_one_kind in groups(sorted(runs, key=lambda run: (run["device"]["software"], run["device"]["name"], run["date"])), kind_of):
         out += calls(of_one_kind)
-    out += [METHOD, REPRODUCE, JSON_KEYS]
-    text = "\n".join(out).rstrip() + "\n"
-    arguments.output.write_text(text)
-    print(arguments.output)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "\n".join(out + [METHOD, REPRODUCE, JSON_KEYS]).rstrip() + "\n"

@@ -1,22 +1,15 @@
-#!/usr/bin/env python3
-"""Makes docs/memory-performance.md from the results of culvert-bench-memory.
+"""The page of culvert-bench-memory, docs/measured/memory-performance.md.
 
-usage: scripts/memory-report [RESULTS...] [--output FILE]
-
-RESULTS: JSON of culvert-bench-memory; a directory or .tar.gz that a bundle's `run all` left, with memory.json in it.
+RESULTS: its JSON, or a directory or .tar.gz that a bundle's `run all` left, with memory.json in it.
 Runs on the same kind of GPU with the same driver are one section: what several of them measured (a section, or in `grow`
-a size) is shown of the first one given, the goals and their ratios of all. So a run with --large or --only=peers is given after the whole one.
-Nothing is written by hand into that page; without results it has the method alone. Plots beside it (images/memory-*.svg,
-made by scripts/bench-plots) are shown where they are.
+a size) is shown of the first one given, the goals and their ratios of all. So a run with --large or --only=peers is given
+after the whole one. Without results the page has the method alone. Plots (docs/images/memory-*.svg, made by
+scripts/bench-plots) are shown where they are.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
-import json
-import pathlib
-import sys
-import tarfile
-import tempfile
+
+from .common import MEASURED, Page, culvert, head_of, interval, machine, picture, size, spread, table, time as us, time_of
 
 MEASURE = """\
 ## Measure it
@@ -26,7 +19,7 @@ culvert-bench-memory --json=memory.json            # half a minute on a GPU; --h
 culvert-bench-memory --only=grow --large           # to 16 and 64 GiB besides
 culvert-bench-memory --only=peers                  # where there are two GPUs
 scripts/bench-plots memory.json docs/images        # SVG, by python3-matplotlib
-scripts/memory-report memory.json large.json       # this page; the whole run first
+scripts/report memory memory.json large.json       # this page; the whole run first
 ```
 
 From a bundle: `./run exec culvert-bench-memory`, or as a part of `./run bench`; `./run all DIR` leaves `memory.json` in its results.
@@ -90,41 +83,10 @@ SECTIONS = ("grow", "chunks", "ahead", "free", "peers", "large")
 PLOTS = {"grow": ("memory-grow", "memory-reserved", "memory-peak"), "chunks": ("memory-chunks",), "free": ("memory-free",)}
 PLOT_TEXT = {"memory-grow": "Time of each doubling, nothing reserved", "memory-reserved": "Time of each doubling, everything reserved",
              "memory-peak": "Memory at the most", "memory-chunks": "Growing by small steps", "memory-free": "Memory given back beside another stream"}
-UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
-
-
-class Bad(Exception):
-    pass
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|---|" + "---:|" * (len(header) - 1)]
-    for row in rows:
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")
-    return lines + [""]
-
-
-def size(count):
-    for unit, name in UNITS:
-        if count >= unit:
-            return f"{count / unit:g} {name}"
-    return f"{count} B"
-
-
-def us(value):
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def spread(side):
-    return f"{us(side['median'])} ({us(side['p10'])}..{us(side['p90'])})"
 
 
 def name_of(row):
     return row["scheme"] + (f", {row['variant']}" if row["variant"] else "")
-
-
-def interval(ratio):
-    return f"{ratio['value']:.4f} ({ratio['low']:.4f}..{ratio['high']:.4f})"
 
 
 def met(value):
@@ -139,10 +101,6 @@ def ratios(row):
 def fact_value(fact):
     sign = "-" if fact["value"] < 0 else ""
     return sign + size(abs(int(fact["value"]))) if fact["unit"] == "bytes" else f"{fact['value']:g}"
-
-
-def time_of(run):
-    return f"{run['date'][11:16]} UTC"
 
 
 def goals(runs):
@@ -163,19 +121,6 @@ def goals(runs):
                 rows.append((f"{fact['section']}: {name_of(fact)}: {fact['name']}", goal, fact_value(fact), "", met(fact["met"])) + when)
     header = ("what", "goal", "measured", "times", "") + (("run",) if len(runs) > 1 else ())
     return ["The goals:", ""] + table(header, rows) if rows else []
-
-
-def machine(runs):
-    run = runs[0]
-    device, system = run["device"], run["system"]
-    rows = [("GPU", device["name"] + (", the **software twin**: no GPU, and its times tell nothing of one" if device["software"] else "")),
-            ("driver", f"{device['vulkan_driver']}, CUDA {device['cuda_version']}"),
-            ("processor", f"{system['processor']}, {system['processors']} in use"),
-            ("Culvert", f"{run['culvert_version']}, seed {run['seed']}")]
-    for r in runs:
-        name = "checked" if len(runs) == 1 else f"checked, run of {time_of(r)}"
-        rows.append((name, f"{r['words_checked']:,} words, none wrong; {r['objects']['made']:,} objects made, {r['objects']['freed']:,} freed"))
-    return ["|  |  |", "|---|---|"] + [f"| {key} | {value} |" for key, value in rows] + [""]
 
 
 def by_scheme(rows):
@@ -289,7 +234,7 @@ class Found:
 
 
 def short(ratio):
-    return f"{ratio['value']:.3f} ({ratio['low']:.3f}..{ratio['high']:.3f})"
+    return interval(ratio, 3)
 
 
 def finding_growth(f, runs):
@@ -416,14 +361,17 @@ def section(runs, name, images):
         if listed:
             out += listed + [""]
     for plot in PLOTS.get(name, ()) if out else ():
-        if (images / f"{plot}.svg").exists():
-            out += [f"![{PLOT_TEXT[plot]}](images/{plot}.svg)", ""]
+        out += picture(images, plot, PLOT_TEXT[plot])
     return [f"### {name}", ""] + out if out else []
 
 
 def results(runs, images):
     run = runs[0]
-    out = [f"## {run['device']['name']}, {run['date'][:10]}", ""] + machine(runs)
+    device, system = run["device"], run["system"]
+    checked = [("checked" if len(runs) == 1 else f"checked, run of {time_of(r)}",
+                f"{r['words_checked']:,} words, none wrong; {r['objects']['made']:,} objects made, {r['objects']['freed']:,} freed") for r in runs]
+    out = head_of(run) + machine(run, ("driver", f"{device['vulkan_driver']}, CUDA {device['cuda_version']}"),
+                                 ("processor", f"{system['processor']}, {system['processors']} in use"), culvert(run), *checked)
     if run["quick"]:
         out += ["A run with `--quick`: **the times mean nothing**.", ""]
     for r in runs:
@@ -445,59 +393,7 @@ def kind_of(run):
     return (device["software"], device["name"], device["vulkan_driver"], device["cuda_version"], run["culvert_version"], run["quick"])
 
 
-def read_json(path):
-    try:
-        run = json.loads(path.read_text())
-        if run["schema"] != 1:
-            raise Bad(f"{path}: schema {run['schema']} is not known here")
-        if run["program"] != "culvert-bench-memory":
-            raise Bad(f"{path}: results of {run['program']}")
-        results([run], pathlib.Path("."))  # whatever is missing shows here
-        return run
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise Bad(f"{path}: not the JSON of culvert-bench-memory ({type(error).__name__}: {error})") from error
-
-
-def read(path):
-    if path.is_dir():
-        if not (path / "memory.json").exists():
-            raise Bad(f"{path}: no memory.json in it")
-        return read_json(path / "memory.json")
-    if path.name.endswith((".tar.gz", ".tgz")):
-        with tempfile.TemporaryDirectory() as scratch, tarfile.open(path) as archive:
-            if "results/memory.json" not in archive.getnames():
-                raise Bad(f"{path}: no results/memory.json in it")
-            (pathlib.Path(scratch) / "memory.json").write_bytes(archive.extractfile("results/memory.json").read())
-            return read(pathlib.Path(scratch))
-    return read_json(path)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=pathlib.Path, nargs="*")
-    parser.add_argument("--output", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent / "docs" / "memory-performance.md")
-    arguments = parser.parse_args()
-    try:
-        runs = [read(path) for path in arguments.results]
-    except (Bad, OSError, tarfile.TarError) as error:
-        print(f"memory-report: {error}", file=sys.stderr)
-        return 1
-    out = ["# Memory: what growing, shrinking and giving back cost", "",
-           "`culvert-bench-memory` lets a buffer grow by `culv_vector`, by the driver's virtual memory management by hand, by `cuMemAlloc` with copies and by managed memory, side by side",
-           "in one run, and checks every word. This page is made by `scripts/memory-report` from the results of runs; not edited by hand.", ""]
-    if not runs:
-        out += ["No run on a GPU is recorded here yet.", ""]
-    kinds = collections.OrderedDict()
-    for run in runs:
-        kinds.setdefault(kind_of(run), []).append(run)
-    for of_one_kind in kinds.values():
-        out += results(of_one_kind, arguments.output.resolve().parent / "images")
-    out += [MEASURE, METHOD, JSON_KEYS]
-    arguments.output.write_text("\n".join(out).rstrip() + "\n")
-    print(arguments.output)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+HEAD = ["# Memory: what growing, shrinking and giving back cost", "",
+        "`culvert-bench-memory` lets a buffer grow by `culv_vector`, by the driver's virtual memory management by hand, by `cuMemAlloc` with copies and by managed memory, side by side",
+        "in one run, and checks every word. This page is made by `scripts/report memory` from the results of runs; not edited by hand.", ""]
+REPORT = Page(MEASURED / "memory-performance.md", ("culvert-bench-memory",), ("memory.json",), results, HEAD, [MEASURE, METHOD, JSON_KEYS], kind=kind_of)

@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""Makes the table of docs/formats.md from the results of the format sweep (tests/formats): a column for each machine.
-
-usage: scripts/formats-report RESULTS... [--output FILE]
-       scripts/formats-report --check PROGRAM [--output FILE]
+"""The table of docs/formats.md, from the results of the format sweep (tests/formats): a column for each machine.
 
 RESULTS are formats.jsonl files, one or more a machine (of `ctest -R '^formats'`: BUILD/tests/formats/formats_results/;
 of a bundle's `run all`: in results.tar.gz). Columns of machines that are not among them stay as they are, and so does
@@ -10,7 +6,6 @@ everything outside the marks <!-- table:begin --> and <!-- table:end -->. --chec
 of the library, which PROGRAM (the test program `formats`) prints, and says what differs.
 SPDX-License-Identifier: MIT
 """
-import argparse
 import collections
 import json
 import pathlib
@@ -20,8 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
-import format_names  # noqa: E402 (beside this file)
+from . import format_names
+from .common import DOCS, table_lines
 
 BEGIN, END, FIRST = "<!-- table:begin -->", "<!-- table:end -->", "<!-- table -->"
 DIMENSIONS = {"1D": "1D", "2D": "2D", "3D": "3D", "cube": "cube", "1D array": "1D[]", "2D array": "2D[]",
@@ -142,15 +137,6 @@ def paragraph(label, machine, reasons):
 
 # The page ------------------------------------------------------------------------------------------------------------
 
-def escape(cell):
-    return str(cell).replace("|", "\\|")
-
-
-def table(header, rows):
-    return (["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] +
-            ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows])
-
-
 def split(page):
     """What comes before, the generated part, and what comes after."""
     if BEGIN in page and END in page:
@@ -210,12 +196,12 @@ def render(rows, machines, old):
     mapped = [cells(row) + [columns[label].get(row["row"], "not tried") for label in labels]
               for row in order if row["mapped"]]
     refused = [cells(row) for row in order if not row["mapped"]]
-    out = ["", "Made by `scripts/formats-report` from the answers of the format sweep (`tests/formats`); not edited by hand. `[]` is an array. *Right*: every "
+    out = ["", "Made by `scripts/report formats` from the answers of the format sweep (`tests/formats`); not edited by hand. `[]` is an array. *Right*: every "
            "byte of every level, layer and slice came over both ways, by array copies and by kernels' surfaces, and kernels' textures returned what the "
            "format's definition and `texelFetch()` in Vulkan say (of compressed blocks: what Vulkan says), in both forms, of images that Culvert made and "
            "of the caller's own.", ""]
-    out += notes + [f"{len(mapped)} of {len(order)} formats are mapped:", ""] + table(MAPPED + labels, mapped)
-    out += ["", f"The other {len(refused)}:", ""] + table(REFUSED, refused) + [""]
+    out += notes + [f"{len(mapped)} of {len(order)} formats are mapped:", ""] + table_lines(MAPPED + labels, mapped, len(MAPPED + labels))
+    out += ["", f"The other {len(refused)}:", ""] + table_lines(REFUSED, refused, len(REFUSED)) + [""]
     return "\n".join(out)
 
 
@@ -241,21 +227,23 @@ def check(program, page):
             print(f"{name}: the page has {found.get(name)}, the library {wanted.get(name)}")
     unknown = [name for name, row in wanted.items() if any(re.fullmatch(r"0x[0-9a-f]+( × \d+)?", cell) for cell in row)]
     if unknown:
-        print("numbers without a name in scripts/format_names.py: " + ", ".join(unknown))
+        print("numbers without a name in scripts/reports/format_names.py: " + ", ".join(unknown))
     if bad or unknown:
-        sys.exit(f"{bad} rows differ; run scripts/formats-report with new results")
+        sys.exit(f"{bad} rows differ; run scripts/report formats with new results")
     print(f"{len(wanted)} rows are the library's")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+output = DOCS / "formats.md"
+
+
+def add(parser):
     parser.add_argument("results", type=pathlib.Path, nargs="*")
     parser.add_argument("--check", metavar="PROGRAM")
-    parser.add_argument("--output", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent / "docs" / "formats.md")
-    arguments = parser.parse_args()
+
+
+def make(arguments):
     if (arguments.check is None) == (not arguments.results):
-        parser.error("results, or --check PROGRAM")
+        sys.exit("report formats: give results, or --check PROGRAM")
     page = arguments.output.read_text()
     if arguments.check:
         return check(arguments.check, page)
@@ -263,9 +251,4 @@ def main():
     if not rows:
         sys.exit("the results have no rows: was the case `rows` left out?")
     before, inside, after = split(page)
-    arguments.output.write_text(before + BEGIN + render(rows, machines, inside) + END + after)
-    print(arguments.output)
-
-
-if __name__ == "__main__":
-    main()
+    return before + BEGIN + render(rows, machines, inside) + END + after
