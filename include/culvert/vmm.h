@@ -10,6 +10,9 @@
  *   culv_vmm_range_create(device, &range_desc, &range);
  *   culv_vmm_map(range, 0, allocation, NULL, 0);
  *   kernel<<<...>>>(culv_vmm_range_pointer(range));
+ *   culv_vmm_unmap(range, 0, culv_vmm_range_size(range));
+ *   culv_vmm_range_destroy(&range);
+ *   culv_vmm_allocation_destroy(&allocation);
  *
  * culvert/vector.h builds a growing buffer on this. culvert/vulkan_vmm.h binds Vulkan buffers and
  * images to an allocation.

@@ -508,10 +508,16 @@ class View:
             time.sleep(self.INTERVAL)
 
     def png(self) -> bytes:
+        self._need_open()
         return self.target.png(self.stream)
 
     def save(self, path: Path) -> None:
+        self._need_open()
         self.target.save(path)
+
+    def _need_open(self) -> None:
+        if self.closed:
+            raise ValueError("this View is closed: save() a picture before, or name a file by `out`")
 
     def _repr_png_(self) -> bytes:
         return self.png()
@@ -523,12 +529,17 @@ class View:
                                         f"on {self.gpu.device.name!r}", *self.says])
 
     def close(self) -> None:
-        """Closes the window. Without one, the last picture goes to the file `out`, if that was given."""
+        """Closes the window. Without one, the last picture goes to the file `out`, if that was given; the first one is there."""
         if self.closed:
             return
-        self.closed = True
-        if self.out is not None and self._window is None and self._parts:
-            self.save(self.out)
+        try:
+            if self.out is not None and self._window is None and self._parts:
+                self.save(self.out)
+        finally:
+            self.closed = True
+            self._release()
+
+    def _release(self) -> None:
         for part in [*self._staged.values(), *reversed(self._parts)]:
             part.close()
         queue = getattr(self.gpu, "_draws", None)
@@ -557,10 +568,12 @@ def show(tensor: TensorLike, *, title: str = "culvert", range: Optional[Sequence
     bfloat16, integers and booleans. `range` is what the ends of the colour map mean; by default what the tensor has.
     Nothing is copied where the memory can be shared; view.says tells what was, and why. view.update() draws again, in a
     training loop for instance, and waits for nothing; block=True returns when the window is closed. Without a window,
-    `out` names a PNG that close() writes, and in a notebook the view shows itself."""
+    `out` names a PNG: the first picture is there at once, the last one after close(). In a notebook the view shows itself."""
     view = View(tensor, title=title, range=None if range is None else (float(range[0]), float(range[1])), colormap=colormap,
                 layout=layout, colors=colors, size=size, point_size=point_size, slice=slice, gpu=gpu, window=window,
                 stream=stream, out=out)
+    if out is not None and view._window is None:
+        view.save(out)
     if block:
         view.wait()
     return view

@@ -61,6 +61,11 @@ static void read_environment(void)
                 text);
         return;
     }
+    if (at.call[0] != '\0' && !soft_proc_known(at.call)) {
+        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s: the twin has no call %s, ignored\n",
+                text, at.call);
+        return;
+    }
     memcpy(call_to_fail, at.call, sizeof call_to_fail);
     failure = (int)error;
     calls_until_failure = at.n;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: entry points by name and version. */
 #include "procs.h"
+#include "../shared/fail_at.h"
 #include "gl.h"
 #include "per_thread.h"
 #ifdef _WIN32
@@ -40,6 +41,13 @@ static const struct proc *find(const struct proc *list, size_t count, const char
             best = &list[i];
     }
     return best;
+}
+
+bool soft_proc_known(const char *name)
+{
+    for (size_t i = 0; i < NUM_PROCS; i++)
+        if (soft_fail_at_counts(procs[i].base, name)) return true;
+    return false;
 }
 
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,

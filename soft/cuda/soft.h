@@ -389,6 +389,9 @@ _Noreturn void soft_fault_end(CUresult result);
 void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns goes to the end */
 void soft_fault_thread_end(void *token);
 
+/* --- procs.c */
+bool soft_proc_known(const char *name); /* with a version's suffix or without one */
+
 /* --- posix.c, win32.c */
 bool soft_thread_start(void *(*entry)(void *),
                        void *arg); /* detached, application signals blocked */

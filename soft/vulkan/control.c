@@ -51,6 +51,13 @@ static void read_environment(void)
                 "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:[CALL:]N[:ERROR], ignored\n", text);
         return;
     }
+    if (at.call[0] && !soft_vk_can_fail(at.call)) {
+        fprintf(stderr,
+                "culvert: CULVERT_SOFT_FAIL_AT=%s: %s is no call of the layer's that can fail, "
+                "ignored\n",
+                text, at.call);
+        return;
+    }
     arm(at.call[0] ? at.call : NULL, at.n, (int)error);
 }
 

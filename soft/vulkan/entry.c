@@ -152,6 +152,19 @@ static PFN_vkVoidFunction lookup(const entry *entries, size_t count, const char 
 }
 #define LOOKUP(entries, name) lookup(entries, sizeof(entries) / sizeof(*(entries)), name)
 
+bool soft_vk_can_fail(const char *name)
+{
+#define NAME(name, ...) "vk" #name,
+    static const char *const names[] = {"vkCreateInstance", "vkEnumerateDeviceExtensionProperties",
+                                        SOFT_VK_INSTANCE_CALLS(NAME)
+                                            SOFT_VK_PHYSICAL_DEVICE_CALLS(NAME, NAME)
+                                                SOFT_VK_DEVICE_CALLS(NAME, NAME)};
+#undef NAME
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
 /* The functions that the layer may offer where the driver has none. */
 static soft_vk_lent lent_by(const char *name)
 {

@@ -99,6 +99,8 @@ extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, 
 void soft_vk_control_init(void);
 /* Counts the call; true when it is the one that has to fail, with `error`. */
 bool soft_vk_must_fail(const char *name, VkResult *error);
+/* Whether soft_vk_must_fail() is ever asked about the call of that name. */
+bool soft_vk_can_fail(const char *name);
 
 /* instance.c */
 soft_vk_instance *soft_vk_instance_find(const void *handle);

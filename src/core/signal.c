@@ -25,8 +25,8 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
                       CULV_REASON_TIMELINE_BACKWARDS,
                       "value %" PRIu64 " does not exceed %" PRIu64 ", which was signaled or "
                       "promised before; a timeline only grows, and the driver would set it back "
-                      "without an error",
-                      value, last);
+                      "without an error: signal %" PRIu64 " or more",
+                      value, last, last + 1);
 }
 
 static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)

@@ -293,6 +293,11 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         if (probe->drivers[i] == NULL) {
             if (probe->reason == CULV_REASON_NONE || reason == CULV_REASON_FORKED)
                 probe->reason = reason;
+            if (reason == CULV_REASON_FORKED) { /* it explains the other driver's answer too */
+                const size_t own = before > 0 ? before + 2 : 0; /* behind "; " */
+                memmove(probe->problems, probe->problems + own, text.length - own + 1);
+                break;
+            }
             continue;
         }
         text.length = before;
@@ -339,6 +344,10 @@ const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const c
 
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
 {
+    if (probe->reason == CULV_REASON_FORKED) {
+        culvi_text_add(text, "%s", probe->problems);
+        return;
+    }
     if (probe->num_devices == 0) culvi_text_add(text, "no CUDA device");
     for (uint32_t i = 0; i < probe->num_devices; i++) {
         const culvi_cuda_device *d = &probe->devices[i];

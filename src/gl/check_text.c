@@ -185,7 +185,7 @@ static void ways(culvi_text *text, const culv_gl_report *r)
     if (r->memory_reason == CULV_REASON_NONE)
         culvi_text_add(text, "Memory objects work%s.\n",
                        !r->has_semaphore
-                           ? "; there is no GL_EXT_semaphore, so each side waits on the CPU"
+                           ? "; there is no GL_EXT_semaphore, so the CPU waits for either side"
                        : !r->has_timeline_semaphore
                            ? "; there is no GL_NV_timeline_semaphore, so timelines wait on the CPU"
                            : " with semaphores on the GPU");

@@ -294,8 +294,8 @@ static culv_result check_rise(const culv_shared_semaphore *s, uint64_t value)
     return culvi_fail(&s->pair.graphics->device->voice, s->pair.cuda->label, CULV_ERROR_INVALID,
                       CULV_REASON_TIMELINE_BACKWARDS,
                       "culv_gl_semaphore_signal(): the value %" PRIu64 " does not exceed %" PRIu64
-                      ", which was signaled or promised before",
-                      value, now);
+                      ", which was signaled or promised before; signal %" PRIu64 " or more",
+                      value, now, now + 1);
 }
 
 static culv_result set_value(const culv_shared_semaphore *s, uint32_t name, uint64_t value)

@@ -166,7 +166,8 @@ culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_w
 static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  culvi_graphics_timeline *out)
 {
-    culvi_semaphore_plan plan = {.label = label_of(ring),
+    culvi_semaphore_plan plan = {.label =
+                                     label_of(ring) != NULL ? label_of(ring) : "timeline of a ring",
                                  .desc_name = ring->api->desc,
                                  .fallback = fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE};

@@ -45,9 +45,9 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
 static culv_result check_handle_types(const culv_device *device, const culv_mem_pool_desc *d)
 {
     const uint32_t types = d->handle_types;
-    culv_result result = culvi_handle_types_check(&device->voice, d->label,
-                                                  "culv_mem_pool_desc.handle_types has a bit that",
-                                                  types, CULVI_USE_VMM);
+    culv_result result = culvi_handle_types_check(
+        &device->voice, d->label, "the number of a bit in culv_mem_pool_desc.handle_types", types,
+        CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d->security_attributes != NULL && !(types & 1u << CULV_HANDLE_OPAQUE_WIN32))
         return culvi_fail(

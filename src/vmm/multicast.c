@@ -74,9 +74,9 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
     if (d->num_devices == 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_multicast_desc.num_devices is 0");
-    culv_result result = culvi_handle_types_check(&device->voice, d->label,
-                                                  "culv_multicast_desc.handle_types has a bit that",
-                                                  d->handle_types, CULVI_USE_MULTICAST);
+    culv_result result = culvi_handle_types_check(
+        &device->voice, d->label, "the number of a bit in culv_multicast_desc.handle_types",
+        d->handle_types, CULVI_USE_MULTICAST);
     if (result != CULV_OK) return result;
     return culvi_multicast_check_device(device, d->label);
 }

@@ -59,8 +59,8 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
 {
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_handle_types_check(
-        voice, d->label, "culv_vmm_allocation_desc.handle_types has a bit that", d->handle_types,
-        CULVI_USE_VMM);
+        voice, d->label, "the number of a bit in culv_vmm_allocation_desc.handle_types",
+        d->handle_types, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,

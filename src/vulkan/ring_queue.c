@@ -105,8 +105,11 @@ culv_result culvi_vk_ring_submit(culvi_graphics_ring *base, const culvi_graphics
     VkResult r = call(work->queue, 1, &info, (VkFence)work->fence);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&ring->vk->base.device->voice, base->label, r, "vkQueueSubmit2",
-                         CULV_REASON_DRIVER_REFUSED, "%" PRIu32 " command buffers of a ring",
-                         count);
+                         CULV_REASON_DRIVER_REFUSED,
+                         "the submission of %" PRIu32 " command buffers%s", count,
+                         r == VK_ERROR_DEVICE_LOST
+                             ? " (the ring stops, and CUDA goes on: destroy what is the VkDevice's)"
+                             : "");
 }
 
 static culv_result check_submit(const culv_vk_ring *ring, const char *call, VkQueue queue)

@@ -58,6 +58,14 @@ def main(page, prefix, work, generator, architecture):
             sys.exit(f"FAILED: {script} {arguments}: {done.returncode}, {done.stderr!r}")
     if "--arch" not in run(script, "--help") or "-ffp-contract=off" not in run(script, "--flags"):
         sys.exit(f"FAILED: {script} does not say how it is called")
+    # A kernel may do without its index.
+    (work / "seven.cu").write_text('''#include "culvert_kernel.h"
+CULV_KERNEL void seven(CULV_GRID unsigned *out) { *out = 7; }
+CULV_KERNELS(seven)
+''', encoding="utf-8")
+    warned = run(script, "--soft", "-o", work, work / "seven.cu")
+    if warned:
+        sys.exit(f"FAILED: a kernel without an index: {warned}")
     wrong = subprocess.run([work / "sums", work / "nowhere"], capture_output=True, text=True, check=False, env=environment)
     if wrong.returncode != 1 or "nowhere/sums." not in wrong.stderr:
         sys.exit(f"FAILED: without kernels it says {wrong.stderr!r}")

@@ -138,12 +138,17 @@ def test_what_is_not_shared_is_copied_and_told(tmp_path):
     data = np.random.default_rng(1).random((31, 45)).astype("float32")
     with culvert.show(data, window=False, size=(45, 31), out=tmp_path / "view.png") as view:
         assert len(view.says) == 1 and view.says[0].startswith("the tensor is copied for each frame: ")
+        first = (tmp_path / "view.png").read_bytes()
         assert near(picture(view), mapped(data, data.min(), data.max()))
         data[:] = 1 - data
         view.update()
         assert near(picture(view), mapped(data, data.min(), data.max()))
         assert view._repr_png_().startswith(b"\x89PNG") and "the tensor is copied" in repr(view)
-    assert (tmp_path / "view.png").read_bytes().startswith(b"\x89PNG")
+    last = (tmp_path / "view.png").read_bytes()
+    assert first.startswith(b"\x89PNG") and last.startswith(b"\x89PNG") and first != last
+    for late in (view.png, lambda: view.save(tmp_path / "late.png")):
+        with pytest.raises(ValueError, match="this View is closed: save"):
+            late()
 
 
 @pytest.mark.parametrize("tensor, more, text", [

@@ -210,6 +210,11 @@ driver_failures)
         run 0 "$no_cuda" CULVERT_SOFT_FAIL_AT=$call "$info" --soft
         grep -q "^Try: \|software only" "$out" || fail "$call: nothing to try"
     done
+    # A call that does not exist fails nothing, and that is told.
+    run 0 "$no_cuda" CULVERT_SOFT_FAIL_AT=cuda:cuMemCraete:1 "$info" --soft
+    grep -q "the twin has no call cuMemCraete" "$err" || fail "a wrong name of CUDA's is not told"
+    run 0 "$no_cuda" CULVERT_SOFT_FAIL_AT=vulkan:vkQueueSubmit3:1 "$info" --soft
+    grep -q "vkQueueSubmit3 is no call" "$err" || fail "a wrong name of Vulkan's is not told"
     ;;
 moved)
     copy_tree

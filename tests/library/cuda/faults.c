@@ -571,6 +571,7 @@ static void forked_calls(scene *s, int fd)
     LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED);
     LIB_SAYS("child of fork()");
+    REQUIRE(strstr(culv_last_error_message(), "no CUDA device") == NULL); /* that would hide it */
     s->heard = (heard){0};
     culv_buffer_unmap(&s->buffer);
     culv_buffer_unmap_after(&s->second, s->stream);

@@ -105,7 +105,7 @@ static const row rows[] = {
      .twin = true,
      .way = CULV_GL_WAY_MEMORY,
      .says = "It is CUDA device 0, 'GPU'.\nMemory objects work; there is no GL_EXT_semaphore, so "
-             "each side waits on the CPU.\nRegistration (cuGraphicsGLRegisterBuffer) works.\n"},
+             "the CPU waits for either side.\nRegistration (cuGraphicsGLRegisterBuffer) works.\n"},
     {"no context",
      {{"DISPLAY=:0"}, {CARD}},
      false,

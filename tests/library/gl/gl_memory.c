@@ -250,6 +250,48 @@ static void vectors(void)
     gl_stage_close(&s);
 }
 
+/* The types are one family's, so the compiler takes OpenGL's objects for Vulkan's. */
+static void not_vulkans_objects(void)
+{
+    gl_stage s;
+    culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
+    culv_gl_semaphore_create_desc sd = culv_gl_semaphore_create_desc_init();
+    culv_shared_image *image = NULL;
+    culv_shared_semaphore *semaphore = NULL;
+    VkDeviceSize size = 77;
+    VkCommandBuffer commands = (VkCommandBuffer)(uintptr_t)&size; /* nobody may look into it */
+    gl_stage_open(&s, 0);
+    culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
+    id.target = GL_TEXTURE_2D;
+    id.internal_format = GL_RGBA8;
+    id.width = 37;
+    id.height = 21;
+    LIB_OK(culv_gl_image_create(s.attachment, &id, &image));
+    LIB_OK(culv_gl_semaphore_create(s.attachment, &sd, &semaphore));
+    REQUIRE(culv_vk_buffer_handle(buffer) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_buffer_memory(buffer, &size) == VK_NULL_HANDLE && size == 0);
+    REQUIRE(culv_vk_buffer_host_pointer(buffer) == NULL);
+    REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
+    REQUIRE(culv_vk_image_handle(image) == VK_NULL_HANDLE);
+    size = 77;
+    REQUIRE(culv_vk_image_memory(image, &size) == VK_NULL_HANDLE && size == 0);
+    REQUIRE(culv_vk_semaphore_handle(semaphore) == VK_NULL_HANDLE);
+    LIB_ERROR(culv_vk_buffer_record_upload(buffer, commands), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_SAYS("takes what was made for Vulkan, and this was made for OpenGL");
+    LIB_ERROR(culv_vk_buffer_record_download(buffer, commands), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
+    LIB_OK(culv_shared_semaphore_destroy(&semaphore));
+    LIB_OK(culv_shared_image_destroy(&image));
+    LIB_OK(culv_shared_buffer_destroy(&buffer));
+    gl_stage_close(&s);
+}
+
 /* Textures ------------------------------------------------------------------------------------- */
 
 static const raw_gl_kind kinds[] = {
@@ -636,6 +678,7 @@ static const test_case cases[] = {
     {.name = "gl.cuda_memory", .run = cuda_memory},
     {.name = "gl.memory.refused", .run = memory_refused},
     {.name = "gl.vectors", .run = vectors},
+    {.name = "gl.not_vulkans", .run = not_vulkans_objects},
     {.name = "gl.images", .run = images, .smoke = true},
     {.name = "gl.images.blocks", .run = images_of_blocks},
     {.name = "gl.images.staged", .run = images_staged},

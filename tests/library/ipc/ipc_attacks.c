@@ -1305,6 +1305,86 @@ static void refused_wakes(void)
     vmm_stage_close(&s);
 }
 
+/* A page of a ring whose head falls, or jumps beyond what there is, shows no frame. */
+
+static culv_ring_policy page_policy;
+
+static void see_no_frame(ipc_child *parent, const char *name)
+{
+    vmm_stage s;
+    culv_ipc_consumer *side = NULL;
+    culv_ring_frame f;
+    culv_ipc_consumer_desc d = culv_ipc_consumer_desc_init();
+    vmm_stage_open(&s);
+    culv_ipc_client *client = ipc_client(s.w.device, name);
+    d.ring = "frames";
+    d.policy = page_policy;
+    LIB_OK(culv_ipc_consumer_join(client, &d, IPC_FAR, &side));
+    ipc_say(parent, 'j');
+    ipc_hear(parent, 'g');
+    CUstream stream = lib_stream(&s.w);
+    culv_ring *core = culv_ipc_consumer_core(side);
+    for (uint64_t i = page_policy == CULV_RING_MAILBOX ? 1 : 0; i < 2; i++) {
+        LIB_OK(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, IPC_FAR, &f));
+        REQUIRE_EQ(f.number, i);
+        LIB_OK(culv_ring_release_on(core, CULV_RING_CONSUMER, stream, &f));
+    }
+    lib_finish(&s.w, stream);
+    ipc_say(parent, 'r');
+    for (int lie = 0; lie < 4; lie++) {
+        ipc_hear(parent, 'l');
+        LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, stream, 3000000, &f),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+        ipc_say(parent, 'r');
+    }
+    ipc_hear(parent, 'e');
+    lib_stream_destroy(&s.w, stream);
+    culv_ipc_consumer_destroy(&side);
+    culv_ipc_client_destroy(&client);
+    vmm_stage_close(&s);
+}
+
+static void head_lies(culv_ring_policy policy, const char *word)
+{
+    static const uint64_t heads[] = {0, 1, UINT64_MAX, UINT64_MAX / 2};
+    ipc_child child;
+    vmm_stage s;
+    ipc_slots slots;
+    uint32_t words[2];
+    char name[CULV_IPC_NAME_SIZE];
+    page_policy = policy;
+    ipc_fork(&child, see_no_frame, ipc_name(name, word));
+    vmm_stage_open(&s);
+    CUstream stream = lib_stream(&s.w);
+    ipc_slots_open(&slots, &s, name, 3, 1);
+    ipc_hear_serving(&child, 'j', slots.server);
+    for (int i = 0; i < 2; i++)
+        ipc_slots_produce(&slots, &s.w, stream, words, 2);
+    lib_finish(&s.w, stream);
+    ipc_say(&child, 'g');
+    ipc_hear_serving(&child, 'r', slots.server);
+    for (int i = 0; i < 4; i++) {
+        atomic_store(&culvi_ipc_ring_page_of(slots.ring)->head, heads[i]);
+        ipc_say(&child, 'l');
+        ipc_hear_serving(&child, 'r', slots.server);
+    }
+    atomic_store(&culvi_ipc_ring_page_of(slots.ring)->head, 2);
+    ipc_say(&child, 'e');
+    ipc_join_serving(&child, slots.server);
+    lib_stream_destroy(&s.w, stream);
+    ipc_slots_close(&slots, &s.w);
+    vmm_stage_close(&s);
+}
+
+static void head_lies_to_every(void)
+{
+    head_lies(CULV_RING_FIFO, "head0");
+}
+static void head_lies_to_newest(void)
+{
+    head_lies(CULV_RING_MAILBOX, "head1");
+}
+
 static const test_case cases[] = {
     {.name = "attacks.server", .run = attack_server, .own = true, .smoke = true, .time_limit = 60},
     {.name = "attacks.client", .run = attack_client, .own = true},
@@ -1312,6 +1392,8 @@ static const test_case cases[] = {
     {.name = "attacks.greeting", .run = bad_greeting, .own = true},
     {.name = "attacks.endless_wakes", .run = endless_wakes, .own = true},
     {.name = "refused_wakes", .run = refused_wakes, .own = true},
+    {.name = "head_lies.every", .run = head_lies_to_every, .own = true},
+    {.name = "head_lies.newest", .run = head_lies_to_newest, .own = true},
     {.name = "messages", .run = round_trip},
     {.name = "bounds", .run = number_bounds},
     {.name = NULL},

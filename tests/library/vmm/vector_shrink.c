@@ -207,6 +207,78 @@ static void destroys_in_spite_of_a_refusal(void)
     vector_stage_close(&s);
 }
 
+/* Of two refusals in a row. Each object that stays with the driver has its line in the log. */
+typedef struct refusals {
+    const raw_cuda *cu;
+    size_t kept; /* lines */
+    bool two;    /* the first one came, and the next call is refused too */
+} refusals;
+
+static void count_kept(void *user, culv_log_level level, const char *text)
+{
+    refusals *r = user;
+    if (level == CULV_LOG_WARNING && strstr(text, "the driver keeps") != NULL) r->kept++;
+}
+
+static void refuse_the_next(void *user, const char *call)
+{
+    refusals *r = user;
+    (void)call;
+    r->two = true;
+    r->cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
+}
+
+static uint64_t driver_objects(const raw_cuda *cu)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    cu->SoftCounts(&c);
+    return c.physical_allocations + c.reservations + c.virtual_mappings + c.events;
+}
+
+static void two_refusals_are_told(void)
+{
+    vector_stage s;
+    culv_device *device = NULL;
+    vector_stage_open(&s);
+    refusals r = {.cu = s.w.cu};
+    if (r.cu->SoftBefore == NULL) SKIP("only the twin lets a test act between its calls");
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    dd.log.fn = count_kept;
+    dd.log.user = &r;
+    dd.log.level = CULV_LOG_WARNING;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    uint64_t before = driver_objects(r.cu);
+    size_t told = 0;
+    r.two = true;
+    for (uint64_t n = 0; n == 0 || r.two; n++) { /* 0: no call fails */
+        culv_vector *v = NULL;
+        LIB_OK(culv_vector_create(device, NULL, &v));
+        LIB_OK(culv_vector_grow(v, s.chunk));
+        LIB_OK(culv_vector_grow(v, 2 * s.chunk));
+        r.two = false;
+        r.kept = 0;
+        r.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        r.cu->SoftBefore(n, refuse_the_next, &r);
+        culv_vector_destroy_after(&v, s.stream);
+        lib_finish(&s.w, s.stream);
+        LIB_OK(culv_device_collect(device));
+        r.cu->SoftBefore(0, NULL, NULL);
+        r.cu->SoftFailAt(0, 0);
+        LIB_OK(culv_device_collect(device));
+        const uint64_t now = driver_objects(r.cu);
+        if (n == 0) before = now; /* what a device makes once */
+        if (now > before + r.kept)
+            FAIL("calls %u and the next were refused: %u objects stay, and the log tells of %u",
+                 (unsigned)n, (unsigned)(now - before), (unsigned)r.kept);
+        before = now;
+        told += r.kept;
+    }
+    REQUIRE(told > 0); /* an event that is refused twice has no third try */
+    culv_device_close(&device);
+    vector_stage_close(&s);
+}
+
 /* Where the stream cannot tell, the memory stays as long as the device. */
 static void goes_with_its_device(void)
 {
@@ -257,6 +329,7 @@ const test_case vector_shrink_cases[] = {
     {.name = "refuses_captures", .run = refuses_captures},
     {.name = "destroys", .run = destroys},
     {.name = "destroys_in_spite_of_a_refusal", .run = destroys_in_spite_of_a_refusal},
+    {.name = "two_refusals_are_told", .run = two_refusals_are_told},
     {.name = "goes_with_its_device", .run = goes_with_its_device},
     {.name = NULL},
 };

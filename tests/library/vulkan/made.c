@@ -2,6 +2,8 @@
 /* Buffers and images that Culvert makes: what they are, and every way to give them up. */
 #include "image_stage.h"
 
+#include <culvert/gl.h>
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -46,6 +48,36 @@ static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
                          .flags = RAW_VK_EXPORT};
     raw.memory = culv_vk_buffer_memory(buffer, &raw.allocation_size);
     return raw;
+}
+
+/* The types are one family's, so the compiler takes Vulkan's objects for OpenGL's. */
+static void not_opengls(void)
+{
+    lib_world w;
+    culv_shared_semaphore *semaphore = NULL;
+    lib_open(&w);
+    culv_shared_buffer *buffer = make_buffer(&w, BYTES + 1);
+    culv_shared_image *image = make_image(&w);
+    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &semaphore));
+    REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
+    REQUIRE_EQ(culv_gl_image_name(image), 0);
+    REQUIRE_EQ(culv_gl_image_target(image), 0);
+    REQUIRE_EQ(culv_gl_semaphore_name(semaphore), 0);
+    LIB_ERROR(culv_gl_buffer_upload(buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("takes what was made for OpenGL, and this was made for Vulkan");
+    LIB_ERROR(culv_gl_buffer_download(buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_image_upload(image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_image_download(image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 1, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    CUstream stream = lib_stream(&w); /* nothing was signaled */
+    LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
+    lib_finish(&w, stream);
+    lib_stream_destroy(&w, stream);
+    culv_shared_semaphore_destroy(&semaphore);
+    culv_shared_image_destroy(&image);
+    culv_shared_buffer_destroy(&buffer);
+    lib_close(&w);
 }
 
 /* What they are -------------------------------------------------------------------------------- */
@@ -466,6 +498,7 @@ static const test_case cases[] = {
     {.name = "made.buffer_in_host_visible_memory", .run = buffer_in_host_visible_memory},
     {.name = "made.buffer_is_like_the_callers", .run = buffer_is_like_the_callers},
     {.name = "made.image_without_surfaces", .run = image_without_surfaces},
+    {.name = "made.not_opengls", .run = not_opengls},
     {.name = "made.during_a_capture", .run = capture_is_left_alone},
     {.name = "given_up.nothing", .run = nothing_to_give_up},
     {.name = "given_up.borrowed_sides_are_refused", .run = borrowed_sides_are_refused},
