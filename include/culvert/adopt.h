@@ -45,7 +45,6 @@ typedef struct culv_vmm_adopted_chunk {
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_vmm_adopted_destroy().
  * Threads: any, but not while the memory is mapped or unmapped.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetAddressRange, cuMemRetainAllocationHandle; measured with PyTorch 2.11:
  * its expandable segments are exportable as file descriptors. */
 CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t size,
@@ -54,8 +53,7 @@ CULV_EXPORT culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer,
 /** Gives the chunks back and sets *adopted to NULL. The memory goes when its owner has given it up,
  * too. Views of a graphics API live on. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *adopted is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
 
 /** Says whether the chunks are still mapped where they were. An allocator may have unmapped one, or
@@ -63,27 +61,23 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
  * what CUDA has at these addresses: destroy the view and the range, and adopt it again.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: a chunk has gone, or is another one), DRIVER, ASYNC.
  * Threads: any, but not while the memory is mapped or unmapped.
- * Since: 0.1.
  * Source: the driver's handle of what is mapped there, cuMemRetainAllocationHandle. The range holds
  * its own, so no other memory can have it. */
 CULV_EXPORT culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted);
 
 /** Returns the number of bytes from the first chunk's beginning to the range's. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_adopted_offset(const culv_vmm_adopted *adopted);
 
 /** Returns the size of the range in bytes. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_adopted_size(const culv_vmm_adopted *adopted);
 
 /** Lists the chunks by address. Writes up to `capacity` of them into chunks (NULL when capacity is
  * 0), and sets *count to their number.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the range has the allocations.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vmm_adopted_get_chunks(const culv_vmm_adopted *adopted,
                                                     culv_vmm_adopted_chunk *chunks, size_t capacity,
                                                     size_t *count);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: export macros, version, and the few CUDA handle types that the API uses. */
+/* Culvert: export macros, version, and the few CUDA handle types that the API uses.
+ *
+ * What the headers declare is there since version 0.1, unless its comment says since when. */
 #ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 
@@ -41,6 +43,17 @@
 
 CULV_EXTERN_C_BEGIN
 
+/* Defines `type##_init()`, which returns an empty one with its struct_size set. What else it sets
+ * is in the structs that have a function of their own. */
+#define CULV_INIT(type)                                                                            \
+    static inline type type##_init(void)                                                           \
+    {                                                                                              \
+        type empty;                                                                                \
+        memset(&empty, 0, sizeof empty);                                                           \
+        empty.struct_size = sizeof empty;                                                          \
+        return empty;                                                                              \
+    }
+
 /* CUDA's own opaque handles. They are repeated here so that Culvert's headers need no CUDA header.
  * They are the types of cuda.h; cudaStream_t is the same type as CUstream. */
 typedef struct CUctx_st *CUcontext;
@@ -73,14 +86,12 @@ typedef struct culv_luid {
 } culv_luid;
 
 /** The version of the library in use, coded as CULV_MAKE_VERSION does.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_version(void);
 
 /** The version of the library in use as text, "0.1.0".
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_version_string(void);
 
 CULV_EXTERN_C_END

@@ -35,15 +35,13 @@ typedef struct culv_cig culv_cig;
 
 /** Returns the context, for culv_device_desc::context and for CUDA's own calls. NULL for NULL.
  * Ownership: Culvert owns the context.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUcontext culv_cig_context(const culv_cig *cig);
 
 /** Destroys the context with all that was made in it, and sets *cig to NULL. Close the culv_device
  * that uses it before. Waits for the context's work. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *cig is Culvert's again.
  * Threads: any, ordered with other uses of the context.
- * Since: 0.1.
  * Source: cuda.h, cuCtxDestroy. */
 CULV_EXPORT void culv_cig_destroy(culv_cig **cig);
 

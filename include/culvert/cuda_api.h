@@ -516,15 +516,13 @@ CULV_EXTERN_C_BEGIN
 /** The driver's functions, with the legacy default stream as stream 0. The first call asks the
  * driver for each of them; later calls only return the table. NULL for NULL.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api(culv_device *device);
 
 /** The same functions, with the calling thread's own default stream as stream 0. cuda.h gives these
  * to a program that defines CUDA_API_PER_THREAD_DEFAULT_STREAM. NULL for NULL.
  * Ownership: Culvert's, valid until the device and all objects made from it are gone.
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM. */
 CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *device);
 
@@ -533,8 +531,7 @@ CULV_EXPORT const culv_cuda_api *culv_device_cuda_api_per_thread(culv_device *de
  * form the name means where CUDA 12 and CUDA 13 differ.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: culv_cuda_api has no such function); UNSUPPORTED
  * (DRIVER_TOO_OLD: the driver lacks it, and the message says which CUDA brought it).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_check_cuda_api(culv_device *device, const char *name,
                                             int cuda_version);
 

@@ -43,8 +43,7 @@ CULV_EXTERN_C_BEGIN
 /** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
  * The runtime and the driver use the same error numbers.
  * Errors: returns the class.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
@@ -103,8 +102,7 @@ static inline culv_result culv_cudart_record_(culv_native_api api, int answer, c
 
 /** Records an error of this header itself. Internal to this header.
  * Errors: returns the class.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reason,
                                             const char *message)
 {
@@ -121,7 +119,6 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
  * Errors: depending on the runtime's result OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD),
  * ASYNC or DRIVER.
  * Threads: any.
- * Since: 0.1.
  * Source: driver_types.h, cudaError. */
 static inline culv_result culv_cudart_result(cudaError_t answer, const char *call)
 {
@@ -133,7 +130,6 @@ static inline culv_result culv_cudart_result(cudaError_t answer, const char *cal
 /** Returns the stream that 0 means in the code being compiled: cudaStreamPerThread or
  * cudaStreamLegacy.
  * Threads: any; the per-thread stream belongs to the calling thread.
- * Since: 0.1
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
 static inline CUstream culv_cudart_stream_0(void)
 {
@@ -145,7 +141,6 @@ static inline CUstream culv_cudart_stream_0(void)
  * except that 0 becomes culv_cudart_stream_0().
  * Ownership: stream stays yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUstream and cudaStream_t". */
 static inline CUstream culv_cudart_stream(cudaStream_t stream)
 {
@@ -159,7 +154,6 @@ static inline CUstream culv_cudart_stream(cudaStream_t stream)
  * DRIVER_TOO_OLD: too old for this runtime).
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda_runtime_api.h, "Primary Contexts". */
 static inline culv_result
 culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, culv_device **out)
@@ -188,8 +182,7 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
  * API instead, with culv_device_open_for_vulkan(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours; give it to culv_device_close().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
     int ordinal = 0;
@@ -205,7 +198,6 @@ static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, 
  * DRIVER_TOO_OLD: too old for this runtime), NO_DEVICE, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: none; the runtime retains the primary context for itself, so you may close the device.
  * Threads: any; each thread has its own current device.
- * Since: 0.1
  * Source: cuda_runtime_api.h, "Initialization and Tear-Down", "Context Interoperability". */
 static inline culv_result culv_cudart_device_make_current(const culv_device *device)
 {
@@ -234,8 +226,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
 /** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
  * cudaFree().
  * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
@@ -243,8 +234,7 @@ static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 
 /** culv_buffer_unmap_after() with a stream of the runtime.
  * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStream_t last_use)
 {
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
@@ -253,8 +243,7 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
 /** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
 {
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
@@ -265,7 +254,6 @@ static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_
  * Errors: as culv_image_get_array().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
                                                       cudaArray_t *out)
@@ -281,7 +269,6 @@ static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_
  * Errors: as culv_image_get_surface().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
 static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
                                                         cudaSurfaceObject_t *out)
@@ -297,7 +284,6 @@ static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint3
  * Errors: as culv_image_get_texture().
  * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
 static inline culv_result culv_cudart_image_get_texture(culv_image *image,
                                                         const culv_texture_desc *desc,
@@ -311,8 +297,7 @@ static inline culv_result culv_cudart_image_get_texture(culv_image *image,
 
 /** culv_image_unmap_after() with a stream of the runtime.
  * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
 {
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
@@ -320,8 +305,7 @@ static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_
 
 /** culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal().
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore,
                                                        cudaStream_t stream, uint64_t value)
 {
@@ -330,8 +314,7 @@ static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore
 
 /** culv_semaphore_wait() with a stream of the runtime.
  * Errors: as culv_semaphore_wait().
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
                                                      uint64_t value)
 {
@@ -341,8 +324,7 @@ static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, 
 /** culv_semaphore_signal_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_signal_batch().
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_point *points,
                                                              uint32_t count, cudaStream_t stream)
 {
@@ -352,8 +334,7 @@ static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphor
 /** culv_semaphore_wait_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_wait_batch().
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_point *points,
                                                            uint32_t count, cudaStream_t stream)
 {
@@ -362,8 +343,7 @@ static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_
 
 /** culv_semaphore_destroy_after() with a stream of the runtime.
  * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 static inline void culv_cudart_semaphore_destroy_after(culv_semaphore **semaphore,
                                                        cudaStream_t last_use)
 {

@@ -55,16 +55,8 @@ typedef struct culv_d3d11_device_desc {
     const char *label;           /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_device_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_device_desc culv_d3d11_device_desc_init(void)
-{
-    culv_d3d11_device_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_device_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_device_desc)
 
 /** Opens the CUDA device that is the adapter of an ID3D11Device. It finds it by the adapter's LUID.
  * `desc` may be NULL. culv_device_open_for_dxgi() (culvert/d3d12.h) takes an adapter.
@@ -72,7 +64,6 @@ static inline culv_d3d11_device_desc culv_d3d11_device_desc_init(void)
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the ID3D11Device stays yours. *out is yours; give it to culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: IDXGIDevice::GetAdapter, DXGI_ADAPTER_DESC::AdapterLuid; cuda.h, cuDeviceGetLuid. */
 CULV_EXPORT culv_result culv_device_open_for_d3d11(struct ID3D11Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
@@ -81,16 +72,14 @@ CULV_EXPORT culv_result culv_device_open_for_d3d11(struct ID3D11Device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, OUT_OF_MEMORY.
  * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d11_detach().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_attach(culv_device *device, const culv_d3d11_device_desc *desc,
                                           culv_d3d11_device **out);
 
 /** Gives the attachment up and sets *d3d11 to NULL. What was made with it lives on, and keeps it
  * and the ID3D11Device. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *d3d11 is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
 
 /** Tells Culvert that the ID3D11Device is removed, as a call of your own answered. CUDA waits for
@@ -98,7 +87,6 @@ CULV_EXPORT void culv_d3d11_detach(culv_d3d11_device **d3d11);
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
  * Ownership: none; destroy what you made with the attachment, then call culv_d3d11_detach().
  * Threads: any.
- * Since: 0.1.
  * Source: ID3D11Device::GetDeviceRemovedReason. */
 CULV_EXPORT culv_result culv_d3d11_device_lost(culv_d3d11_device *d3d11);
 
@@ -111,7 +99,6 @@ CULV_EXPORT culv_result culv_d3d11_device_lost(culv_d3d11_device *d3d11);
  * (the device is removed).
  * Ownership: *out is yours, for culv_handle_close(), which does nothing to a KMT handle.
  * Threads: any.
- * Since: 0.1.
  * Source: IDXGIResource1::CreateSharedHandle, IDXGIResource::GetSharedHandle,
  * ID3D11Fence::CreateSharedHandle. */
 CULV_EXPORT culv_result culv_d3d11_export_dup(culv_d3d11_device *d3d11, struct IUnknown *object,
@@ -131,16 +118,8 @@ typedef struct culv_d3d11_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_memory_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_memory_desc culv_d3d11_memory_desc_init(void)
-{
-    culv_d3d11_memory_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_memory_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_memory_desc)
 
 /** Imports your texture or buffer into CUDA. Map buffers by culv_buffer_map(), textures by
  * culv_d3d11_image_map(). CUDA may use a resource with a keyed mutex while it holds that
@@ -149,7 +128,6 @@ static inline culv_d3d11_memory_desc culv_d3d11_memory_desc_init(void)
  * (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the resource stays yours. *out is yours, for culv_memory_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE and _KMT. */
 CULV_EXPORT culv_result culv_d3d11_memory_import(culv_d3d11_device *d3d11,
                                                  const culv_d3d11_memory_desc *desc,
@@ -158,8 +136,7 @@ CULV_EXPORT culv_result culv_d3d11_memory_import(culv_d3d11_device *d3d11,
 /** The same, but one import for all who ask for the same object, counted.
  * Errors: as culv_d3d11_memory_import().
  * Ownership: each *out is yours, for culv_memory_destroy(). The object must live as long.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_memory_import_shared(culv_d3d11_device *d3d11,
                                                         const culv_d3d11_memory_desc *desc,
                                                         culv_memory **out);
@@ -179,16 +156,8 @@ typedef struct culv_d3d11_image_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
 } culv_d3d11_image_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_image_desc culv_d3d11_image_desc_init(void)
-{
-    culv_d3d11_image_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_image_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_image_desc)
 
 /** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
  * resource.
@@ -197,7 +166,6 @@ static inline culv_d3d11_image_desc culv_d3d11_image_desc_init(void)
  * USAGE: a multisampled texture, a buffer; NOT_BUILT), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
 CULV_EXPORT culv_result culv_d3d11_image_map(culv_d3d11_device *d3d11, culv_memory *memory,
                                              const culv_d3d11_image_desc *desc, culv_image **out);
@@ -211,7 +179,6 @@ CULV_EXPORT culv_result culv_d3d11_image_map(culv_d3d11_device *d3d11, culv_memo
  * NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the resource stays yours. *out is yours, for culv_keyed_mutex_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA Programming Guide, "Importing Synchronization Objects" (Direct3D 11). */
 CULV_EXPORT culv_result culv_d3d11_keyed_mutex_import(culv_d3d11_device *d3d11,
                                                       struct ID3D11Resource *resource,
@@ -231,16 +198,8 @@ typedef struct culv_d3d11_buffer_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_buffer_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_buffer_create_desc culv_d3d11_buffer_create_desc_init(void)
-{
-    culv_d3d11_buffer_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_buffer_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_buffer_create_desc)
 
 /** A texture for Culvert to make. */
 typedef struct culv_d3d11_image_create_desc {
@@ -257,46 +216,34 @@ typedef struct culv_d3d11_image_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_image_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_image_create_desc culv_d3d11_image_create_desc_init(void)
-{
-    culv_d3d11_image_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_image_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d11_image_create_desc)
 
 /** Makes a buffer of D3D11_USAGE_DEFAULT, imports it into CUDA and maps it: all or nothing.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
                                                  const culv_d3d11_buffer_create_desc *desc,
                                                  culv_shared_buffer **out);
 
 /** The ID3D11Buffer, as a resource. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer);
 
 /** Makes a texture, imports it into CUDA and maps it: all or nothing.
  * Errors: as culv_d3d11_image_map() and culv_d3d11_buffer_create().
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                                 const culv_d3d11_image_create_desc *desc,
                                                 culv_shared_image **out);
 
 /** The ID3D11Texture2D, as a resource. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image);
 
 /* Fences --------------------------------------------------------------------------------------- */
@@ -309,7 +256,6 @@ CULV_EXPORT struct ID3D11Resource *culv_d3d11_image_resource(const culv_shared_i
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
  * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE. */
 CULV_EXPORT culv_result culv_d3d11_semaphore_import(culv_d3d11_device *d3d11,
                                                     struct ID3D11Fence *fence, const char *label,
@@ -322,24 +268,15 @@ typedef struct culv_d3d11_semaphore_create_desc {
     const char *label;      /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d11_semaphore_create_desc;
 
-/** A default descriptor: a fence at 0.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d11_semaphore_create_desc culv_d3d11_semaphore_create_desc_init(void)
-{
-    culv_d3d11_semaphore_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d11_semaphore_create_desc_init(): a fence at 0. */
+CULV_INIT(culv_d3d11_semaphore_create_desc)
 
 /** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT;
  * NOT_EXPORTABLE: also a device without ID3D11Device5, which Windows 10 1703 has), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
                                                     const culv_d3d11_semaphore_create_desc *desc,
                                                     culv_shared_semaphore **out);
@@ -349,7 +286,6 @@ CULV_EXPORT culv_result culv_d3d11_semaphore_create(culv_d3d11_device *d3d11,
  * after it, before CUDA waits for the value. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
  * Threads: any.
- * Since: 0.1.
  * Source: ID3D11DeviceContext::Flush. */
 CULV_EXPORT struct ID3D11Fence *culv_d3d11_semaphore_fence(const culv_shared_semaphore *semaphore);
 

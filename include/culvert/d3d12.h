@@ -54,16 +54,8 @@ typedef struct culv_d3d12_device_desc {
     const char *label;           /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_device_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_device_desc culv_d3d12_device_desc_init(void)
-{
-    culv_d3d12_device_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_device_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_device_desc)
 
 /** Opens the CUDA device that is the adapter of an ID3D12Device. It finds it by the adapter's LUID.
  * `desc` may be NULL.
@@ -72,7 +64,6 @@ static inline culv_d3d12_device_desc culv_d3d12_device_desc_init(void)
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the ID3D12Device stays yours. *out is yours; give it to culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: ID3D12Device::GetAdapterLuid; cuda.h, cuDeviceGetLuid. */
 CULV_EXPORT culv_result culv_device_open_for_d3d12(struct ID3D12Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
@@ -82,7 +73,6 @@ CULV_EXPORT culv_result culv_device_open_for_d3d12(struct ID3D12Device *device,
  * Errors: as culv_device_open_for_d3d12(), but linked nodes are not seen here.
  * Ownership: the adapter stays yours. *out is yours; give it to culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: DXGI_ADAPTER_DESC::AdapterLuid. */
 CULV_EXPORT culv_result culv_device_open_for_dxgi(struct IDXGIAdapter *adapter,
                                                   const culv_device_desc *desc, culv_device **out);
@@ -91,16 +81,14 @@ CULV_EXPORT culv_result culv_device_open_for_dxgi(struct IDXGIAdapter *adapter,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; DEVICE_MISMATCH: it is another adapter;
  * DEVICE_GROUP: linked nodes), UNSUPPORTED (NOT_BUILT: not Windows), OUT_OF_MEMORY.
  * Ownership: Culvert takes a COM reference. *out is yours; give it to culv_d3d12_detach().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_device_desc *desc,
                                           culv_d3d12_device **out);
 
 /** Gives the attachment up and sets *d3d12 to NULL. What was made with it lives on, and keeps it
  * and the ID3D12Device. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *d3d12 is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
 
 /** Tells Culvert that the ID3D12Device is removed, as a call of your own answered. The rings of the
@@ -109,7 +97,6 @@ CULV_EXPORT void culv_d3d12_detach(culv_d3d12_device **d3d12);
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT: not Windows).
  * Ownership: none; destroy what you made with the attachment, then call culv_d3d12_detach().
  * Threads: any.
- * Since: 0.1.
  * Source: ID3D12Device::GetDeviceRemovedReason. */
 CULV_EXPORT culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12);
 
@@ -121,7 +108,6 @@ CULV_EXPORT culv_result culv_d3d12_device_lost(culv_d3d12_device *d3d12);
  * (ID3D12Device::CreateSharedHandle failed), ASYNC (the device is removed).
  * Ownership: *out is yours, for culv_handle_close().
  * Threads: any.
- * Since: 0.1.
  * Source: ID3D12Device::CreateSharedHandle. */
 CULV_EXPORT culv_result culv_d3d12_export_dup(culv_d3d12_device *d3d12,
                                               struct ID3D12DeviceChild *object, const wchar_t *name,
@@ -141,16 +127,8 @@ typedef struct culv_d3d12_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_memory_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_memory_desc culv_d3d12_memory_desc_init(void)
-{
-    culv_d3d12_memory_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_memory_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_memory_desc)
 
 /** Imports your heap or committed resource into CUDA. The size and the dedicated flag come from the
  * object. Map buffers by culv_buffer_map(), textures by culv_d3d12_image_map().
@@ -158,7 +136,6 @@ static inline culv_d3d12_memory_desc culv_d3d12_memory_desc_init(void)
  * (NOT_BUILT, NOT_EXPORTABLE), DRIVER (also HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the object stays yours. *out is yours, for culv_memory_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP and _D3D12_RESOURCE;
  * ID3D12Device::GetResourceAllocationInfo. */
 CULV_EXPORT culv_result culv_d3d12_memory_import(culv_d3d12_device *d3d12,
@@ -168,8 +145,7 @@ CULV_EXPORT culv_result culv_d3d12_memory_import(culv_d3d12_device *d3d12,
 /** The same, but one import for all who ask for the same object, counted.
  * Errors: as culv_d3d12_memory_import().
  * Ownership: each *out is yours, for culv_memory_destroy(). The object must live as long.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12,
                                                         const culv_d3d12_memory_desc *desc,
                                                         culv_memory **out);
@@ -178,8 +154,7 @@ CULV_EXPORT culv_result culv_d3d12_memory_import_shared(culv_d3d12_device *d3d12
  * (ID3D12Device::GetResourceAllocationInfo, SizeInBytes), for imports by a handle or a name. A
  * buffer's Width is less.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_get_allocation_size(const culv_d3d12_device *d3d12,
                                                        struct ID3D12Resource *resource,
                                                        uint64_t *out);
@@ -200,16 +175,8 @@ typedef struct culv_d3d12_image_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
 } culv_d3d12_image_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_image_desc culv_d3d12_image_desc_init(void)
-{
-    culv_d3d12_image_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_image_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_image_desc)
 
 /** Maps a texture of the import: extents, layers, levels, format and CUDA's flags come from the
  * resource. CUDA uses it while its state is D3D12_RESOURCE_STATE_COMMON.
@@ -221,7 +188,6 @@ static inline culv_d3d12_image_desc culv_d3d12_image_desc_init(void)
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA Programming Guide, "Mapping Mipmapped Arrays onto Imported Memory Objects". */
 CULV_EXPORT culv_result culv_d3d12_image_map(culv_d3d12_device *d3d12, culv_memory *memory,
                                              const culv_d3d12_image_desc *desc, culv_image **out);
@@ -236,16 +202,8 @@ typedef struct culv_d3d12_buffer_create_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_buffer_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_buffer_create_desc culv_d3d12_buffer_create_desc_init(void)
-{
-    culv_d3d12_buffer_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_buffer_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_buffer_create_desc)
 
 /** A texture for Culvert to make. */
 typedef struct culv_d3d12_image_create_desc {
@@ -259,48 +217,36 @@ typedef struct culv_d3d12_image_create_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_image_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_image_create_desc culv_d3d12_image_create_desc_init(void)
-{
-    culv_d3d12_image_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_image_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_image_create_desc)
 
 /** Makes a committed buffer in a shared DEFAULT heap, in the state COMMON, imports it into CUDA and
  * maps it: all or nothing. Its contents are zeros, as Direct3D makes them.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
                                                  const culv_d3d12_buffer_create_desc *desc,
                                                  culv_shared_buffer **out);
 
 /** The resource of the buffer. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer);
 
 /** Makes a committed texture in a shared DEFAULT heap, in the state COMMON, imports it into CUDA
  * and maps it: all or nothing.
  * Errors: as culv_d3d12_image_map() and culv_d3d12_buffer_create().
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                                 const culv_d3d12_image_create_desc *desc,
                                                 culv_shared_image **out);
 
 /** The resource of the texture. NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image);
 
 /* Textures that cannot be shared --------------------------------------------------------------- */
@@ -320,24 +266,15 @@ typedef struct culv_d3d12_shadow_desc {
     const char *label;               /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d12_shadow_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_shadow_desc culv_d3d12_shadow_desc_init(void)
-{
-    culv_d3d12_shadow_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_shadow_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_shadow_desc)
 
 /** Makes a texture like yours that is shared with CUDA. Nothing is copied by itself: record the
  * copies with culv_d3d12_shadow_record(). The log says that there is a copy (a warning).
  * Errors: as culv_d3d12_image_create().
  * Ownership: Culvert takes a COM reference of yours. *out is yours, for
  * culv_d3d12_shadow_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12,
                                                  const culv_d3d12_shadow_desc *desc,
                                                  culv_d3d12_shadow **out);
@@ -349,29 +286,25 @@ CULV_EXPORT culv_result culv_d3d12_shadow_create(culv_d3d12_device *d3d12,
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (NOT_BUILT).
  * Ownership: the list stays yours. The shadow must live until the GPU has run it.
  * Threads: the command list's.
- * Since: 0.1.
  * Source: ID3D12GraphicsCommandList::CopyResource. */
 CULV_EXPORT culv_result culv_d3d12_shadow_record(culv_d3d12_shadow *shadow,
                                                  struct ID3D12GraphicsCommandList *list,
                                                  uint32_t state, culv_bool from_twin);
 
 /** How many copies were recorded. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_d3d12_shadow_copies(const culv_d3d12_shadow *shadow);
 
 /** The twin. NULL for NULL.
  * Ownership: the shadow's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const culv_shared_image *culv_d3d12_shadow_image(const culv_d3d12_shadow *shadow);
 
 /** Destroys the twin, releases Culvert's reference of your texture, and sets *shadow to NULL.
  * Direct3D's use of the twin must be over. CUDA's should be, as for culv_shared_image_destroy().
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *shadow is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
 
 /* Fences --------------------------------------------------------------------------------------- */
@@ -387,7 +320,6 @@ CULV_EXPORT void culv_d3d12_shadow_destroy(culv_d3d12_shadow **shadow);
  * (also HANDLE_REFUSED), ASYNC (the device is removed), OUT_OF_MEMORY.
  * Ownership: the fence stays yours. *out is yours, for culv_semaphore_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE. */
 CULV_EXPORT culv_result culv_d3d12_semaphore_import(culv_d3d12_device *d3d12,
                                                     struct ID3D12Fence *fence, const char *label,
@@ -403,23 +335,14 @@ typedef struct culv_d3d12_semaphore_create_desc {
     uint32_t fallback;
 } culv_d3d12_semaphore_create_desc;
 
-/** A default descriptor: a fence at 0.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_semaphore_create_desc culv_d3d12_semaphore_create_desc_init(void)
-{
-    culv_d3d12_semaphore_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_semaphore_create_desc_init(): a fence at 0. */
+CULV_INIT(culv_d3d12_semaphore_create_desc)
 
 /** Makes a shared fence and imports it into CUDA: all or nothing. `desc` may be NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE; NOT_EXPORTABLE), UNSUPPORTED (NOT_BUILT,
  * NOT_EXPORTABLE; PEER where no fallback is left), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
                                                     const culv_d3d12_semaphore_create_desc *desc,
                                                     culv_shared_semaphore **out);
@@ -427,8 +350,7 @@ CULV_EXPORT culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
 /** The fence, for ID3D12CommandQueue::Signal() and Wait(). Culvert does not see that Signal():
  * report its value by culv_semaphore_mark_value(). NULL for NULL.
  * Ownership: Culvert's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_semaphore_fence(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -22,7 +22,6 @@ CULV_EXTERN_C_BEGIN
  * Ownership: the queue stays yours and must outlive *out. *out is yours; give it to
  * culv_cig_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_D3D12_COMMAND_QUEUE. */
 CULV_EXPORT culv_result culv_d3d12_cig_create(culv_d3d12_device *d3d12,
                                               struct ID3D12CommandQueue *queue, const char *label,

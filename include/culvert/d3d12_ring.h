@@ -58,8 +58,7 @@ typedef struct culv_d3d12_ring_desc {
 } culv_d3d12_ring_desc;
 
 /** A default descriptor, with Direct3D as the consumer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
 {
     culv_d3d12_ring_desc d;
@@ -73,8 +72,7 @@ static inline culv_d3d12_ring_desc culv_d3d12_ring_desc_init(void)
  * Errors: as culv_ring_create(), culv_d3d12_image_create(), culv_d3d12_buffer_create() and
  * culv_d3d12_semaphore_create(); INVALID (VALUE: one texture or buffer for several slots).
  * Ownership: *out is yours, for culv_d3d12_ring_destroy(); it keeps the attachment alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
                                                const culv_d3d12_ring_desc *desc,
                                                culv_d3d12_ring **out);
@@ -86,31 +84,27 @@ CULV_EXPORT culv_result culv_d3d12_ring_create(culv_d3d12_device *d3d12,
  * gave back, is freed first: Culvert waits a second for the signal and then makes it. The call then
  * waits for all of CUDA's work.
  * Ownership: *ring is Culvert's again.
- * Threads: any, after the last call of either side.
- * Since: 0.1 */
+ * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_d3d12_ring_destroy(culv_d3d12_ring **ring);
 
 /** Does the same as culv_d3d12_ring_destroy(), but does not wait for CUDA's work: what the ring
  * made goes as by culv_shared_buffer_destroy_after() with `last_use`.
  * Ownership: *ring is Culvert's again.
- * Threads: any, after the last call of either side.
- * Since: 0.1 */
+ * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_d3d12_ring_destroy_after(culv_d3d12_ring **ring, CUstream last_use);
 
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(), and culv_ring_cancel() of either side. NULL for
  * NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_ring *culv_d3d12_ring_core(const culv_d3d12_ring *ring);
 
 /** A texture of a slot. NULL when the resource is a buffer, and when the slot or resource does not
  * exist.
  * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
  * passed it in.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring, uint32_t slot,
                                                      uint32_t resource);
 
@@ -118,8 +112,7 @@ CULV_EXPORT culv_shared_image *culv_d3d12_ring_image(const culv_d3d12_ring *ring
  * exist.
  * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
  * passed it in.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ring, uint32_t slot,
                                                        uint32_t resource);
 
@@ -129,8 +122,7 @@ CULV_EXPORT culv_shared_buffer *culv_d3d12_ring_buffer(const culv_d3d12_ring *ri
  * beside culv_d3d12_ring_submit(), which signals.
  * Errors: none; NULL for NULL.
  * Ownership: the ring's; AddRef() it to keep it longer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *ring,
                                                       culv_ring_side side);
 
@@ -138,8 +130,7 @@ CULV_EXPORT struct ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *rin
  * has reached out->wait_value.
  * Errors: as culv_ring_acquire().
  * Ownership: as there.
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_d3d12_ring_acquire(culv_d3d12_ring *ring, uint64_t timeout,
                                                 culv_ring_frame *out);
 
@@ -148,8 +139,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_acquire(culv_d3d12_ring *ring, uint64_t 
  * frame->signal_value of Direct3D's fence. A value of 0 is none.
  * Errors: as culv_ring_release().
  * Ownership: as there.
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring_frame *frame);
 
 /** Releases the frame and submits its command list: the queue waits, executes and signals. You must
@@ -168,7 +158,6 @@ CULV_EXPORT culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring
  * DRIVER, ASYNC (DEVICE_LOST).
  * Ownership: the command list stays yours and must live until the GPU has run it.
  * Threads: one at a time for the side.
- * Since: 0.1.
  * Source: ID3D12CommandQueue::Wait, ID3D12CommandQueue::ExecuteCommandLists; Direct3D 12, implicit
  * state transitions. */
 CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring,
@@ -179,8 +168,7 @@ CULV_EXPORT culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring,
 /** Submits the frames that culv_d3d12_ring_submit() keeps of a burst that is not full, and signals.
  * It ends a burst of culv_d3d12_ring_release(), too.
  * Errors: as culv_d3d12_ring_submit().
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_d3d12_ring_flush(culv_d3d12_ring *ring,
                                               struct ID3D12CommandQueue *queue);
 

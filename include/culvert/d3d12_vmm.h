@@ -38,7 +38,6 @@ CULV_EXTERN_C_BEGIN
  * Ownership: *out is yours, for Release(). It keeps the memory alive, also when the allocation is
  * destroyed.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle; ID3D12Device::OpenSharedHandle. */
 CULV_EXPORT culv_result culv_d3d12_heap_from_vmm(culv_d3d12_device *d3d12,
                                                  culv_vmm_allocation *allocation,
@@ -60,16 +59,8 @@ typedef struct culv_d3d12_vector_view_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_d3d12_vector_view_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d12_vector_view_desc culv_d3d12_vector_view_desc_init(void)
-{
-    culv_d3d12_vector_view_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d12_vector_view_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d12_vector_view_desc)
 
 /** Makes Direct3D's view of a vector, with a heap and a buffer for each chunk that it has. The
  * chunks must be exportable as OPAQUE_WIN32. Draw and dispatch once for each. A vector with
@@ -77,8 +68,7 @@ static inline culv_d3d12_vector_view_desc culv_d3d12_vector_view_desc_init(void)
  * Errors: as culv_d3d12_heap_from_vmm(); INVALID (STRUCT_SIZE).
  * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector
  * goes.
- * Threads: any, but not during a call that changes the vector.
- * Since: 0.1 */
+ * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, culv_vector *vector,
                                                       const culv_d3d12_vector_view_desc *desc,
                                                       culv_vector_view **out);
@@ -87,8 +77,7 @@ CULV_EXPORT culv_result culv_d3d12_vector_view_create(culv_d3d12_device *d3d12, 
  * 0), and sets *count to the number of buffers.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_d3d12_vector_view_get_buffers(const culv_vector_view *view,
                                                            culv_d3d12_vector_view_buffer *parts,
                                                            size_t capacity, size_t *count);

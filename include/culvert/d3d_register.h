@@ -67,16 +67,8 @@ typedef struct culv_d3d_register_desc {
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
 } culv_d3d_register_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_d3d_register_desc culv_d3d_register_desc_init(void)
-{
-    culv_d3d_register_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_d3d_register_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_d3d_register_desc)
 
 /** Registers a buffer or a texture of Direct3D 11. desc may be NULL. A resource is registered once
  * in a CUDA context. A texture with D3D11_RESOURCE_MISC_TEXTURECUBE is a cube, or an array of them.
@@ -91,7 +83,6 @@ static inline culv_d3d_register_desc culv_d3d_register_desc_init(void)
  * Ownership: the resource stays yours, and CUDA holds a COM reference. *out is yours, for
  * culv_registration_destroy(); it keeps the culv_device alive.
  * Threads: where you call Direct3D.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuGraphicsD3D11RegisterResource; that it refuses multisampled
  * and staging resources is Culvert's reading, the reference says nothing of them. */
 CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Resource *resource,
@@ -103,7 +94,6 @@ CULV_EXPORT culv_result culv_d3d11_register(culv_device *device, struct ID3D11Re
  * Errors: as culv_d3d11_register().
  * Ownership: as culv_d3d11_register().
  * Threads: where you call Direct3D.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuGraphicsD3D10RegisterResource. */
 CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Resource *resource,
                                             const culv_d3d_register_desc *desc,
@@ -117,7 +107,6 @@ CULV_EXPORT culv_result culv_d3d10_register(culv_device *device, struct ID3D10Re
  * face of a texture).
  * Ownership: as culv_d3d11_register().
  * Threads: where you call Direct3D.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuGraphicsD3D9RegisterResource; CUDA Programming Guide,
  * "Direct3D Interoperability". */
 CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3DResource9 *resource,
@@ -131,8 +120,7 @@ CULV_EXPORT culv_result culv_d3d9_register(culv_device *device, struct IDirect3D
  * Errors: INVALID (NULL_ARGUMENT), NO_DEVICE (the message names every CUDA device with its LUID),
  * UNSUPPORTED (NOT_BUILT: not Windows), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the ID3D10Device stays yours. *out is yours; give it to culv_device_close().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_device_open_for_d3d10(struct ID3D10Device *device,
                                                    const culv_device_desc *desc, culv_device **out);
 
@@ -140,7 +128,6 @@ CULV_EXPORT culv_result culv_device_open_for_d3d10(struct ID3D10Device *device,
  * Errors: as culv_device_open_for_d3d10(), and UNSUPPORTED (USAGE: it is no IDirect3DDevice9Ex).
  * Ownership: the device stays yours. *out is yours; give it to culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: IDirect3D9Ex::GetAdapterLUID. */
 CULV_EXPORT culv_result culv_device_open_for_d3d9(struct IDirect3DDevice9 *device,
                                                   const culv_device_desc *desc, culv_device **out);
@@ -162,7 +149,6 @@ typedef enum culv_d3d_device_list {
  * DRIVER.
  * Ownership: the device stays yours.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuD3D11GetDevices, cuD3D10GetDevices and cuD3D9GetDevices. */
 CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_device_list list,
                                              uint32_t capacity, int32_t *ordinals, uint32_t *count);
@@ -173,14 +159,12 @@ CULV_EXPORT culv_result culv_d3d_get_devices(struct IUnknown *device, culv_d3d_d
  * UNSUPPORTED (DRIVER_TOO_OLD, NOT_BUILT), DRIVER.
  * Ownership: the adapter stays yours.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuD3D11GetDevice. */
 CULV_EXPORT culv_result culv_d3d_get_device(struct IDXGIAdapter *adapter, int32_t *ordinal);
 /** The same for an adapter by its name: D3DADAPTER_IDENTIFIER9::DeviceName, or what
  * EnumDisplayDevices() tells, as "\\.\DISPLAY1".
  * Errors: as culv_d3d_get_device().
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA driver API reference, cuD3D9GetDevice. */
 CULV_EXPORT culv_result culv_d3d9_get_device(const char *adapter_name, int32_t *ordinal);
 

@@ -40,16 +40,8 @@ typedef struct culv_device_desc {
     const char *label; /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
 } culv_device_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_device_desc culv_device_desc_init(void)
-{
-    culv_device_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_device_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_device_desc)
 
 /** What an opened device is and what it can do. */
 typedef struct culv_device_caps {
@@ -101,16 +93,8 @@ typedef struct culv_device_caps {
     culv_bool dma_buf_export_host; /**< Page-locked host memory can be exported as a dma-buf. */
 } culv_device_caps;
 
-/** An empty culv_device_caps with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_device_caps culv_device_caps_init(void)
-{
-    culv_device_caps c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_device_caps_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_device_caps)
 
 /** The live objects of a device, for leak checks. Kernels, rings, servers and clients of other
  * processes and registration caches are not counted; what they hold of the rest is. */
@@ -146,16 +130,8 @@ typedef struct culv_device_counts {
     uint64_t registrations;
 } culv_device_counts;
 
-/** An empty culv_device_counts with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_device_counts culv_device_counts_init(void)
-{
-    culv_device_counts c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_device_counts_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_device_counts)
 
 /** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls
  * culv_device_open_for_vulkan() instead, because its error messages know the graphics side too.
@@ -163,7 +139,6 @@ static inline culv_device_counts culv_device_counts_init(void)
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close().
  * Threads: any.
- * Since: 0.1
  * Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which gives a MIG
  * slice its own UUID. */
 CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
@@ -178,7 +153,6 @@ CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuDeviceGetLuid, which only Windows has; CUDA programming guide, "Matching
  * device LUIDs". */
 CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
@@ -189,8 +163,7 @@ CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t
  * is AUTO, there is no NVIDIA driver and the twin is allowed. desc may be NULL.
  * Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                     culv_device **out);
 
@@ -198,23 +171,20 @@ CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_
  * made from the device live on and keep what they need. The call that destroys the last of them
  * waits for the GPU work of all deferred objects.
  * Ownership: *device is Culvert's again.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills *out with what the device can do, up to out->struct_size.
  * Errors: INVALID.
  * Ownership: a copy, yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills *out with the numbers of live objects. The call first releases the deferred objects that
  * are due. The driver then waits for other CUDA work of the context.
  * Errors: INVALID.
  * Ownership: a copy, yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases the objects that the ..._after() calls deferred and that the GPU no longer uses.
@@ -224,7 +194,6 @@ CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_
  * (between scenes, after a resize, once a second). Otherwise it holds their memory until the device
  * is gone.
  * Threads: any.
- * Since: 0.1.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping,
  * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the context. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
@@ -233,8 +202,7 @@ CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
  * on its streams. Culvert's own calls need no current context and leave the caller's context as it
  * was. NULL for NULL.
  * Ownership: Culvert's, or the caller's when culv_device_desc::context named it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** A function of the SAME driver that serves the device (NVIDIA's or the twin's). As in
@@ -243,8 +211,7 @@ CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
  * driver lacks it.
  * Errors: none; NULL when the driver lacks it.
  * Ownership: a function of the driver, valid while the device is open.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
                                          int version))(void);
 

@@ -132,16 +132,8 @@ typedef struct culv_dlpack_desc {
     culv_dl_device_type device_type;
 } culv_dlpack_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_dlpack_desc culv_dlpack_desc_init(void)
-{
-    culv_dlpack_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_dlpack_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_dlpack_desc)
 
 /** Makes a tensor of a buffer. desc may be NULL for the default. The tensor has a mapping of its
  * own (which costs nothing, because the import is mapped once): the buffer may be unmapped, and
@@ -155,7 +147,6 @@ static inline culv_dlpack_desc culv_dlpack_desc_init(void)
  * tensor can keep over the unmap), OUT_OF_MEMORY, ASYNC.
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
  * Threads: any.
- * Since: 0.1.
  * Source: DLPack 1.1, dlpack.h; strides must not be NULL since 1.2. */
 CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
@@ -168,8 +159,7 @@ CULV_EXPORT culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_d
  * The deleter of the last tensor of a destroyed vector waits for all CUDA work of the context.
  * Errors: as culv_buffer_get_dlpack().
  * Ownership: *out is yours; give it to a consumer, or call its deleter.
- * Threads: any, but not during a call that changes the vector.
- * Since: 0.1 */
+ * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_dlpack_desc *desc,
                                                culv_dl_managed_tensor_versioned **out);
 
@@ -178,8 +168,7 @@ CULV_EXPORT culv_result culv_vector_get_dlpack(culv_vector *vector, const culv_d
  * Errors: INVALID (NULL_ARGUMENT; VALUE: a tensor of somebody else's; USAGE: a read-only tensor,
  * because this form cannot say so). The tensor is then as it was.
  * Ownership: *out is yours in place of *tensor.
- * Threads: any, ordered with other uses of the tensor.
- * Since: 0.1 */
+ * Threads: any, ordered with other uses of the tensor. */
 CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor,
                                                    culv_dl_managed_tensor **out);
 
@@ -191,8 +180,7 @@ CULV_EXPORT culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versio
  * block has several texels, the image has both slices and layers, or a pitch is not a multiple of
  * the element).
  * Ownership: the arrays are yours, of 4 numbers each.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout,
                                                    uint32_t channels, culv_dlpack_desc *desc,
                                                    int64_t *shape, int64_t *strides);
@@ -214,7 +202,6 @@ typedef enum culv_dlpack_stream {
  * Errors: INVALID (NULL_ARGUMENT; VALUE: 0, which the array API forbids for CUDA; STREAM_DEVICE:
  * `producer` is another device's), DRIVER (DRIVER_REFUSED), ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: Python array API, __dlpack__. */
 CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer,
                                               int64_t consumer);
@@ -223,8 +210,7 @@ CULV_EXPORT culv_result culv_dlpack_hand_over(culv_device *device, CUstream prod
  * the last byte of its last one, in memory's order. For culv_vmm_adopt().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: no such tensor can be; SIZE: it has no elements, or it
  * overflows).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *pointer,
                                               uint64_t *size);
 

@@ -40,7 +40,6 @@ typedef struct culv_fabric_handle {
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM; HANDLE_TYPE: the device has none, or this user
  * has no IMEX channel: the message says what to do), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA programming guide, "Virtual Memory Management", "Fabric memory". */
 CULV_EXPORT culv_result culv_check_fabric(culv_device *device);
 
@@ -49,7 +48,6 @@ CULV_EXPORT culv_result culv_check_fabric(culv_device *device);
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is plain bytes. The allocation must live until the other side has imported it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_MEM_HANDLE_TYPE_FABRIC. */
 CULV_EXPORT culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation,
                                                culv_fabric_handle *out);
@@ -61,7 +59,6 @@ CULV_EXPORT culv_result culv_vmm_export_fabric(culv_vmm_allocation *allocation,
  * there is), DRIVER (HANDLE_REFUSED: no such handle, or no IMEX channel).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
                                                const culv_fabric_handle *handle,
@@ -74,7 +71,6 @@ CULV_EXPORT culv_result culv_vmm_import_fabric(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT; NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is plain bytes. The pool must live until the other side has imported it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportToShareableHandle, CU_MEM_HANDLE_TYPE_FABRIC. */
 CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fabric_handle *out);
 
@@ -84,7 +80,6 @@ CULV_EXPORT culv_result culv_mem_pool_export_fabric(culv_mem_pool *pool, culv_fa
  * (HANDLE_REFUSED: no such handle, or no IMEX channel).
  * Ownership: *out is yours, for culv_mem_pool_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_mem_pool_import_fabric(culv_device *device,
                                                     const culv_fabric_handle *handle,

@@ -42,26 +42,22 @@ typedef enum culv_fallback {
 /** The name of a way of sharing, "SHARED".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_sharing_name(culv_sharing sharing);
 
 /** How CUDA reaches a buffer; SHARED for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_sharing culv_buffer_sharing(const culv_buffer *buffer);
 
 /** How CUDA reaches an image; SHARED for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_sharing culv_image_sharing(const culv_image *image);
 
 /** How CUDA reaches a semaphore; SHARED for NULL. PEER: signals and waits run on the other GPU, and
  * events tie them to the caller's stream. HOST: host functions in the stream signal and wait. A
  * pending wait then blocks a thread of the CUDA driver, and with it the host functions of other
  * streams. No such wait may depend on another stream's host function.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore);
 
 /** Sends the buffer's contents from CUDA to the graphics API: a copy of the whole buffer, in the
@@ -69,8 +65,7 @@ CULV_EXPORT culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
  * SHARED: does nothing. HOST: culv_vk_buffer_record_upload() records the graphics API's half of the
  * copy.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer.
- * Since: 0.1 */
+ * Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream);
 
 /** Fetches what the graphics API wrote into the buffer: a copy of the whole buffer, in the stream.
@@ -78,20 +73,17 @@ CULV_EXPORT culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream)
  * nothing. HOST: culv_vk_buffer_record_download() records the graphics API's half, which comes
  * first.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for a buffer.
- * Since: 0.1 */
+ * Threads: any, one at a time for a buffer. */
 CULV_EXPORT culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream);
 
 /** Does the same as culv_buffer_upload() for an image: all levels, layers and planes.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image.
- * Since: 0.1 */
+ * Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
 
 /** Does the same as culv_buffer_download() for an image: all levels, layers and planes.
  * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
- * Threads: any, one at a time for an image.
- * Since: 0.1 */
+ * Threads: any, one at a time for an image. */
 CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
 
 /** Fills *out with the place of an image's texels in device memory, for a format that no CUDA array
@@ -102,7 +94,6 @@ CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
  * Errors: INVALID (LEVEL; USAGE: the image has arrays).
  * Ownership: the memory is Culvert's, valid until the image is destroyed.
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level,
                                                      uint32_t plane, culv_subresource_layout *out);

@@ -127,23 +127,14 @@ typedef struct culv_format_info {
     culv_bool dedicated;
 } culv_format_info;
 
-/** Returns an empty culv_format_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_format_info culv_format_info_init(void)
-{
-    culv_format_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_format_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_format_info)
 
 /** Fills *out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot
  * map is not an error: see mapped, reason and reason_text.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not a format of Vulkan 1.3).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
 
 /** Gets the format of one plane of a format, and the divisors of its width and height. Plane 1 of
@@ -152,7 +143,6 @@ CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_inf
  * Errors: INVALID (VALUE: the format lacks that plane), UNSUPPORTED (FORMAT: not a format of Vulkan
  * 1.3).
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
 CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane, culv_format *out,
                                               uint32_t *width_divisor, uint32_t *height_divisor);
@@ -167,8 +157,7 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
  * of formats. It is not an error when there is no such format.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
                                               culv_format *out, uint32_t capacity, uint32_t *count);
 
@@ -177,7 +166,6 @@ CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32
  * (R24_UNORM_X8_TYPELESS ...), R1, A8, B8G8R8X8, XR_BIAS, R8G8_B8G8, G8R8_G8B8, and all video
  * formats except NV12, P010, P016, P208, YUY2, Y210 and Y216.
  * Threads: any.
- * Since: 0.1.
  * Source: dxgiformat.h. */
 CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
 
@@ -186,7 +174,6 @@ CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
  * intensity, R3_G3_B2, RGB4, RGB5, RGB10, RGB12, RGBA2, RGBA12, DEPTH_COMPONENT32, STENCIL_INDEX1,
  * 4 and 16.
  * Threads: any.
- * Since: 0.1.
  * Source: OpenGL 4.6, "Sized Internal Formats". */
 CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);
 
@@ -197,7 +184,6 @@ CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);
  * Errors: INVALID (NULL_ARGUMENT; VALUE: not a culv_texels), UNSUPPORTED (FORMAT: no CUDA array has
  * that format, or this driver lacks it), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuArray3DCreate. */
 CULV_EXPORT culv_result culv_check_format(culv_device *device, culv_format format,
                                           culv_texels texels);

@@ -72,16 +72,8 @@ typedef struct culv_gl_report {
     char text[3072];
 } culv_gl_report;
 
-/** Returns an empty report with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_report culv_gl_report_init(void)
-{
-    culv_gl_report r;
-    memset(&r, 0, sizeof r);
-    r.struct_size = sizeof r;
-    return r;
-}
+/** culv_gl_report_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_report)
 
 /** Examines the context that is current on this thread. It makes nothing, registers nothing, opens
  * no CUDA context, and creates no VkDevice. `desc` may be NULL; its get_proc_address is used.
@@ -90,16 +82,14 @@ static inline culv_gl_report culv_gl_report_init(void)
  * A machine where nothing works is not an error: *out says why.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
  * Ownership: the copy is yours.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_check(const culv_gl_desc *desc, culv_device *device,
                                       culv_gl_report *out);
 
 /** The name of a way: "MEMORY".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_gl_way_name(culv_gl_way way);
 
 CULV_EXTERN_C_END

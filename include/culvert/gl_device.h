@@ -39,16 +39,8 @@ typedef struct culv_gl_desc {
     uint32_t fallback;
 } culv_gl_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_desc culv_gl_desc_init(void)
-{
-    culv_gl_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_desc)
 
 /** Opens the CUDA device that draws the current context. It finds it by UUID (GL_DEVICE_UUID_EXT),
  * or, where OpenGL tells none, by cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be
@@ -57,8 +49,7 @@ static inline culv_gl_desc culv_gl_desc_init(void)
  * both sides and the likely cause, and culv_gl_check() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: nothing tells which GPU the context is), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_device_close().
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
                                                 const culv_device_desc *device_desc,
                                                 culv_device **out);
@@ -69,8 +60,7 @@ CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
  * UNSUPPORTED (EXTENSION_MISSING: the context has no direct state access, or does not tell which
  * GPU it is), DRIVER, OUT_OF_MEMORY.
  * Ownership: the context stays yours. *out is yours; give it to culv_gl_detach().
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
                                        culv_gl **out);
 
@@ -81,8 +71,7 @@ CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *
  * attached one; VALUE: too many).
  * Ownership: the context stays yours.
  * Threads: the added context's. The attached context must have been current since culv_gl_attach()
- * on some thread: what it made then is looked for here.
- * Since: 0.1 */
+ * on some thread: what it made then is looked for here. */
 CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
 
 /** Tells Culvert that every context of the attachment is destroyed, or lost
@@ -93,21 +82,18 @@ CULV_EXPORT culv_result culv_gl_add_context(culv_gl *gl);
  * Rings of the attachment stop (RING_STOPPED), as by culv_ring_stop(). CUDA signals the timelines
  * that a stream was told to wait for in OpenGL's place; what such a stream then reads is not valid.
  * Threads: any, also while threads of CUDA's wait in a ring; ordered with other calls on the
- * attachment.
- * Since: 0.1 */
+ * attachment. */
 CULV_EXPORT void culv_gl_lose_contexts(culv_gl *gl);
 
 /** Gives the attachment up and sets *gl to NULL. What was made with it lives on, and keeps it.
  * NULL, or a pointer to NULL, is a no-op. It makes no OpenGL call and needs no context.
  * Ownership: *gl is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_gl_detach(culv_gl **gl);
 
 /** Whether a context of the attachment is current on this thread, so that calls that need one
  * work. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_is_current(const culv_gl *gl);
 
 CULV_EXTERN_C_END

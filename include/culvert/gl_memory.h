@@ -33,16 +33,8 @@ typedef struct culv_gl_buffer_create_desc {
     uint32_t fallback;
 } culv_gl_buffer_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_buffer_create_desc culv_gl_buffer_create_desc_init(void)
-{
-    culv_gl_buffer_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_buffer_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_buffer_create_desc)
 
 /** A texture for Culvert to make. */
 typedef struct culv_gl_image_create_desc {
@@ -63,16 +55,8 @@ typedef struct culv_gl_image_create_desc {
     uint32_t fallback;     /**< As culv_gl_buffer_create_desc::fallback. */
 } culv_gl_image_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_image_create_desc culv_gl_image_create_desc_init(void)
-{
-    culv_gl_image_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_image_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_image_create_desc)
 
 /** Makes a GL buffer with exportable memory of its own, imports the memory into CUDA and maps it:
  * all or nothing. With `fallback`, where sharing is impossible, either side has memory of its own,
@@ -85,30 +69,26 @@ static inline culv_gl_image_create_desc culv_gl_image_create_desc_init(void)
  * left), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive.
  * Threads: the context's.
- * Since: 0.1.
  * Source: GL_EXT_memory_object, GL_EXT_memory_object_fd. */
 CULV_EXPORT culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                               culv_shared_buffer **out);
 
 /** The name of the GL buffer. Bind it and read it as your own, but never delete it. 0 for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer);
 
 /** HOST path (culvert/fallback.h): brings what culv_buffer_upload() sent into the GL buffer. On all
  * other paths it does nothing. Call culv_gl_semaphore_wait() for CUDA's upload before; the thread
  * waits here until the context has finished its commands (glFinish).
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer);
 
 /** HOST path: brings the GL buffer to where culv_buffer_download() reads from. It waits until
  * OpenGL's earlier work is done. On all other paths it does nothing.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
 
 /** Makes a GL texture with exportable memory of its own, imports the memory into CUDA and maps it:
@@ -121,7 +101,6 @@ CULV_EXPORT culv_result culv_gl_buffer_download(culv_shared_buffer *buffer);
  * or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive.
  * Threads: the context's.
- * Since: 0.1.
  * Source: GL_EXT_memory_object; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,
                                              culv_shared_image **out);
@@ -129,25 +108,21 @@ CULV_EXPORT culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_cr
 /** The name of the GL texture. Bind it, view it and attach it to framebuffers as your own, but
  * never delete it. 0 for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_name(const culv_shared_image *image);
 
 /** The texture's target, a GLenum. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_image_target(const culv_shared_image *image);
 
 /** Like culv_gl_buffer_upload(), for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_upload(culv_shared_image *image);
 
 /** Like culv_gl_buffer_download(), for all levels and layers of a texture.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), DRIVER.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_image_download(culv_shared_image *image);
 
 /** Memory behind a handle that OpenGL is to use. */
@@ -164,16 +139,8 @@ typedef struct culv_gl_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_memory_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_memory_desc culv_gl_memory_desc_init(void)
-{
-    culv_gl_memory_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_memory_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_memory_desc)
 
 /** Makes a GL memory object of the memory that a handle names. CUDA's half is
  * culv_memory_import_borrow() of the same handle (culvert/memory.h).
@@ -182,7 +149,6 @@ static inline culv_gl_memory_desc culv_gl_memory_desc_init(void)
  * OUT_OF_MEMORY.
  * Ownership: the handle is borrowed. *out is yours, for culv_gl_memory_destroy().
  * Threads: the context's.
- * Since: 0.1.
  * Source: GL_EXT_memory_object_fd, GL_EXT_memory_object_win32. */
 CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
                                               culv_gl_memory **out);
@@ -194,7 +160,6 @@ CULV_EXPORT culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_
  * Ownership: *out is yours, for culv_gl_memory_destroy(). It keeps the memory alive even when the
  * allocation is destroyed.
  * Threads: the context's.
- * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle; GL_EXT_memory_object_fd. */
 CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation,
                                                 const char *label, culv_gl_memory **out);
@@ -208,8 +173,7 @@ CULV_EXPORT culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT, SIZE, RANGE; VALUE: it is no buffer's name, or has
  * storage), UNSUPPORTED (RANGE: the driver ignores offsets), DRIVER, OUT_OF_MEMORY.
  * Ownership: the buffer is yours. Delete it before the memory.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint32_t buffer,
                                                    uint64_t offset, uint64_t size);
 
@@ -221,24 +185,21 @@ CULV_EXPORT culv_result culv_gl_memory_bind_buffer(culv_gl_memory *memory, uint3
  * VALUE: it is no texture's name, or has storage), UNSUPPORTED (RANGE: the driver ignores offsets;
  * TILING: it has no linear tiling; FORMAT; USAGE: the target), DRIVER, OUT_OF_MEMORY.
  * Ownership: the texture is yours. Delete it before the memory.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_memory_bind_texture(culv_gl_memory *memory, uint32_t texture,
                                                     const culv_gl_image_create_desc *desc,
                                                     culv_bool linear, uint64_t offset);
 
 /** The name of the GL memory object. 0 for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_memory_name(const culv_gl_memory *memory);
 
 /** Deletes the GL memory object and sets *memory to NULL. Delete what lies in it first: old
  * versions of Mesa crash otherwise. NULL, or a pointer to NULL, is a no-op.
  * Errors: INVALID (CONTEXT: nothing is done and *memory stays).
  * Ownership: *memory is Culvert's again, unless the call failed.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
 
 /** Finds out, with data, whether the driver honours offsets into memory objects (see
@@ -246,8 +207,7 @@ CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
  * answer is kept.
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE),
  * DRIVER, OUT_OF_MEMORY.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_get_offsets_honoured(culv_gl *gl, culv_bool *out);
 
 CULV_EXTERN_C_END

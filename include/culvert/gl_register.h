@@ -51,16 +51,8 @@ typedef struct culv_gl_register_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_register_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_register_desc culv_gl_register_desc_init(void)
-{
-    culv_gl_register_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_register_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_register_desc)
 
 /** Registers a GL buffer of yours. desc may be NULL. Give it storage first, and register it again
  * after each glBufferData() that changes its size.
@@ -71,7 +63,6 @@ static inline culv_gl_register_desc culv_gl_register_desc_init(void)
  * Ownership: the buffer stays yours; do not delete it before culv_registration_destroy(). *out is
  * yours, for culv_registration_destroy(); it keeps the attachment alive.
  * Threads: the context's.
- * Since: 0.1.
  * Source: cudaGL.h, cuGraphicsGLRegisterBuffer. */
 CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
                                                 const culv_gl_register_desc *desc,
@@ -90,7 +81,6 @@ CULV_EXPORT culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer,
  * OUT_OF_MEMORY.
  * Ownership: as culv_gl_register_buffer().
  * Threads: the context's.
- * Since: 0.1.
  * Source: cudaGL.h, cuGraphicsGLRegisterImage; CUDA Programming Guide, "OpenGL Interoperability".
  */
 CULV_EXPORT culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,
@@ -126,23 +116,14 @@ typedef struct culv_gl_readback_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_gl_readback_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_readback_desc culv_gl_readback_desc_init(void)
-{
-    culv_gl_readback_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_readback_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_readback_desc)
 
 /** Makes a pixel buffer object and registers it, READ_ONLY. cuGraphicsGLRegisterImage takes no
  * depth and no multisampled image, but cuGraphicsGLRegisterBuffer takes any buffer.
  * Errors: as culv_gl_register_buffer(), and INVALID (EXTENT, VALUE).
  * Ownership: *out is yours, for culv_gl_readback_destroy(); it keeps the attachment alive.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *desc,
                                                 culv_gl_readback **out);
 
@@ -152,22 +133,19 @@ CULV_EXPORT culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readb
  * padding.
  * Errors: INVALID (NULL_ARGUMENT; CONTEXT; MAPPED), DRIVER (OpenGL refused: the framebuffer lacks
  * such an attachment, or it is multisampled in another format than internal_format).
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_read(culv_gl_readback *readback, uint32_t framebuffer,
                                               int32_t x, int32_t y);
 
 /** The buffer, for culv_registration_map(). NULL for NULL.
  * Ownership: the readback's; culv_registration_destroy() refuses it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_registration *culv_gl_readback_registration(const culv_gl_readback *readback);
 
 /** Gives the readback up and sets *readback to NULL. NULL, or a pointer to NULL, is a no-op.
  * Errors: as culv_registration_destroy().
  * Ownership: *readback is Culvert's again, unless the call failed.
- * Threads: the context's, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: the context's, ordered with other calls on this object. */
 CULV_EXPORT culv_result culv_gl_readback_destroy(culv_gl_readback **readback);
 
 CULV_EXTERN_C_END

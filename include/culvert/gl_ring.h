@@ -66,8 +66,7 @@ typedef struct culv_gl_ring_desc {
 } culv_gl_ring_desc;
 
 /** A default descriptor, with OpenGL as the consumer.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_gl_ring_desc culv_gl_ring_desc_init(void)
 {
     culv_gl_ring_desc d;
@@ -85,8 +84,7 @@ static inline culv_gl_ring_desc culv_gl_ring_desc_init(void)
  * INVALID (VALUE: objects of yours that do not go together, or not with `way`; MAPPED: a
  * registration is mapped).
  * Ownership: *out is yours, for culv_gl_ring_destroy(); it keeps the attachment alive.
- * Threads: the context's.
- * Since: 0.1 */
+ * Threads: the context's. */
 CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc,
                                             culv_gl_ring **out);
 
@@ -96,8 +94,7 @@ CULV_EXPORT culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc
  * Errors: INVALID (CONTEXT: no context of the attachment is current on this thread; nothing is done
  * and *ring stays), DRIVER (the driver refused; *ring stays, try again).
  * Ownership: *ring is Culvert's again, unless the call failed.
- * Threads: the context's, after the last call of either side.
- * Since: 0.1 */
+ * Threads: the context's, after the last call of either side. */
 CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
 
 /** The ring as every ring is. CUDA's side is culv_ring_acquire_on(), culv_ring_release_on(),
@@ -116,41 +113,35 @@ CULV_EXPORT culv_result culv_gl_ring_destroy(culv_gl_ring **ring);
  * (RING_SIDE). OpenGL's side calls culv_ring_cancel() itself. Only MEMORY can be forced (NO_FORCE).
  * NULL for NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_ring *culv_gl_ring_core(const culv_gl_ring *ring);
 
 /** The way that the ring took: MEMORY, REGISTER or STAGED. With CULV_FALLBACK_PEER, MEMORY may be
  * another GPU's (culv_buffer_sharing() tells). NONE for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring);
 
 /** Whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
  * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and with STAGED. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_ring_waits_on_cpu(const culv_gl_ring *ring);
 
 /** Why the ways before were refused: a line for each, which ends with '\n'. "" where the first one
  * works, and for NULL.
  * Ownership: the ring owns the text; it is valid until the ring is destroyed.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_gl_ring_refusals(const culv_gl_ring *ring);
 
 /** OpenGL's name of a slot's buffer, texture or renderbuffer. 0 when the slot or the resource does
  * not exist.
  * Ownership: the ring's, or yours when you passed it in: never delete it before the ring.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_ring_name(const culv_gl_ring *ring, uint32_t slot, uint32_t resource);
 
 /** CUDA's side of a slot's buffer, whichever way it came. NULL when the resource is an image, and
  * when the slot or resource does not exist.
  * Ownership: the ring's, or that of your object.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
@@ -158,8 +149,7 @@ CULV_EXPORT culv_buffer *culv_gl_ring_buffer(const culv_gl_ring *ring, uint32_t 
  * and textures last from an acquire to the release: ask again in each frame. NULL when the resource
  * is a buffer, and when the slot or resource does not exist.
  * Ownership: the ring's, or that of your object.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t slot,
                                            uint32_t resource);
 
@@ -167,8 +157,7 @@ CULV_EXPORT culv_image *culv_gl_ring_image(const culv_gl_ring *ring, uint32_t sl
  * release, and may be another one after the next. 0 while CUDA does not have the slot in that way,
  * when the resource is an image, and when the slot or resource does not exist.
  * Ownership: as culv_gl_ring_buffer().
- * Threads: any; with REGISTER those of CUDA's side.
- * Since: 0.1 */
+ * Threads: any; with REGISTER those of CUDA's side. */
 CULV_EXPORT CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
@@ -178,8 +167,7 @@ CULV_EXPORT CUdeviceptr culv_gl_ring_pointer(const culv_gl_ring *ring, uint32_t 
  * into the GL objects. After an error nothing is acquired.
  * Errors: as culv_ring_acquire(), culv_gl_semaphore_wait() and culv_gl_buffer_upload().
  * Ownership: the slot is yours until culv_gl_ring_release() or culv_ring_cancel().
- * Threads: the context's, one at a time for the side.
- * Since: 0.1 */
+ * Threads: the context's, one at a time for the side. */
 CULV_EXPORT culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout,
                                              culv_ring_frame *out);
 
@@ -188,14 +176,12 @@ CULV_EXPORT culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeou
  * the frame.
  * Errors: as culv_ring_release(), culv_gl_semaphore_signal() and culv_gl_buffer_download().
  * Ownership: the slot is CUDA's.
- * Threads: as culv_gl_ring_acquire().
- * Since: 0.1 */
+ * Threads: as culv_gl_ring_acquire(). */
 CULV_EXPORT culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame);
 
 /** OpenGL ends a burst before it is full: does what culv_ring_flush() does, and signals.
  * Errors: as culv_gl_ring_release().
- * Threads: as culv_gl_ring_acquire().
- * Since: 0.1 */
+ * Threads: as culv_gl_ring_acquire(). */
 CULV_EXPORT culv_result culv_gl_ring_flush(culv_gl_ring *ring);
 
 CULV_EXTERN_C_END

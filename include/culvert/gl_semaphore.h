@@ -41,16 +41,8 @@ typedef struct culv_gl_semaphore_create_desc {
     uint32_t fallback;
 } culv_gl_semaphore_create_desc;
 
-/** Returns a default descriptor: a timeline at 0.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_semaphore_create_desc culv_gl_semaphore_create_desc_init(void)
-{
-    culv_gl_semaphore_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_gl_semaphore_create_desc_init(): a timeline at 0. */
+CULV_INIT(culv_gl_semaphore_create_desc)
 
 /** What CUDA and OpenGL hand over with a signal or a wait: the GL objects that a side has used and
  * the other side uses next (GL_EXT_semaphore, "memory barriers"). */
@@ -66,16 +58,8 @@ typedef struct culv_gl_uses {
     const uint32_t *layouts;
 } culv_gl_uses;
 
-/** Returns an empty list.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_gl_uses culv_gl_uses_init(void)
-{
-    culv_gl_uses u;
-    memset(&u, 0, sizeof u);
-    u.struct_size = sizeof u;
-    return u;
-}
+/** culv_gl_uses_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_gl_uses)
 
 /** Makes an exportable semaphore and imports it into OpenGL and CUDA: all or nothing. desc may be
  * NULL for a timeline at 0. With `fallback`, where sharing is impossible, CUDA signals and waits in
@@ -85,7 +69,6 @@ static inline culv_gl_uses culv_gl_uses_init(void)
  * PEER), DRIVER (a call of OpenGL, Vulkan or CUDA failed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_shared_semaphore_destroy(); it keeps the attachment alive.
  * Threads: the context's.
- * Since: 0.1.
  * Source: GL_EXT_semaphore, GL_NV_timeline_semaphore. */
 CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
                                                  const culv_gl_semaphore_create_desc *desc,
@@ -97,8 +80,7 @@ CULV_EXPORT culv_result culv_gl_semaphore_create(culv_gl *gl,
  * The call flushes. Where it waits on the CPU (see above), it returns when OpenGL has finished.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; TIMELINE_BACKWARDS; DOUBLE_SIGNAL),
  * DRIVER.
- * Threads: the context's, ordered with other calls on this object by OpenGL's side.
- * Since: 0.1 */
+ * Threads: the context's, ordered with other calls on this object by OpenGL's side. */
 CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                                  const culv_gl_uses *uses);
 
@@ -115,21 +97,18 @@ CULV_EXPORT culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphor
  * docs/ipc.md, "When a side ends", has both waits of a viewer whose solver may die.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, CONTEXT, VALUE; WAIT_BEFORE_SIGNAL), TIMEOUT
  * (NOT_READY), DRIVER.
- * Threads: the context's, ordered with other calls on this object by OpenGL's side.
- * Since: 0.1 */
+ * Threads: the context's, ordered with other calls on this object by OpenGL's side. */
 CULV_EXPORT culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t value,
                                                uint64_t timeout, const culv_gl_uses *uses);
 
 /** The name of the GL semaphore, for calls of your own. 0 for NULL, and where OpenGL has no such
  * semaphores.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore);
 
 /** Whether OpenGL's signals and waits of it happen on the CPU inside Culvert's calls. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_cpu(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -23,8 +23,7 @@ typedef struct culv_gl_vector_view_buffer {
  * has few large chunks; draw and dispatch once for each.
  * Errors: as culv_gl_memory_from_vmm() and culv_gl_memory_bind_buffer().
  * Ownership: *out is yours, for culv_vector_view_destroy(), before or after the vector goes.
- * Threads: the context's, but not during a call that changes the vector.
- * Since: 0.1 */
+ * Threads: the context's, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vector,
                                                    const char *label, culv_vector_view **out);
 
@@ -32,8 +31,7 @@ CULV_EXPORT culv_result culv_gl_vector_view_create(culv_gl *gl, culv_vector *vec
  * 0), and sets *count to the number of buffers.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: the buffers are Culvert's, valid until an update drops them.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_gl_vector_view_get_buffers(const culv_vector_view *view,
                                                         culv_gl_vector_view_buffer *parts,
                                                         size_t capacity, size_t *count);

@@ -27,7 +27,6 @@ CULV_EXTERN_C_BEGIN
  * DRIVER, ASYNC.
  * Ownership: the graph owns *out.
  * Threads: any, one at a time for each graph.
- * Since: 0.1
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
 CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
                                               size_t num_dependencies,
@@ -38,7 +37,6 @@ CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *
  * Errors: as culv_graph_add_signal().
  * Ownership: the graph owns *out.
  * Threads: any, one at a time for each graph.
- * Since: 0.1.
  * Source: cuda.h, cuGraphAddExternalSemaphoresWaitNode. */
 CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
                                             size_t num_dependencies,
@@ -52,7 +50,6 @@ CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *de
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the count or the kind differs from the node's;
  * TIMELINE_BACKWARDS), DRIVER, ASYNC.
  * Threads: any, one at a time for each graph.
- * Since: 0.1
  * Source: cuda.h, cuGraphExecExternalSemaphoresSignalNodeSetParams. */
 CULV_EXPORT culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
                                                    const culv_semaphore_point *points,
@@ -61,7 +58,6 @@ CULV_EXPORT culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode
 /** Sets the values of a wait node for the next launches.
  * Errors: as culv_graph_exec_set_signal(), except TIMELINE_BACKWARDS.
  * Threads: any, one at a time for each graph.
- * Since: 0.1.
  * Source: cuda.h, cuGraphExecExternalSemaphoresWaitNodeSetParams. */
 CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
                                                  const culv_semaphore_point *points,
@@ -72,8 +68,7 @@ CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode n
  * many elements its array has, and is set to the number of nodes.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.
  * Ownership: the graph owns the nodes.
- * Threads: any, one at a time for each graph.
- * Since: 0.1 */
+ * Threads: any, one at a time for each graph. */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
                                                        CUgraphNode *signals, size_t *num_signals,
                                                        CUgraphNode *waits, size_t *num_waits);

@@ -67,8 +67,7 @@ typedef struct culv_handle {
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD.
  * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_opaque_fd(int fd)
 {
     culv_handle h;
@@ -81,8 +80,7 @@ static inline culv_handle culv_handle_opaque_fd(int fd)
 /** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE).
  * Errors: none; the handle is not checked.
  * Ownership: the handle's owner does not change.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_opaque_win32(void *handle)
 {
     culv_handle h;
@@ -97,8 +95,7 @@ static inline culv_handle culv_handle_opaque_win32(void *handle)
  * import has returned.
  * Errors: none; the name is not checked.
  * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
 {
     culv_handle h;
@@ -113,7 +110,6 @@ static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
  * Errors: none; the handle is not checked.
  * Ownership: nobody owns a KMT handle.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA guide 3.2.16: a global share handle holds no reference to the object. */
 static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
 {
@@ -127,8 +123,7 @@ static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
 /** Makes a culv_handle of a Windows type, such as CULV_HANDLE_D3D12_HEAP, from an NT handle.
  * Errors: none; neither is checked.
  * Ownership: the handle's owner does not change.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 {
     culv_handle h;
@@ -141,8 +136,7 @@ static inline culv_handle culv_handle_win32(culv_handle_type type, void *handle)
 /** Makes a culv_handle of a Windows type from a name, as culv_handle_opaque_win32_named() does.
  * Errors: none; neither is checked.
  * Ownership: the text stays yours; it is read when the handle is used.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_win32_named(culv_handle_type type, const wchar_t *name)
 {
     culv_handle h;
@@ -155,8 +149,7 @@ static inline culv_handle culv_handle_win32_named(culv_handle_type type, const w
 /** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD.
  * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_handle culv_handle_dma_buf_fd(int fd)
 {
     culv_handle h;
@@ -173,8 +166,7 @@ static inline culv_handle culv_handle_dma_buf_fd(int fd)
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
  * Ownership: *handle is borrowed; *out is a new handle, yours to close.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
 /** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
@@ -182,8 +174,7 @@ CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *
  * Names, KMT handles and handles of another system are only forgotten. NULL, or a handle of type
  * CULV_HANDLE_NONE, is a no-op.
  * Ownership: the handle is gone.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 CULV_EXTERN_C_END

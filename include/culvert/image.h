@@ -64,16 +64,8 @@ typedef struct culv_image_desc {
     uint64_t plane_offsets[3];
 } culv_image_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_image_desc culv_image_desc_init(void)
-{
-    culv_image_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_image_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_image_desc)
 
 /** Where the texels of one level and one plane of an image lie in linear memory. The first byte of
  * block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch
@@ -95,16 +87,8 @@ typedef struct culv_subresource_layout {
     uint32_t block_height;    /**< Texels. */
 } culv_subresource_layout;
 
-/** An empty culv_subresource_layout with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_subresource_layout culv_subresource_layout_init(void)
-{
-    culv_subresource_layout l;
-    memset(&l, 0, sizeof l);
-    l.struct_size = sizeof l;
-    return l;
-}
+/** culv_subresource_layout_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_subresource_layout)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: CUDA maps a LINEAR image
  * without an error and reads wrong texels (measured on an H200). An image of several planes must be
@@ -117,7 +101,6 @@ static inline culv_subresource_layout culv_subresource_layout_init(void)
  * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
@@ -129,15 +112,13 @@ CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_des
  * refuses an image that Culvert made (culv_shared_image_cuda()): it does nothing, the pointer
  * stays, and the last error says so (OWNED).
  * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_image_unmap(culv_image **image);
 
 /** Does the same as culv_image_unmap(), but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
  * Ownership: *image is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
 
 /** The mipmapped array, valid until the image is given up. Never destroy it. NULL for NULL, for an
@@ -146,8 +127,7 @@ CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
  * an image with several layers and levels may have more levels than the image, because NVIDIA's
  * driver spaces the layers for a whole chain.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
@@ -157,7 +137,6 @@ CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
 
@@ -167,7 +146,6 @@ CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, 
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuSurfObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
                                                CUsurfObject *out);
@@ -177,8 +155,7 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
  * culv_image_get_array() of level 0.
  * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
 /** The surface object of one plane: see culv_image_get_plane_array(). The first call makes it, and
@@ -186,16 +163,14 @@ CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t p
  * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane,
                                                      CUsurfObject *out);
 
 /** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's
  * depth are 1. Outputs may be NULL.
  * Errors: INVALID (LEVEL).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
                                               uint32_t *width, uint32_t *height, uint32_t *depth);
 
@@ -203,18 +178,15 @@ CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t 
  * NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /** The number of mip levels; 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
 
 /** The format; CULV_FORMAT_NONE for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_format culv_image_format(const culv_image *image);
 
 CULV_EXTERN_C_END

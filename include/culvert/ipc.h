@@ -146,22 +146,13 @@ typedef struct culv_ipc_info {
     uint32_t reserved;                  /**< 0. */
 } culv_ipc_info;
 
-/** Returns an empty description with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_info culv_ipc_info_init(void)
-{
-    culv_ipc_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_ipc_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_info)
 
 /** Returns a description that has a name. A name that is too long becomes one that is refused.
  * Errors: none; NULL gives no name.
  * Ownership: the text is copied.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_ipc_info culv_ipc_info_named(const char *name)
 {
     culv_ipc_info i = culv_ipc_info_init();
@@ -189,16 +180,8 @@ typedef struct culv_ipc_server_desc {
     const char *label;    /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_server_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_server_desc culv_ipc_server_desc_init(void)
-{
-    culv_ipc_server_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_server_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_server_desc)
 
 /** Makes a server, which listens from then on. Starts no thread. Windows lets in one client for
  * each culv_ipc_server_poll(), and the others wait.
@@ -208,7 +191,6 @@ static inline culv_ipc_server_desc culv_ipc_server_desc_init(void)
  * OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours; give it to culv_ipc_server_destroy(). It keeps the device open.
  * Threads: any.
- * Since: 0.1.
  * Source: unix(7), SCM_RIGHTS, SO_PEERCRED; Windows: CreateNamedPipe. */
 CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
                                                const culv_ipc_server_desc *desc,
@@ -220,8 +202,7 @@ CULV_EXPORT culv_result culv_ipc_server_create(culv_device *device,
  * a pointer to NULL, is a no-op.
  * Ownership: *server is Culvert's again. What was offered stays yours, and rings do. A ring that is
  * left keeps the device open.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
 
 /** Answers what clients have asked so far, admits new ones, and notices which are gone. When there
@@ -230,21 +211,18 @@ CULV_EXPORT void culv_ipc_server_destroy(culv_ipc_server **server);
  * departures.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER (OS). What clients do wrong is no error: the log has
  * it.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_server_poll(culv_ipc_server *server, uint64_t timeout,
                                              uint32_t *answered);
 
 /** Returns a file descriptor that is readable when culv_ipc_server_poll() has something to do, for
  * poll() and its like. -1 for NULL and on Windows: call culv_ipc_server_poll() now and then there.
  * Ownership: the server's: never close it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT int culv_ipc_server_fd(const culv_ipc_server *server);
 
 /** Returns how many clients are connected. 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
 
 /** Offers a VMM allocation, which must be exportable as OPAQUE_FD (Windows: OPAQUE_WIN32). Of
@@ -252,8 +230,7 @@ CULV_EXPORT uint32_t culv_ipc_server_clients(const culv_ipc_server *server);
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: the message names the field and its bounds;
  * NOT_EXPORTABLE), BUSY (IPC_NAME: the name is taken), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the allocation stays yours, and may go before the offer does.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_allocation *allocation,
                                            const culv_ipc_info *info);
 
@@ -263,8 +240,7 @@ CULV_EXPORT culv_result culv_ipc_offer_vmm(culv_ipc_server *server, culv_vmm_all
  * Errors: as culv_ipc_offer_vmm().
  * Ownership: the vector stays yours. Withdraw the offer before you destroy the vector.
  * Threads: one at a time. culv_ipc_server_poll() reads the vector: order it with
- * culv_vector_shrink().
- * Since: 0.1 */
+ * culv_vector_shrink(). */
 CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vector *vector,
                                               const culv_ipc_info *info);
 
@@ -275,8 +251,7 @@ CULV_EXPORT culv_result culv_ipc_offer_vector(culv_ipc_server *server, culv_vect
  * message names the field and its bounds; SIZE: the file behind the handle is smaller), BUSY
  * (IPC_NAME), OUT_OF_MEMORY.
  * Ownership: the handle is borrowed; close it whenever you like.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_info *info,
                                        const culv_handle *handle);
 
@@ -284,8 +259,7 @@ CULV_EXPORT culv_result culv_ipc_offer(culv_ipc_server *server, const culv_ipc_i
  * Errors: INVALID (NULL_ARGUMENT; IPC_NAME: nothing of that name is offered; OWNED: it belongs to a
  * ring, which withdraws it).
  * Ownership: what was offered stays yours.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name);
 
 /* Client --------------------------------------------------------------------------------------- */
@@ -302,16 +276,8 @@ typedef struct culv_ipc_client_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ipc_client_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
-{
-    culv_ipc_client_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_client_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_client_desc)
 
 /** Finds the servers that programs of this network namespace run, or those with sockets in
  * `directory` (culv_ipc_server_desc::directory; NULL: abstract ones). On Windows it finds those of
@@ -321,7 +287,6 @@ static inline culv_ipc_client_desc culv_ipc_client_desc_init(void)
  * pipes), UNSUPPORTED (NOT_BUILT: a directory on Windows).
  * Ownership: the copies are yours.
  * Threads: any.
- * Since: 0.1.
  * Source: proc(5), /proc/net/unix; FindFirstFile, which lists named pipes. */
 CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
                                               char (*names)[CULV_IPC_NAME_SIZE], size_t capacity,
@@ -334,8 +299,7 @@ CULV_EXPORT culv_result culv_ipc_find_servers(const char *directory,
  * this process, or is full, or is of a user that is not trusted), ASYNC (IPC_GONE; IPC_PROTOCOL: it
  * speaks another version of the protocol, or none), OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours; give it to culv_ipc_client_destroy(). It keeps the device open.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
                                                 const culv_ipc_client_desc *desc, uint64_t timeout,
                                                 culv_ipc_client **out);
@@ -344,8 +308,7 @@ CULV_EXPORT culv_result culv_ipc_client_connect(culv_device *device,
  * vector keeps what it has and gets no more (IPC_GONE); a consumer has left its ring. NULL, or a
  * pointer to NULL, is a no-op.
  * Ownership: *client is Culvert's again.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
 
 /** Gets the description of the server's offer number `index`, from 0 on. `count` (may be NULL) gets
@@ -353,8 +316,7 @@ CULV_EXPORT void culv_ipc_client_destroy(culv_ipc_client **client);
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), TIMEOUT (IPC_GONE: no answer), ASYNC (IPC_GONE: the
  * server has ended; IPC_PROTOCOL: what it sends is no answer).
  * Ownership: the copy is yours.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index,
                                                   uint64_t timeout, culv_ipc_info *out,
                                                   uint32_t *count);
@@ -364,41 +326,35 @@ CULV_EXPORT culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint3
  * Errors: as culv_ipc_client_get_offer(); INVALID (IPC_NAME: nothing of that name is offered; OS:
  * no handle is left).
  * Ownership: *out is yours; give it to culv_ipc_object_destroy().
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name,
                                                 uint64_t timeout, culv_ipc_object **out);
 
 /** Tells whether the server is still there, without waiting and without asking it.
  * Errors: none; 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_client_connected(culv_ipc_client *client);
 
 /** Returns the process id of the server, as the kernel tells it. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT int32_t culv_ipc_client_server_pid(const culv_ipc_client *client);
 
 /** Destroys a received thing and sets *object to NULL. What was imported from it stays usable.
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *object is Culvert's again, and its handle is closed.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_ipc_object_destroy(culv_ipc_object **object);
 
 /** Fills *out with the description.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_info *out);
 
 /** Gets the handle, for imports by a graphics API (culv_vk_memory_from_handle()).
  * Errors: INVALID (NULL_ARGUMENT; HANDLE_TYPE: its kind has none).
  * Ownership: the object owns it: never close it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out);
 
 /** Imports a received VMM allocation into CUDA, on the client's device. It may lie on another GPU
@@ -406,31 +362,27 @@ CULV_EXPORT culv_result culv_ipc_object_get_handle(const culv_ipc_object *object
  * Errors: as culv_vmm_import_borrow(); INVALID (VALUE: the thing is of another kind, or the client
  * has no device).
  * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm(const culv_ipc_object *object,
                                             culv_vmm_allocation **out);
 
 /** Imports a received buffer into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_buffer_map(); INVALID (VALUE: as above).
  * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_buffer(const culv_ipc_object *object, culv_buffer **out);
 
 /** Imports a received image into CUDA, on the client's device.
  * Errors: as culv_memory_import_borrow() and culv_image_map(); INVALID (VALUE: as above; TILING).
  * Ownership: *out is yours; give it to culv_image_unmap(). It keeps the import alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **out);
 
 /** Imports a received semaphore into CUDA, on the client's device. A timeline's value is what the
  * server said when it offered it: tell later ones by culv_semaphore_mark_value().
  * Errors: as culv_semaphore_import_borrow(); INVALID (VALUE: as above).
  * Ownership: *out is yours; give it to culv_semaphore_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_semaphore(const culv_ipc_object *object,
                                                   culv_semaphore **out);
 
@@ -448,16 +400,8 @@ typedef struct culv_ipc_vector_desc {
     culv_bool keep_handles;
 } culv_ipc_vector_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_vector_desc culv_ipc_vector_desc_init(void)
-{
-    culv_ipc_vector_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_vector_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_vector_desc)
 
 /** One chunk of a server's vector. */
 typedef struct culv_ipc_chunk {
@@ -469,23 +413,14 @@ typedef struct culv_ipc_chunk {
     culv_handle handle;
 } culv_ipc_chunk;
 
-/** Returns an empty culv_ipc_chunk with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_chunk culv_ipc_chunk_init(void)
-{
-    culv_ipc_chunk c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_ipc_chunk_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_chunk)
 
 /** Opens a vector that the server offers: imports the chunks that it has now, and maps them one
  * behind the other.
  * Errors: as culv_ipc_client_receive(), culv_vmm_import_take() and culv_vmm_map().
  * Ownership: *out is yours; give it to culv_ipc_vector_destroy(), before the client.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
                                              const culv_ipc_vector_desc *desc, uint64_t timeout,
                                              culv_ipc_vector **out);
@@ -495,41 +430,35 @@ CULV_EXPORT culv_result culv_ipc_vector_open(culv_ipc_client *client,
  * work that has been submitted to it so far. After an error the vector is as it was, or has a part
  * of what is new; call again.
  * Errors: as culv_ipc_vector_open(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_update(culv_ipc_vector *vector, CUstream last_use,
                                                uint64_t timeout);
 
 /** Destroys the mapping and sets *vector to NULL. Does NOT wait: the GPU's work with it should be
  * done. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *vector is Culvert's again.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_vector_destroy(culv_ipc_vector **vector);
 
 /** Returns the address of the first byte in this process. 0 for NULL and without chunks.
  * culv_ipc_vector_update() may change it.
  * Ownership: the vector's.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_ipc_vector_pointer(const culv_ipc_vector *vector);
 
 /** Returns the bytes in use, as of the last update. 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint64_t culv_ipc_vector_size(const culv_ipc_vector *vector);
 
 /** Returns the server's culv_vector_generation(), as of the last update. 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint64_t culv_ipc_vector_generation(const culv_ipc_vector *vector);
 
 /** Gets chunk number `index` by offset, from 0 on. `count` (may be NULL) gets how many there are.
  * With an index that is too high only *count is written.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours; its handle is the vector's.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_vector_get_chunk(const culv_ipc_vector *vector, size_t index,
                                                   culv_ipc_chunk *out, size_t *count);
 

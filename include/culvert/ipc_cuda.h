@@ -32,7 +32,6 @@ typedef struct culv_ipc_cuda_memory culv_ipc_cuda_memory;
  * (DRIVER_TOO_OLD), BUSY (IPC_NAME), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the memory stays yours. Free it when the other processes have closed it.
  * Threads: one at a time.
- * Since: 0.1.
  * Source: cuda.h, cuIpcGetMemHandle. */
 CULV_EXPORT culv_result culv_ipc_offer_cuda_memory(culv_ipc_server *server, CUdeviceptr pointer,
                                                    const culv_ipc_info *info);
@@ -43,7 +42,6 @@ CULV_EXPORT culv_result culv_ipc_offer_cuda_memory(culv_ipc_server *server, CUde
  * Errors: as culv_ipc_offer_cuda_memory(); INVALID (NOT_EXPORTABLE: not made with those flags).
  * Ownership: the event stays yours. Destroy it when the other processes are done with it.
  * Threads: one at a time.
- * Since: 0.1.
  * Source: cuda.h, cuIpcGetEventHandle. */
 CULV_EXPORT culv_result culv_ipc_offer_event(culv_ipc_server *server, CUevent event,
                                              const culv_ipc_info *info);
@@ -51,8 +49,7 @@ CULV_EXPORT culv_result culv_ipc_offer_event(culv_ipc_server *server, CUevent ev
 /** Offers a memory pool that was made for OPAQUE_FD. Of `info` it reads the name and the text.
  * Errors: as culv_mem_pool_export_dup(); BUSY (IPC_NAME).
  * Ownership: the pool stays yours.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_pool *pool,
                                             const culv_ipc_info *info);
 
@@ -60,8 +57,7 @@ CULV_EXPORT culv_result culv_ipc_offer_pool(culv_ipc_server *server, culv_mem_po
  * and the elements. Say in the text which pool it is of, where there are several.
  * Errors: as culv_mem_pool_export_pointer(); BUSY (IPC_NAME), INVALID (VALUE).
  * Ownership: the memory stays yours. Free it when the other processes have freed theirs.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool_memory(culv_ipc_server *server, culv_mem_pool *pool,
                                                    CUdeviceptr pointer, const culv_ipc_info *info);
 
@@ -72,27 +68,23 @@ CULV_EXPORT culv_result culv_ipc_offer_pool_memory(culv_ipc_server *server, culv
  * process, nor what has been freed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_ipc_cuda_memory_close() before its owner frees it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuIpcOpenMemHandle. */
 CULV_EXPORT culv_result culv_ipc_import_cuda_memory(const culv_ipc_object *object,
                                                     culv_ipc_cuda_memory **out);
 
 /** Returns the memory's address in this process. 0 for NULL.
  * Ownership: the memory's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_ipc_cuda_memory_pointer(const culv_ipc_cuda_memory *memory);
 
 /** Returns the memory's size in bytes, as its owner told it. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_ipc_cuda_memory_size(const culv_ipc_cuda_memory *memory);
 
 /** Closes the memory and sets *memory to NULL. The GPU's work with it should be done. NULL, or a
  * pointer to NULL, is a no-op.
  * Ownership: *memory is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: cuda.h, cuIpcCloseMemHandle. */
 CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
 
@@ -101,7 +93,6 @@ CULV_EXPORT void culv_ipc_cuda_memory_close(culv_ipc_cuda_memory **memory);
  * Errors: as culv_ipc_import_cuda_memory().
  * Ownership: *out is yours; give it to cuEventDestroy.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuIpcOpenEventHandle. */
 CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUevent *out);
 
@@ -109,15 +100,13 @@ CULV_EXPORT culv_result culv_ipc_import_event(const culv_ipc_object *object, CUe
  * Errors: as culv_mem_pool_import_borrow(); INVALID (VALUE: the thing is of another kind, or the
  * client has no device).
  * Ownership: *out is yours; give it to culv_mem_pool_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool(const culv_ipc_object *object, culv_mem_pool **out);
 
 /** Imports a received allocation of a pool that was imported.
  * Errors: as culv_mem_pool_import_pointer(); INVALID (VALUE: the thing is of another kind).
  * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object,
                                                     culv_mem_pool *pool, CUdeviceptr *out);
 
@@ -128,8 +117,7 @@ CULV_EXPORT culv_result culv_ipc_import_pool_memory(const culv_ipc_object *objec
  * Errors: as culv_vmm_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME), UNSUPPORTED
  * (NOT_BUILT: on Windows).
  * Ownership: the allocation stays yours. Keep it until the clients have imported it.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
                                                   culv_vmm_allocation *allocation,
                                                   const culv_ipc_info *info);
@@ -138,8 +126,7 @@ CULV_EXPORT culv_result culv_ipc_offer_vmm_fabric(culv_ipc_server *server,
  * Errors: as culv_vmm_import_fabric(); INVALID (VALUE: the thing is of another kind, or the client
  * has no device).
  * Ownership: *out is yours, for culv_vmm_allocation_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object,
                                                    culv_vmm_allocation **out);
 
@@ -149,8 +136,7 @@ CULV_EXPORT culv_result culv_ipc_import_vmm_fabric(const culv_ipc_object *object
  * culv_ipc_offer_pool().
  * Errors: as culv_mem_pool_export_fabric(); INVALID (STRUCT_SIZE, VALUE), BUSY (IPC_NAME).
  * Ownership: the pool stays yours. Keep it until the clients have imported it.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv_mem_pool *pool,
                                                    const culv_ipc_info *info);
 
@@ -158,8 +144,7 @@ CULV_EXPORT culv_result culv_ipc_offer_pool_fabric(culv_ipc_server *server, culv
  * Errors: as culv_mem_pool_import_fabric(); INVALID (VALUE: the thing is of another kind, or the
  * client has no device).
  * Ownership: *out is yours, for culv_mem_pool_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ipc_import_pool_fabric(const culv_ipc_object *object,
                                                     culv_mem_pool **out);
 

@@ -43,16 +43,8 @@ typedef struct culv_ipc_fetch_desc {
     uint64_t size;
 } culv_ipc_fetch_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_fetch_desc culv_ipc_fetch_desc_init(void)
-{
-    culv_ipc_fetch_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_fetch_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_fetch_desc)
 
 /** Makes a handle of what another process has by that number. The other process keeps its own and
  * takes no part in it. The handle is not inherited by programs that this process starts.
@@ -63,7 +55,6 @@ static inline culv_ipc_fetch_desc culv_ipc_fetch_desc_init(void)
  * older than Linux 5.6), OUT_OF_MEMORY, DRIVER (OS).
  * Ownership: *out is yours; give it to a ..._take() call or to culv_handle_close().
  * Threads: any.
- * Since: 0.1.
  * Source: pidfd_getfd(2), ptrace(2); Windows: DuplicateHandle. */
 CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out);
 
@@ -71,7 +62,6 @@ CULV_EXPORT culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv
  * with this time names one process for ever.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (IPC_GONE: there is no such process), DRIVER (OS).
  * Threads: any.
- * Since: 0.1.
  * Source: proc(5), /proc/PID/stat; Windows: GetProcessTimes. */
 CULV_EXPORT culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out);
 

@@ -67,16 +67,8 @@ typedef struct culv_ipc_timelines {
     culv_result (*reached)(void *context, uint64_t *value);
 } culv_ipc_timelines;
 
-/** Returns an empty culv_ipc_timelines with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_timelines culv_ipc_timelines_init(void)
-{
-    culv_ipc_timelines t;
-    memset(&t, 0, sizeof t);
-    t.struct_size = sizeof t;
-    return t;
-}
+/** culv_ipc_timelines_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_timelines)
 
 /** A value of one consumer's timeline. */
 typedef struct culv_ipc_point {
@@ -149,22 +141,13 @@ typedef struct culv_ipc_ring_desc {
     uint64_t late_limit;
 } culv_ipc_ring_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_ring_desc culv_ipc_ring_desc_init(void)
-{
-    culv_ipc_ring_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_ring_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_ring_desc)
 
 /** Makes a ring and offers it by its name.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE), BUSY (IPC_NAME), DRIVER (OS), OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_ipc_ring_destroy(), before the server or after it.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
                                              const culv_ipc_ring_desc *desc, culv_ipc_ring **out);
 
@@ -174,16 +157,14 @@ CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
  * is released by a later culv_device_collect(), or with the device. NULL, or a pointer to NULL, is
  * a no-op.
  * Ownership: *ring is Culvert's again.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
 
 /** Offers a VMM allocation as a part of a slot. It has the name "RING.SLOT.PART".
  * Errors: as culv_ipc_offer_vmm(); INVALID (RANGE: there is no such slot or part), ASYNC
  * (RING_STOPPED: the server was destroyed).
  * Ownership: as there.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
                                                 culv_vmm_allocation *allocation,
                                                 const culv_ipc_info *info);
@@ -192,8 +173,7 @@ CULV_EXPORT culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t sl
  * Errors: as culv_ipc_offer(); INVALID (RANGE: there is no such slot or part), ASYNC (RING_STOPPED:
  * the server was destroyed).
  * Ownership: as there.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t part,
                                             const culv_ipc_info *info, const culv_handle *handle);
 
@@ -204,8 +184,7 @@ CULV_EXPORT culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, 
  * names the consumer that is late, and where; culv_ipc_ring_get_consumers() tells it as data. It is
  * logged once in ten seconds for each), ASYNC (RING_STOPPED: the server was destroyed), DRIVER
  * (OS).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t timeout,
                                               culv_ipc_frame *frame);
 
@@ -213,8 +192,7 @@ CULV_EXPORT culv_result culv_ipc_ring_acquire(culv_ipc_ring *ring, uint64_t time
  * the submission that signals them.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), ASYNC (RING_STOPPED: the server
  * was destroyed).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_frame *frame);
 
 /** CUDA's side of the ring, which is that of every ring: culv_ring_acquire_on(),
@@ -230,22 +208,19 @@ CULV_EXPORT culv_result culv_ipc_ring_release(culv_ipc_ring *ring, culv_ipc_fram
  * culv_ring_configure()). NULL for NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
  * Threads: any. The calls count as the server's, one thread at a time, but for culv_ring_stop().
- * Since: 0.1.
  * Source: cuda.h, cuStreamWriteValue64, cuSignalExternalSemaphoresAsync. */
 CULV_EXPORT culv_ring *culv_ipc_ring_core(const culv_ipc_ring *ring);
 
 /** Returns how many consumers there are. One that has not taken the answer to its join is none yet.
  * 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_ring_consumers(const culv_ipc_ring *ring);
 
 /** Lists the consumers: who is late, where and for how long. *count gets how many there are, of
  * which the first `capacity` are written.
  * Errors: INVALID (NULL_ARGUMENT), ASYNC (RING_STOPPED: the server was destroyed).
  * Ownership: the copies are yours. `out` has room for `capacity`; it may be NULL where that is 0.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
                                                     culv_ipc_consumer_info *out, size_t capacity,
                                                     size_t *count);
@@ -254,8 +229,7 @@ CULV_EXPORT culv_result culv_ipc_ring_get_consumers(culv_ipc_ring *ring,
  * so (IPC_DROPPED).
  * Errors: INVALID (NULL_ARGUMENT; RANGE: there is no such consumer), ASYNC (RING_STOPPED: the
  * server was destroyed).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_ring_drop(culv_ipc_ring *ring, uint32_t consumer);
 
 /* Consumer ------------------------------------------------------------------------------------- */
@@ -270,24 +244,15 @@ typedef struct culv_ipc_consumer_desc {
     const culv_ipc_timelines *timelines;
 } culv_ipc_consumer_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ipc_consumer_desc culv_ipc_consumer_desc_init(void)
-{
-    culv_ipc_consumer_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ipc_consumer_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ipc_consumer_desc)
 
 /** Joins a ring. It gets the frames that are released from now on.
  * Errors: as culv_ipc_client_receive() and culv_semaphore_import_borrow(); INVALID (VALUE: it is no
  * ring, the kinds of timelines do not fit, or the client has no device), UNSUPPORTED (IPC_REFUSED:
  * the ring has as many consumers as it admits; DRIVER_TOO_OLD: no stream memory operations).
  * Ownership: *out is yours; give it to culv_ipc_consumer_destroy(), before the client.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
                                                const culv_ipc_consumer_desc *desc, uint64_t timeout,
                                                culv_ipc_consumer **out);
@@ -297,8 +262,7 @@ CULV_EXPORT culv_result culv_ipc_consumer_join(culv_ipc_client *client,
  * CUDA holds is released by a later culv_device_collect(), or with the device. NULL, or a pointer
  * to NULL, is a no-op.
  * Ownership: *consumer is Culvert's again.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
 
 /** Gets the timelines that the producer made for this consumer (culv_ipc_ring_desc::make), for a
@@ -309,23 +273,20 @@ CULV_EXPORT void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer);
  * culv_ipc_consumer_join()).
  * Ownership: the handles stay the consumer's and go with it. Give a driver that takes them a
  * duplicate (culv_handle_dup()).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_get_timelines(const culv_ipc_consumer *consumer,
                                                         culv_ipc_timelines *out);
 
 /** Receives a part of a slot.
  * Errors: as culv_ipc_client_receive(); INVALID (RANGE: there is no such slot or part).
  * Ownership: as there.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_receive(culv_ipc_consumer *consumer, uint32_t slot,
                                                   uint32_t part, uint64_t timeout,
                                                   culv_ipc_object **out);
 
 /** Returns the number of slots, and through `parts` (may be NULL) the things in each. 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, uint32_t *parts);
 
 /** Gets a frame to read. It waits up to `timeout` nanoseconds for one. frame->waits[0] is the value
@@ -335,8 +296,7 @@ CULV_EXPORT uint32_t culv_ipc_consumer_slots(const culv_ipc_consumer *consumer, 
  * MAILBOX: this side's GPU is not done with the last frame), ASYNC
  * (RING_STOPPED: the producer has ended or closed the ring; IPC_DROPPED: the producer has turned
  * this side away, and runs on; IPC_PROTOCOL: its page makes no sense).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, uint64_t timeout,
                                                   culv_ipc_frame *frame);
 
@@ -345,8 +305,7 @@ CULV_EXPORT culv_result culv_ipc_consumer_acquire(culv_ipc_consumer *consumer, u
  * knows, by culv_ipc_timelines::reached or by a CUDA stream of this process, that `done` is there.
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: no frame is held), DRIVER, ASYNC (after these the
  * frame is still held).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer,
                                                   culv_ipc_frame *frame);
 
@@ -362,15 +321,13 @@ CULV_EXPORT culv_result culv_ipc_consumer_release(culv_ipc_consumer *consumer,
  * (STREAM_DEVICE, CAPTURE; RING_SIDE: a call without a stream, CULV_RING_PRODUCER, or
  * culv_ring_configure()). NULL for NULL, and where the client was connected without a device.
  * Ownership: the consumer's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any. The calls count as the client's, one thread at a time, but for culv_ring_stop().
- * Since: 0.1 */
+ * Threads: any. The calls count as the client's, one thread at a time, but for culv_ring_stop(). */
 CULV_EXPORT culv_ring *culv_ipc_consumer_core(const culv_ipc_consumer *consumer);
 
 /** Tells whether the producer is still there, without waiting. When it is not, the call moves on
  * what this process's GPU waits for.
  * Errors: none; 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_bool culv_ipc_consumer_connected(culv_ipc_consumer *consumer);
 
 CULV_EXTERN_C_END

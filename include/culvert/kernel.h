@@ -38,7 +38,6 @@ typedef struct culv_kernel culv_kernel;
  * UNSUPPORTED (MODULE: the file has no code for this GPU); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_kernels_unload().
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *directory,
                                           const char *name, culv_kernels **out);
@@ -47,8 +46,7 @@ CULV_EXPORT culv_result culv_kernels_load(culv_device *device, const char *direc
  * cubin, or PTX as text. The twin takes only a .soft.so.
  * Errors: as culv_kernels_load().
  * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *path,
                                                culv_kernels **out);
 
@@ -59,7 +57,6 @@ CULV_EXPORT culv_result culv_kernels_load_file(culv_device *device, const char *
  * Errors: as culv_kernels_load(); INVALID (SIZE: size is 0).
  * Ownership: the bytes are copied. *out is yours, for culv_kernels_unload().
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, cuModuleLoadData. */
 CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t size,
                                                const char *label, culv_kernels **out);
@@ -73,8 +70,7 @@ CULV_EXPORT culv_result culv_kernels_load_data(culv_device *device, const void *
  * Errors: as culv_kernels_load_data(); INVALID (MODULE: the file cannot be read, or has no section
  * .nv_fatbin; KERNEL: it has no such kernel). The twin, which runs no fatbinary: INVALID (MODULE).
  * Ownership: *out is yours, for culv_kernels_unload().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const char *path,
                                                   const char *kernel, culv_kernels **out);
 
@@ -82,14 +78,12 @@ CULV_EXPORT culv_result culv_kernels_load_program(culv_device *device, const cha
  * culv_kernel objects are gone then, unless a culv_vk_kernels keeps them. The driver waits for work
  * of the context.
  * Ownership: *kernels is Culvert's again.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void culv_kernels_unload(culv_kernels **kernels);
 
 /** The driver's handle, for cuModuleGetGlobal and other calls of the driver. NULL for NULL.
  * Ownership: the culv_kernels'. Do not unload it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
 
 /** Finds a kernel by its name, and loads its code to the device (CUDA 12.4). A first launch
@@ -98,15 +92,13 @@ CULV_EXPORT CUmodule culv_kernels_native_handle(const culv_kernels *kernels);
  * that there are, where the driver lists them); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: the culv_kernels owns *out.
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, cuModuleGetFunction and cuFuncLoad. */
 CULV_EXPORT culv_result culv_kernels_get(culv_kernels *kernels, const char *name,
                                          culv_kernel **out);
 
 /** The driver's handle, for cuLaunchKernel and graphs. NULL for NULL.
  * Ownership: the culv_kernels'.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUfunction culv_kernel_native_handle(const culv_kernel *kernel);
 
 /** How many blocks and threads run a kernel. Zero means the default in every field except
@@ -122,24 +114,15 @@ typedef struct culv_launch_desc {
     CUstream stream; /**< A stream of culv_device_context(). Default: the legacy default stream. */
 } culv_launch_desc;
 
-/** Returns a default descriptor: one block of one thread.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_launch_desc culv_launch_desc_init(void)
-{
-    culv_launch_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_launch_desc_init(): one block of one thread. */
+CULV_INIT(culv_launch_desc)
 
 /** Returns as many blocks of `block` threads as have at least `threads` threads together. The last
  * block may have more than are needed, so the kernel compares its index with the count. At least
  * one block.
  * Errors: none. A count that needs more than 2^32 - 1 blocks gives that many, which no driver
  * launches.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, CUstream stream)
 {
     culv_launch_desc d = culv_launch_desc_init();
@@ -153,8 +136,7 @@ static inline culv_launch_desc culv_launch_1d(uint64_t threads, uint32_t block, 
 
 /** Returns the same for an area: blocks of block_x by block_y threads.
  * Errors: as culv_launch_1d().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_launch_desc culv_launch_2d(uint64_t width, uint64_t height, uint32_t block_x,
                                               uint32_t block_y, CUstream stream)
 {
@@ -179,7 +161,6 @@ enum { CULV_KERNEL_ARGS_MAX = 64 };
  * number of arguments than the kernel takes, or an argument of another size; STREAM_DEVICE); DRIVER
  * (a grid, block or shared_bytes beyond what the device has); ASYNC.
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, cuLaunchKernel, cuFuncGetParamInfo. */
 CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launch_desc *desc,
                                            const culv_kernel_arg *args, size_t num_args);
@@ -228,8 +209,7 @@ typedef struct culv_kernel_call {
 } culv_kernel_call;
 
 /** Returns a call of this kernel: one block of one thread, without arguments.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
 {
     /* Member by member: clearing it as one block takes longer than reading it (measured). */
@@ -252,7 +232,6 @@ static inline culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
  * params_size is less than the kernel's parameters take, or so much more that it is no padding at
  * the end of a struct: 16 bytes).
  * Threads: any.
- * Since: 0.1
  * Source: cuda.h, cuLaunchKernel. */
 CULV_EXPORT culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream);
 

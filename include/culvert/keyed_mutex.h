@@ -31,16 +31,8 @@ typedef struct culv_keyed_mutex_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_keyed_mutex_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_keyed_mutex_desc culv_keyed_mutex_desc_init(void)
-{
-    culv_keyed_mutex_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_keyed_mutex_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_keyed_mutex_desc)
 
 /** Imports a keyed mutex and TAKES its handle. culv_d3d11_keyed_mutex_import() (culvert/d3d11.h)
  * needs no handle.
@@ -50,7 +42,6 @@ static inline culv_keyed_mutex_desc culv_keyed_mutex_desc_init(void)
  * keeps nothing alive: the resource must live until the call returns. *out is yours, for
  * culv_keyed_mutex_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX and _KMT. */
 CULV_EXPORT culv_result culv_keyed_mutex_import_take(culv_device *device,
                                                      const culv_keyed_mutex_desc *desc,
@@ -59,8 +50,7 @@ CULV_EXPORT culv_result culv_keyed_mutex_import_take(culv_device *device,
 /** Imports a keyed mutex and BORROWS its handle.
  * Errors: as culv_keyed_mutex_import_take().
  * Ownership: the handle stays yours. *out is yours, for culv_keyed_mutex_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
                                                        const culv_keyed_mutex_desc *desc,
                                                        culv_keyed_mutex **out);
@@ -72,36 +62,31 @@ CULV_EXPORT culv_result culv_keyed_mutex_import_borrow(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; DOUBLE_SIGNAL: CUDA holds it already), TIMEOUT
  * (NOT_READY: nobody released it with that key in that time; CUDA does not hold it), DRIVER, ASYNC.
  * Threads: any, one at a time for each object.
- * Since: 0.1.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: timeoutMs, CUDA_ERROR_TIMEOUT. */
 CULV_EXPORT culv_result culv_keyed_mutex_acquire(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key, uint32_t timeout_ms);
 
 /** Releases the mutex with `key` when `stream` gets there.
  * Errors: INVALID (NULL_ARGUMENT, STREAM_DEVICE; NOT_READY: CUDA does not hold it), DRIVER, ASYNC.
- * Threads: any, one at a time for each object.
- * Since: 0.1 */
+ * Threads: any, one at a time for each object. */
 CULV_EXPORT culv_result culv_keyed_mutex_release(culv_keyed_mutex *mutex, CUstream stream,
                                                  uint64_t key);
 
 /** Whether CUDA holds the mutex: it was acquired, and no release was submitted since. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_bool culv_keyed_mutex_is_held(const culv_keyed_mutex *mutex);
 
 /** Destroys CUDA's import and sets *mutex to NULL. It releases nothing: release the mutex before,
  * or the other side waits in vain. CUDA's use should be over, as for culv_semaphore_destroy(). A
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *mutex is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy(culv_keyed_mutex **mutex);
 
 /** Does the same as culv_keyed_mutex_destroy(), but never waits. See
  * culv_semaphore_destroy_after().
  * Ownership: *mutex is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_keyed_mutex_destroy_after(culv_keyed_mutex **mutex, CUstream last_use);
 
 CULV_EXTERN_C_END

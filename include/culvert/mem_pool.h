@@ -50,16 +50,8 @@ typedef struct culv_mem_pool_desc {
     culv_fabric fabric;
 } culv_mem_pool_desc;
 
-/** Returns a default descriptor: a pool that is not exported.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_mem_pool_desc culv_mem_pool_desc_init(void)
-{
-    culv_mem_pool_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_mem_pool_desc_init(): a pool that is not exported. */
+CULV_INIT(culv_mem_pool_desc)
 
 /** A pool to import by its handle. */
 typedef struct culv_mem_pool_import_desc {
@@ -70,16 +62,8 @@ typedef struct culv_mem_pool_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_mem_pool_import_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_mem_pool_import_desc culv_mem_pool_import_desc_init(void)
-{
-    culv_mem_pool_import_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_mem_pool_import_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_mem_pool_import_desc)
 
 /** An allocation of a pool, in the form that goes to another process which has the pool. These are
  * plain bytes: send them as they are. This is not a handle, so it keeps nothing alive. */
@@ -94,7 +78,6 @@ typedef struct culv_mem_pool_pointer {
  * required; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolCreate. */
 CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
                                              culv_mem_pool **out);
@@ -109,21 +92,18 @@ CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem
  * leaves that pool in the driver and logs a warning.
  * Ownership: *pool is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolDestroy. */
 CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
 /** Returns the driver's pool, for cuMemPoolTrimTo, cuDeviceSetMemPool and others. NULL for NULL.
  * Never destroy it.
  * Ownership: the pool owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 
 /** Returns the types that the pool can be exported as: bits (1 << culv_handle_type) of what it was
  * made for. 0 for an import, and for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
 
 /** Exports the pool as a handle of one of the types that it was made for. Another process imports
@@ -133,7 +113,6 @@ CULV_EXPORT uint32_t culv_mem_pool_handle_types(const culv_mem_pool *pool);
  * itself an import; OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: each call makes a new *out, which you close with culv_handle_close().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportToShareableHandle. */
 CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                                                  culv_handle *out);
@@ -147,7 +126,6 @@ CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handl
  * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
  * *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
 CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
                                                   const culv_mem_pool_import_desc *desc,
@@ -157,8 +135,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
  * Errors: as culv_mem_pool_import_take().
  * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
  * it to culv_mem_pool_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
                                                     const culv_mem_pool_import_desc *desc,
                                                     culv_mem_pool **out);
@@ -169,7 +146,6 @@ CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
  * DRIVER, ASYNC.
  * Ownership: *out is yours; give it to culv_mem_pool_free() or cuMemFreeAsync.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemAllocFromPoolAsync. */
 CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
                                             CUdeviceptr *out);
@@ -180,7 +156,6 @@ CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, 
  * ASYNC.
  * Ownership: the memory is the pool's again.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemFreeAsync. */
 CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer,
                                            CUstream stream);
@@ -192,7 +167,6 @@ CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr poin
  * OUT_OF_MEMORY.
  * Ownership: the copy is yours; it keeps nothing alive.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer,
                                                      culv_mem_pool_pointer *out);
@@ -202,7 +176,6 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
  * data is of another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_mem_pool_free() before its owner frees it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportPointer. */
 CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
                                                      const culv_mem_pool_pointer *pointer,
@@ -257,23 +230,14 @@ typedef struct culv_pointer_info {
     culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
 
-/** Returns an empty culv_pointer_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_pointer_info culv_pointer_info_init(void)
-{
-    culv_pointer_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_pointer_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_pointer_info)
 
 /** Gets what memory is at an address, what it can be exported as, and which allocation it belongs
  * to. An address without memory is not an error: kind is then NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE
  * ...; cuMemRetainAllocationHandle, which knows cuMemCreate's memory; measured on an H200,
  * docs/vmm-more.md. */

@@ -74,16 +74,8 @@ typedef struct culv_memory_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_memory_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_memory_desc culv_memory_desc_init(void)
-{
-    culv_memory_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_memory_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_memory_desc)
 
 /** The range of an import to map as a buffer. */
 typedef struct culv_buffer_desc {
@@ -94,16 +86,8 @@ typedef struct culv_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_buffer_desc;
 
-/** Returns a default descriptor, which maps the whole allocation.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_buffer_desc culv_buffer_desc_init(void)
-{
-    culv_buffer_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_buffer_desc_init(): it maps the whole allocation. */
+CULV_INIT(culv_buffer_desc)
 
 /** Imports an allocation and TAKES its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED (HANDLE_TYPE:
@@ -112,7 +96,6 @@ static inline culv_buffer_desc culv_buffer_desc_init(void)
  * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
  * *out is yours; give it to culv_memory_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuImportExternalMemory. The driver gets a duplicate, because drivers differ in
  * what they close on failure. */
 CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
@@ -122,8 +105,7 @@ CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_
  * Errors: as culv_memory_import_take().
  * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
  * it to culv_memory_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                   culv_memory **out);
 
@@ -132,13 +114,11 @@ CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const cul
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *memory is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
 /** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 
 /** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
@@ -146,7 +126,6 @@ CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
  * import stated), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
@@ -162,7 +141,6 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * OWNED, nothing happens, and the pointer keeps its value.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping waits for the
  * context. */
 CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
@@ -174,27 +152,23 @@ CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
  * Ownership: *buffer is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
  * Ownership: Culvert owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
 /** Returns the buffer's size in bytes. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
 /** Returns the kind of memory that the buffer lies in. It follows from what is known of the
  * allocation: from culv_memory_desc::dedicated or culv_vk_memory_desc::dedicated, or from what
  * Culvert made. CULV_MEMORY_KIND_UNKNOWN for NULL.
  * Threads: any.
- * Since: 0.1.
  * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_buffer_memory_kind(const culv_buffer *buffer);
 
@@ -220,7 +194,6 @@ typedef enum culv_dma_buf_flags {
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
  * memory alive.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
                                                 uint64_t size, uint64_t flags, culv_handle *out);

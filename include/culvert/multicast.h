@@ -45,16 +45,8 @@ typedef struct culv_multicast_desc {
     const char *label;
 } culv_multicast_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_multicast_desc culv_multicast_desc_init(void)
-{
-    culv_multicast_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_multicast_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_multicast_desc)
 
 /** A multicast object behind a handle. */
 typedef struct culv_multicast_import_desc {
@@ -68,22 +60,13 @@ typedef struct culv_multicast_import_desc {
     const char *label;    /**< Copied (up to 63 bytes). Default: none. */
 } culv_multicast_import_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_multicast_import_desc culv_multicast_import_desc_init(void)
-{
-    culv_multicast_import_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_multicast_import_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_multicast_import_desc)
 
 /** Whether the device can be part of a team: it has CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, and
  * the driver has the calls.
  * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (VMM: the device has no multicast; DRIVER_TOO_OLD).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
 
 /** The granularities in bytes of an object like desc: the minimum, and the one that the driver
@@ -92,7 +75,6 @@ CULV_EXPORT culv_result culv_check_multicast(const culv_device *device);
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * has no multicast; HANDLE_TYPE; DRIVER_TOO_OLD), DRIVER, ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastGetGranularity. */
 CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
                                                        const culv_multicast_desc *desc,
@@ -106,7 +88,6 @@ CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
  * DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_multicast_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastCreate. */
 CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
                                               culv_multicast **out);
@@ -116,7 +97,6 @@ CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_mu
  * Errors: as culv_multicast_create(); INVALID (HANDLE_BAD, HANDLE_KIND), DRIVER (HANDLE_REFUSED).
  * Ownership: the handle stays yours; *out is yours, for culv_multicast_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
                                                      const culv_multicast_import_desc *desc,
@@ -126,8 +106,7 @@ CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
  * Culvert's. After an error it is still yours and open.
  * Errors: as culv_multicast_import_borrow().
  * Ownership: the handle as described; *out is yours, for culv_multicast_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
                                                    const culv_multicast_import_desc *desc,
                                                    culv_multicast **out);
@@ -136,18 +115,15 @@ CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
  * the object before the call, because its allocation goes with it. The call first unbinds all
  * memory that is bound to the object. It does not wait for the GPU.
  * Ownership: *multicast is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
 /** Bytes that each device can bind: the requested size, rounded up; 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 
 /** The number of devices that are still to be added. Memory can be bound when it is 0. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
 
 /** The object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(). culv_vmm_map()
@@ -155,8 +131,7 @@ CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multic
  * (OWNED).
  * Errors: none; NULL for NULL.
  * Ownership: the object's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team. It stays in the team as long as the object lives.
@@ -164,15 +139,13 @@ CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast 
  * DEVICE_MISMATCH: the device has another driver), UNSUPPORTED (VMM: this device has no multicast),
  * DRIVER (NOT_READY, DRIVER_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastAddDevice. */
 CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
 
 /** Tells Culvert that other processes have added `count` more devices. Culvert cannot see that. If
  * they have not, the next call into the driver waits for them.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: fewer devices are missing).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
                                                           uint32_t count);
 
@@ -186,7 +159,6 @@ CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multic
  * system software is not running; DRIVER_REFUSED: also when the system's configuration is in an
  * illegal state), ASYNC, OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastBindMem. */
 CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
                                             culv_vmm_allocation *memory, uint64_t memory_offset,
@@ -197,7 +169,6 @@ CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t 
  * Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory on another device). The driver
  * decides about every other kind of memory.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastBindAddr. */
 CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
                                                     culv_device *device, CUdeviceptr address,
@@ -208,7 +179,6 @@ CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, u
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: that device has bound nothing of that size there),
  * DRIVER, ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMulticastUnbind. */
 CULV_EXPORT culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
                                               culv_device *device, uint64_t size);

@@ -36,16 +36,8 @@ typedef struct culv_nvsci_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_nvsci_buffer_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_nvsci_buffer_desc culv_nvsci_buffer_desc_init(void)
-{
-    culv_nvsci_buffer_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_nvsci_buffer_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_nvsci_buffer_desc)
 
 /** Imports an NvSciBufObj.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0), UNSUPPORTED (HANDLE_TYPE: the
@@ -53,7 +45,6 @@ static inline culv_nvsci_buffer_desc culv_nvsci_buffer_desc_init(void)
  * (HANDLE_REFUSED; DRIVER_REFUSED: NvSci did not duplicate the object), OUT_OF_MEMORY, ASYNC.
  * Ownership: the object stays yours. *out is yours; give it to culv_nvsci_buffer_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA guide 3.2.16.5.1; cuda.h, cuImportExternalMemory. */
 CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
                                                  const culv_nvsci_buffer_desc *desc,
@@ -62,15 +53,13 @@ CULV_EXPORT culv_result culv_nvsci_buffer_import(culv_device *device,
 /** Unmaps and destroys the import, and sets *buffer to NULL. The work that uses it should be done.
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *buffer is Culvert's again.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_buffer_destroy(culv_nvsci_buffer **buffer);
 
 /** Maps all of a raw buffer, the first time, and gets its address.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: it is mapped as an array), DRIVER, OUT_OF_MEMORY, ASYNC.
  * Ownership: the import owns the mapping.
  * Threads: one at a time.
- * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr *out);
 
@@ -87,23 +76,14 @@ typedef struct culv_nvsci_array_desc {
     uint32_t flags;       /**< CUDA_ARRAY3D_... */
 } culv_nvsci_array_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_nvsci_array_desc culv_nvsci_array_desc_init(void)
-{
-    culv_nvsci_array_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_nvsci_array_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_nvsci_array_desc)
 
 /** Maps an image as an array, the first time, and gets it. It has one level (cuda.h).
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; USAGE: it is mapped as a buffer; RANGE: offset is
  * not in it), DRIVER, OUT_OF_MEMORY, ASYNC.
  * Ownership: the import owns the array.
  * Threads: one at a time.
- * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_EXPORT culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                                                     const culv_nvsci_array_desc *desc,
@@ -122,7 +102,6 @@ typedef enum culv_nvsci_role {
  * the driver knows no NvSciSync), DRIVER.
  * Ownership: the list stays yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuDeviceGetNvSciSyncAttributes. */
 CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_list,
                                                        uint32_t roles);
@@ -133,7 +112,6 @@ CULV_EXPORT culv_result culv_nvsci_get_sync_attributes(culv_device *device, void
  * Ownership: the object stays yours and must outlive the import. *out is yours; give it to
  * culv_nvsci_sync_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *object,
                                                culv_nvsci_sync **out);
@@ -141,8 +119,7 @@ CULV_EXPORT culv_result culv_nvsci_sync_import(culv_device *device, const void *
 /** Destroys the import and sets *sync to NULL. All signals and waits must be complete. NULL, or a
  * pointer to NULL, is a no-op.
  * Ownership: *sync is Culvert's again.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_nvsci_sync_destroy(culv_nvsci_sync **sync);
 
 /** Bits of the flags of a signal and of a wait. */
@@ -157,7 +134,6 @@ typedef enum culv_nvsci_flags {
  * Errors: INVALID (NULL_ARGUMENT; VALUE: unknown flags), DRIVER, ASYNC.
  * Ownership: *fence is an NvSciSyncFence of yours, cleared before the first use.
  * Threads: one at a time for a sync object.
- * Since: 0.1.
  * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
 CULV_EXPORT culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,
                                                CUstream stream);
@@ -166,7 +142,6 @@ CULV_EXPORT culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fenc
  * Errors: as culv_nvsci_sync_signal().
  * Ownership: *fence stays yours. Keep it until the wait is done.
  * Threads: one at a time for a sync object.
- * Since: 0.1.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync. */
 CULV_EXPORT culv_result culv_nvsci_sync_wait(culv_nvsci_sync *sync, void *fence, uint32_t flags,
                                              CUstream stream);

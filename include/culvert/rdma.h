@@ -62,16 +62,8 @@ typedef struct culv_rdma_info {
     culv_bool host_pages;
 } culv_rdma_info;
 
-/** Returns an empty culv_rdma_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_info culv_rdma_info_init(void)
-{
-    culv_rdma_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_rdma_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_info)
 
 /** Tells what memory is at an address and how a card gets at it, by one call of the driver. An
  * address without memory is not an error here: kind is then NONE. Managed memory has no path: it
@@ -79,7 +71,6 @@ static inline culv_rdma_info culv_rdma_info_init(void)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuPointerGetAttributes; GPUDirect RDMA guide 1.4 on managed memory; measured: VMM
  * memory belongs to no context. */
 CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer,
@@ -93,8 +84,7 @@ CULV_EXPORT culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr poin
  * host's own memory that CUDA does not know; MANAGED; NOT_EXPORTABLE: imported from a graphics API;
  * DEVICE_MISMATCH: another GPU's memory), UNSUPPORTED (USAGE: a pool's memory that cards cannot
  * reach), DRIVER, ASYNC.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer,
                                               uint64_t size);
 
@@ -117,7 +107,6 @@ typedef enum culv_rdma_sync {
  * and allow_context is 0), UNSUPPORTED (DRIVER_TOO_OLD: the driver has no such flag, before CUDA
  * 12.1), DRIVER, ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: GPUDirect RDMA guide 2.7; cuda.h, cuPointerSetAttribute, cuCtxSetFlags. */
 CULV_EXPORT culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
                                                   culv_bool allow_context, culv_rdma_sync *out);
@@ -130,16 +119,8 @@ typedef struct culv_rdma_tokens {
     uint32_t va_space_token;
 } culv_rdma_tokens;
 
-/** Returns an empty culv_rdma_tokens with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_tokens culv_rdma_tokens_init(void)
-{
-    culv_rdma_tokens t;
-    memset(&t, 0, sizeof t);
-    t.struct_size = sizeof t;
-    return t;
-}
+/** culv_rdma_tokens_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_tokens)
 
 /** Gets the tokens of the memory at `pointer`. The call waits for the GPU, and sets SYNC_MEMOPS of
  * the allocation. Another allocation at the same address may have other tokens: ask for each.
@@ -148,7 +129,6 @@ static inline culv_rdma_tokens culv_rdma_tokens_init(void)
  * tokens for such memory), INVALID (STRUCT_SIZE), DRIVER, ASYNC.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: GPUDirect RDMA guide 2.6 and 4.2. */
 CULV_EXPORT culv_result culv_rdma_get_tokens(culv_device *device, CUdeviceptr pointer,
                                              culv_rdma_tokens *out);
@@ -163,16 +143,8 @@ typedef struct culv_rdma_dma_buf {
     culv_bool pcie;     /**< Nonzero: it is mapped over PCI Express, as asked for. */
 } culv_rdma_dma_buf;
 
-/** Returns an empty culv_rdma_dma_buf with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_dma_buf culv_rdma_dma_buf_init(void)
-{
-    culv_rdma_dma_buf b;
-    memset(&b, 0, sizeof b);
-    b.struct_size = sizeof b;
-    return b;
-}
+/** culv_rdma_dma_buf_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_dma_buf)
 
 /** Makes a dma-buf of the host's pages that a range lies in. The pages may hold bytes of other
  * allocations too: the card can reach those.
@@ -192,7 +164,6 @@ static inline culv_rdma_dma_buf culv_rdma_dma_buf_init(void)
  * Ownership: out->handle is yours; close it with culv_handle_close(). The memory lives as long as
  * the dma-buf.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetHandleForAddressRange; libfabric's issues 10976 and 10995 on both
  * answers. */
 CULV_EXPORT culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
@@ -218,22 +189,13 @@ typedef struct culv_rdma_caps {
     culv_rdma_ordering ordering;
 } culv_rdma_caps;
 
-/** Returns an empty culv_rdma_caps with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_caps culv_rdma_caps_init(void)
-{
-    culv_rdma_caps c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_rdma_caps_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_caps)
 
 /** Gets what a device has for cards. Each GPU is asked for itself.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_... */
 CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out);
 
@@ -244,7 +206,6 @@ CULV_EXPORT culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *
  * Errors: INVALID (NULL_ARGUMENT; VALUE: scope is neither OWNER nor ALL_DEVICES), UNSUPPORTED
  * (USAGE: the device has no flush; DRIVER_TOO_OLD), DRIVER, ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuFlushGPUDirectRDMAWrites. */
 CULV_EXPORT culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope);
 
@@ -258,16 +219,8 @@ typedef struct culv_rdma_bar1 {
     uint64_t usable;
 } culv_rdma_bar1;
 
-/** Returns an empty culv_rdma_bar1 with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_bar1 culv_rdma_bar1_init(void)
-{
-    culv_rdma_bar1 b;
-    memset(&b, 0, sizeof b);
-    b.struct_size = sizeof b;
-    return b;
-}
+/** culv_rdma_bar1_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_bar1)
 
 /** Asks NVML (libnvidia-ml.so.1, nvml.dll) for a GPU's BAR1. The library is loaded for the call,
  * which takes milliseconds.
@@ -275,7 +228,6 @@ static inline culv_rdma_bar1 culv_rdma_bar1_init(void)
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
 CULV_EXPORT culv_result culv_rdma_get_bar1(culv_device *device, culv_rdma_bar1 *out);
 
@@ -287,16 +239,8 @@ typedef struct culv_rdma_cost {
     uint64_t chunks;
 } culv_rdma_cost;
 
-/** Returns an empty culv_rdma_cost with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_cost culv_rdma_cost_init(void)
-{
-    culv_rdma_cost c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_rdma_cost_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_cost)
 
 /** Tells what a range takes before it is pinned. Ranges that overlap share what they have in
  * common, so unpinning one of them may free nothing. No driver is asked.
@@ -304,7 +248,6 @@ static inline culv_rdma_cost culv_rdma_cost_init(void)
  * space).
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: GPUDirect RDMA guide 2.2 and 3.1. */
 CULV_EXPORT culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out);
 

@@ -69,16 +69,8 @@ typedef struct culv_rdma_range {
     uint64_t buffer_id;
 } culv_rdma_range;
 
-/** Returns an empty culv_rdma_range with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_range culv_rdma_range_init(void)
-{
-    culv_rdma_range r;
-    memset(&r, 0, sizeof r);
-    r.struct_size = sizeof r;
-    return r;
-}
+/** culv_rdma_range_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_range)
 
 /** Pins a range. Called on the thread that looks up, without a lock of the cache. It may call the
  * cache, but not for a range that overlaps this one. Return CULV_OK and set *cookie; or
@@ -115,16 +107,8 @@ typedef struct culv_rdma_cache_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_rdma_cache_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_cache_desc culv_rdma_cache_desc_init(void)
-{
-    culv_rdma_cache_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_rdma_cache_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_cache_desc)
 
 /** What a cache has and did. */
 typedef struct culv_rdma_cache_stats {
@@ -142,23 +126,14 @@ typedef struct culv_rdma_cache_stats {
     uint64_t index_bytes; /**< Host memory of the index. It does not shrink. */
 } culv_rdma_cache_stats;
 
-/** Returns empty statistics with their struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_rdma_cache_stats culv_rdma_cache_stats_init(void)
-{
-    culv_rdma_cache_stats s;
-    memset(&s, 0, sizeof s);
-    s.struct_size = sizeof s;
-    return s;
-}
+/** culv_rdma_cache_stats_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_rdma_cache_stats)
 
 /** Makes a cache for pointers of a device's context.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity, or whole_percent above
  * 100), OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_rdma_cache_destroy(). It keeps the device open.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
                                                const culv_rdma_cache_desc *desc,
                                                culv_rdma_cache **out);
@@ -166,8 +141,7 @@ CULV_EXPORT culv_result culv_rdma_cache_create(culv_device *device,
 /** Unpins everything and sets *cache to NULL. Registrations that are in use are unpinned when they
  * are given back. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *cache is Culvert's again.
- * Threads: any, after the last look-up.
- * Since: 0.1 */
+ * Threads: any, after the last look-up. */
 CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 
 /** Gets a registration that covers `size` bytes at `pointer`, and pins them if need be. A look-up
@@ -179,29 +153,25 @@ CULV_EXPORT void culv_rdma_cache_destroy(culv_rdma_cache **cache);
  * (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in use), DRIVER,
  * ASYNC; what pin() answers (PIN_REFUSED).
  * Ownership: *out is in use until culv_rdma_registration_put().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
                                             uint64_t size, culv_rdma_registration **out);
 
 /** Gives a registration back and sets *registration to NULL. It stays pinned, unless its memory was
  * freed. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *registration is the cache's again.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void culv_rdma_registration_put(culv_rdma_registration **registration);
 
 /** Returns what pin() gave. NULL for NULL.
  * Ownership: the caller's of pin().
- * Threads: any, before the put.
- * Since: 0.1 */
+ * Threads: any, before the put. */
 CULV_EXPORT void *culv_rdma_registration_cookie(const culv_rdma_registration *registration);
 
 /** Gets the range that was pinned.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any, before the put.
- * Since: 0.1 */
+ * Threads: any, before the put. */
 CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registration *registration,
                                                          culv_rdma_range *out);
 
@@ -209,23 +179,20 @@ CULV_EXPORT culv_result culv_rdma_registration_get_range(const culv_rdma_registr
  * use is unpinned before the call returns (FREED), the rest with its last put. Where CUDA frees
  * memory in spite of its use by a card, that is the caller's fault: wait for the card first.
  * Errors: INVALID (NULL_ARGUMENT, SIZE, RANGE).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_invalidate(culv_rdma_cache *cache, CUdeviceptr pointer,
                                                    uint64_t size);
 
 /** Unpins what is not in use, the least recently used first, until at most `bytes` are pinned. 0:
  * everything that is not in use.
  * Errors: INVALID (NULL_ARGUMENT).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_trim(culv_rdma_cache *cache, uint64_t bytes);
 
 /** Gets what the cache has and did.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache,
                                                   culv_rdma_cache_stats *out);
 

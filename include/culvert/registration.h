@@ -43,7 +43,6 @@ typedef enum culv_access {
  * Ownership: *registration is Culvert's again, unless the call failed. The object stays yours; the
  * COM reference that CUDA had of Direct3D's is released.
  * Threads: the API's thread, ordered with other calls on this object.
- * Since: 0.1.
  * Source: cuda.h, cuGraphicsUnregisterResource. */
 CULV_EXPORT culv_result culv_registration_destroy(culv_registration **registration);
 
@@ -56,7 +55,6 @@ CULV_EXPORT culv_result culv_registration_destroy(culv_registration **registrati
  * registered with another culv_device; SIZE; CAPTURE: the stream is being captured; STREAM_DEVICE),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: the API's thread, ordered with other calls on these objects.
- * Since: 0.1.
  * Source: cuda.h, cuGraphicsMapResources. */
 CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registrations,
                                               uint32_t count, CUstream stream);
@@ -67,34 +65,29 @@ CULV_EXPORT culv_result culv_registration_map(culv_registration *const *registra
  * Errors: as culv_registration_map(), and INVALID (NOT_MAPPED). DRIVER with
  * CUDA_ERROR_UNMAP_FAILED: they are unmapped, but what CUDA wrote is lost.
  * Threads: the API's thread, ordered with other calls on these objects.
- * Since: 0.1.
  * Source: cuda.h, cuGraphicsUnmapResources. */
 CULV_EXPORT culv_result culv_registration_unmap(culv_registration *const *registrations,
                                                 uint32_t count, CUstream stream);
 
 /** Whether it is mapped. 0 for NULL.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
+ * Threads: any, ordered with maps and unmaps. */
 CULV_EXPORT culv_bool culv_registration_is_mapped(const culv_registration *registration);
 
 /** CUDA's side of a registered buffer. Its culv_buffer_pointer() is 0 while it is not mapped, and
  * may be another one after each map. NULL for NULL, and for an image.
  * Ownership: Culvert's, valid until the registration is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_buffer *culv_registration_buffer(const culv_registration *registration);
 
 /** CUDA's side of a registered image. Its arrays, surfaces and textures are there while it is
  * mapped; otherwise the calls that give them answer NOT_MAPPED. NULL for NULL, and for a buffer.
  * Ownership: Culvert's, valid until the registration is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_image *culv_registration_image(const culv_registration *registration);
 
 /** The first byte of a mapped buffer in CUDA. 0 for NULL, for an image, and while it is not mapped.
  * Ownership: the driver's, valid until the unmap.
- * Threads: any, ordered with maps and unmaps.
- * Since: 0.1 */
+ * Threads: any, ordered with maps and unmaps. */
 CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *registration);
 
 /** The array of one layer, or of one face of a cube (+x, -x, +y, -y, +z, -z), of a level of a
@@ -104,7 +97,6 @@ CULV_EXPORT CUdeviceptr culv_registration_pointer(const culv_registration *regis
  * Errors: INVALID (NULL_ARGUMENT, LEVEL, NOT_MAPPED; USAGE: it is a buffer), DRIVER, ASYNC.
  * Ownership: the driver's, valid until the unmap; never destroy it.
  * Threads: any, ordered with maps and unmaps.
- * Since: 0.1.
  * Source: cuda.h, cuGraphicsSubResourceGetMappedArray. */
 CULV_EXPORT culv_result culv_registration_get_array(const culv_registration *registration,
                                                     uint32_t layer, uint32_t level, CUarray *out);
@@ -113,7 +105,6 @@ CULV_EXPORT culv_result culv_registration_get_array(const culv_registration *reg
  * too, and keeps that besides.
  * Errors: INVALID (NULL_ARGUMENT, VALUE; MAPPED: it is mapped now), DRIVER, ASYNC.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: cuda.h, cuGraphicsResourceSetMapFlags. */
 CULV_EXPORT culv_result culv_registration_set_access(culv_registration *registration,
                                                      culv_access access);

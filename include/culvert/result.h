@@ -162,29 +162,19 @@ typedef struct culv_error {
     char message[2048];
 } culv_error;
 
-/** Returns an empty culv_error with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_error culv_error_init(void)
-{
-    culv_error e;
-    memset(&e, 0, sizeof e);
-    e.struct_size = sizeof e;
-    return e;
-}
+/** culv_error_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_error)
 
 /** Copies the calling thread's last error into *out, as far as out->struct_size reaches. A
  * successful call does not clear the last error, so never use it to find out whether a call failed.
  * Errors: none. NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.
  * Ownership: the copy is yours.
- * Threads: any; each thread has its own last error.
- * Since: 0.1 */
+ * Threads: any; each thread has its own last error. */
 CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** Returns the message of the calling thread's last error, or "" when there was none.
  * Ownership: Culvert owns the text, which stays valid until this thread's next Culvert call.
- * Threads: any; each thread has its own last error.
- * Since: 0.1 */
+ * Threads: any; each thread has its own last error. */
 CULV_EXPORT const char *culv_last_error_message(void);
 
 /** Makes *error the calling thread's last error. It is for layers on top of Culvert, such as
@@ -193,29 +183,25 @@ CULV_EXPORT const char *culv_last_error_message(void);
  * Errors: returns error->result. Returns INVALID, and records that as the last error, when error is
  * NULL, its struct_size is not set, or its result is not negative.
  * Ownership: Culvert keeps a copy.
- * Threads: any; each thread has its own last error.
- * Since: 0.1 */
+ * Threads: any; each thread has its own last error. */
 CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
 /** Returns the name of a result, such as "CULV_ERROR_INVALID".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_result_name(culv_result result);
 
 /** Returns the name of a reason, such as "TIMELINE_BACKWARDS".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
 /** Returns what a reason means, in one sentence without values.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END

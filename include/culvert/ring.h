@@ -107,16 +107,8 @@ typedef struct culv_ring_settings {
     culv_bool check_counters;
 } culv_ring_settings;
 
-/** Returns default settings.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ring_settings culv_ring_settings_init(void)
-{
-    culv_ring_settings s;
-    memset(&s, 0, sizeof s);
-    s.struct_size = sizeof s;
-    return s;
-}
+/** culv_ring_settings_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ring_settings)
 
 /** What the host can do with a timeline, given by the API that it came from. Leave a function NULL
  * when the host cannot do that. Each function returns CULV_OK, or the error that it recorded with
@@ -156,16 +148,8 @@ typedef struct culv_ring_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ring_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ring_desc culv_ring_desc_init(void)
-{
-    culv_ring_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_ring_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ring_desc)
 
 /** One slot, while a side has it. */
 typedef struct culv_ring_frame {
@@ -203,16 +187,8 @@ typedef struct culv_ring_stats {
     uint64_t frame_time;
 } culv_ring_stats;
 
-/** Returns empty statistics with their struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_ring_stats culv_ring_stats_init(void)
-{
-    culv_ring_stats s;
-    memset(&s, 0, sizeof s);
-    s.struct_size = sizeof s;
-    return s;
-}
+/** culv_ring_stats_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_ring_stats)
 
 /** Makes a ring of `device` on your slots and timelines. Calls no driver.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: a depth, a burst, a policy, or a timeline
@@ -220,8 +196,7 @@ static inline culv_ring_stats culv_ring_stats_init(void)
  * OUT_OF_MEMORY.
  * Ownership: the timelines stay yours and must outlive *out. *out is yours; give it to
  * culv_ring_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc,
                                          culv_ring **out);
 
@@ -235,8 +210,7 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  * The core of an API's ring (culv_vk_ring_core()) is refused: the last error says OWNED, nothing
  * happens, and the pointer keeps its value.
  * Ownership: *ring is Culvert's again.
- * Threads: any, after the last call of either side.
- * Since: 0.1 */
+ * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_ring_destroy(culv_ring **ring);
 
 /** Takes the side's next slot. The host waits up to `timeout` nanoseconds for the other side to
@@ -247,8 +221,7 @@ CULV_EXPORT void culv_ring_destroy(culv_ring **ring);
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
  * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED).
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                           culv_ring_frame *out);
 
@@ -261,8 +234,7 @@ CULV_EXPORT culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, 
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side did not acquire that frame, or the API
  * keeps frames of its burst (culv_vk_ring_submit()); RING_SIDE), ASYNC (RING_STOPPED).
  * Ownership: the slot belongs to the other side.
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
                                           culv_ring_frame *frame);
 
@@ -278,8 +250,7 @@ CULV_EXPORT culv_result culv_ring_release(culv_ring *ring, culv_ring_side side,
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: the side released another frame last, or holds one;
  * RING_SIDE), ASYNC (RING_STOPPED).
  * Ownership: the side must release the frame again.
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                                 culv_ring_frame *frame);
 
@@ -288,8 +259,7 @@ CULV_EXPORT culv_result culv_ring_submit_failed(culv_ring *ring, culv_ring_side 
  * first of a burst, the burst begins again.
  * Errors: as culv_ring_release().
  * Ownership: as before the acquire.
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
                                          culv_ring_frame *frame);
 
@@ -299,8 +269,7 @@ CULV_EXPORT culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side,
  * burst use its own call (culv_vk_ring_flush()).
  * Errors: INVALID (NULL_ARGUMENT; RING_ORDER: this side holds a frame, or the API keeps frames of
  * the burst; RING_SIDE), ASYNC (RING_STOPPED).
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
                                         uint64_t *signal_value);
 
@@ -311,8 +280,7 @@ CULV_EXPORT culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side,
  * Errors: as culv_ring_acquire() and culv_semaphore_wait(); INVALID (NULL_ARGUMENT: the timelines
  * lack a CUDA half; RING_SIDE: the side is the one of the ring's API).
  * Ownership: as culv_ring_acquire().
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                              uint64_t timeout, culv_ring_frame *out);
 
@@ -320,23 +288,20 @@ CULV_EXPORT culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side sid
  * still holds the frame.
  * Errors: as culv_ring_release() and culv_semaphore_signal().
  * Ownership: as culv_ring_release().
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream stream,
                                              culv_ring_frame *frame);
 
 /** culv_ring_flush() for a CUDA side. It also makes `stream` signal.
  * Errors: as culv_ring_flush() and culv_semaphore_signal().
- * Threads: one at a time for each side.
- * Since: 0.1 */
+ * Threads: one at a time for each side. */
 CULV_EXPORT culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream);
 
 /** Changes how frames flow. Each side follows the new settings from its next burst on. A smaller
  * depth takes effect as slots become free. A change between FIFO and MAILBOX loses no frame, except
  * those that MAILBOX skips.
  * Errors: as culv_ring_create().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings);
 
 /** Waits on the host until the GPU has finished everything that was handed over. The GPU then uses
@@ -357,7 +322,6 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  * (NULL_ARGUMENT; VALUE: a timeline lacks `wait`; RING_SIDE: a side is in a call), ASYNC
  * (DEVICE_LOST; RING_STOPPED: culv_ring_stop() was called meanwhile).
  * Threads: any, while neither side is in a call.
- * Since: 0.1.
  * Source: Vulkan specification, vkSignalSemaphore. A timeline only grows, so what the late side
  * would signal later must be dropped together with its device. */
 CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force);
@@ -373,23 +337,20 @@ CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_
  * culv_vk_device_lost().
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: none; the ring stays yours.
- * Threads: any, also while other threads are in calls of the ring.
- * Since: 0.1 */
+ * Threads: any, also while other threads are in calls of the ring. */
 CULV_EXPORT culv_result culv_ring_stop(culv_ring *ring);
 
 /** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
  * culv_graph_exec_set_wait()). Use it with the values of culv_ring_acquire() and
  * culv_ring_release(). NULL when the timeline lacks a CUDA half, or for NULL.
  * Ownership: whoever owns culv_ring_timeline::semaphore owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);
 
 /** Fills *out with what the ring has done.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out);
 
 CULV_EXTERN_C_END

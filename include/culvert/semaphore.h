@@ -56,16 +56,8 @@ typedef struct culv_semaphore_desc {
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_semaphore_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_semaphore_desc culv_semaphore_desc_init(void)
-{
-    culv_semaphore_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_semaphore_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_semaphore_desc)
 
 /** Imports a semaphore and TAKES its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
@@ -73,7 +65,6 @@ static inline culv_semaphore_desc culv_semaphore_desc_init(void)
  * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
  * *out is yours; give it to culv_semaphore_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuImportExternalSemaphore. */
 CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
                                                    const culv_semaphore_desc *desc,
@@ -83,15 +74,13 @@ CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
  * Errors: as culv_semaphore_import_take().
  * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
  * it to culv_semaphore_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,
                                                      const culv_semaphore_desc *desc,
                                                      culv_semaphore **out);
 
 /** Returns the semaphore's type. CULV_SEMAPHORE_NONE for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
 
 /** Destroys the semaphore and sets *semaphore to NULL. Its signals and waits should be done. NULL,
@@ -105,7 +94,6 @@ CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *se
  * says OWNED, nothing happens, and the pointer keeps its value.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the
  * destruction; measured, docs/measured/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
  * context. */
@@ -118,8 +106,7 @@ CULV_EXPORT void culv_semaphore_destroy(culv_semaphore **semaphore);
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
  * Ownership: *semaphore is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` signal the semaphore when it gets there. It sets a timeline to `value`, or a
@@ -130,7 +117,6 @@ CULV_EXPORT void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstre
  * this object or reported with culv_semaphore_mark_value(), because NVIDIA's driver steps back
  * silently; DOUBLE_SIGNAL; VALUE: a value for a binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.
  * Threads: any, one at a time for each semaphore.
- * Since: 0.1.
  * Source: cuda.h, cuSignalExternalSemaphoresAsync. */
 CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream,
                                               uint64_t value);
@@ -143,7 +129,6 @@ CULV_EXPORT culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstrea
  * submitted before the wait.
  * Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, VALUE, STREAM_DEVICE), DRIVER, ASYNC.
  * Threads: any, one at a time for each semaphore.
- * Since: 0.1.
  * Source: cuda.h, cuWaitExternalSemaphoresAsync: for every signal there can only be one wait. */
 CULV_EXPORT culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream,
                                             uint64_t value);
@@ -167,8 +152,7 @@ typedef struct culv_semaphore_point {
  * Errors: as culv_semaphore_signal(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points,
                                                     uint32_t count, CUstream stream);
 
@@ -181,8 +165,7 @@ CULV_EXPORT culv_result culv_semaphore_signal_batch(const culv_semaphore_point *
  * Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX points, or
  * one semaphore twice; DEVICE_MISMATCH: semaphores of different devices).
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for each semaphore.
- * Since: 0.1 */
+ * Threads: any, one at a time for each semaphore. */
 CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points,
                                                   uint32_t count, CUstream stream);
 
@@ -200,7 +183,6 @@ CULV_EXPORT culv_result culv_semaphore_wait_batch(const culv_semaphore_point *po
  * error changes nothing: call again when the statement is true.
  * Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
 CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
 
@@ -208,22 +190,19 @@ CULV_EXPORT culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore);
  * submission and before CUDA's next signal. See culv_semaphore_mark_signaled().
  * Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline).
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
 CULV_EXPORT culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore);
 
 /** Timelines: tells Culvert that others (a vkQueueSubmit, a vkSignalSemaphore) have signaled
  * `value` or promised to signal it. A later culv_semaphore_signal() that would step back behind it
  * is refused. Values lower than a known one are ignored, and so are binary semaphores and NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value);
 
 /** Returns the highest value that was signaled through this object, imported with it or reported to
  * it. 0 for NULL and for binary semaphores. This is not the timeline's counter: the work that
  * signals the value may not have run yet.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -39,8 +39,7 @@ typedef struct culv_shared_semaphore culv_shared_semaphore;
  * stays.
  * Ownership: *buffer is Culvert's again, unless the call failed.
  * Threads: any, and for OpenGL's the context's; ordered with other calls on this object and with
- * the destruction of its VkDevice.
- * Since: 0.1 */
+ * the destruction of its VkDevice. */
 CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer);
 
 /** Does the same as culv_shared_buffer_destroy(), but never waits for CUDA. The mapping is released
@@ -51,44 +50,38 @@ CULV_EXPORT culv_result culv_shared_buffer_destroy(culv_shared_buffer **buffer);
  * waits.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: as there.
- * Threads: as there.
- * Since: 0.1 */
+ * Threads: as there. */
 CULV_EXPORT culv_result culv_shared_buffer_destroy_after(culv_shared_buffer **buffer,
                                                          CUstream last_use);
 
 /** CUDA's half of the buffer: its pointer and size. NULL for NULL.
  * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_buffer *culv_shared_buffer_cuda(const culv_shared_buffer *buffer);
 
 /** The first byte of the buffer in CUDA: culv_buffer_pointer() of culv_shared_buffer_cuda(). 0 for
  * NULL.
  * Ownership: Culvert's, valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_shared_buffer_pointer(const culv_shared_buffer *buffer);
 
 /** Does the same as culv_shared_buffer_destroy() for an image. Destroy your views of it first.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: as there.
- * Threads: as there.
- * Since: 0.1 */
+ * Threads: as there. */
 CULV_EXPORT culv_result culv_shared_image_destroy(culv_shared_image **image);
 
 /** Does the same as culv_shared_buffer_destroy_after() for an image. Destroy your views of it
  * first.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: as there.
- * Threads: as there.
- * Since: 0.1 */
+ * Threads: as there. */
 CULV_EXPORT culv_result culv_shared_image_destroy_after(culv_shared_image **image,
                                                         CUstream last_use);
 
 /** CUDA's half of the image: its arrays, surfaces and textures. NULL for NULL.
  * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
 
 /** Destroys CUDA's import and the API's semaphore, and sets *semaphore to NULL. The API's use of it
@@ -96,8 +89,7 @@ CULV_EXPORT culv_image *culv_shared_image_cuda(const culv_shared_image *image);
  * culv_semaphore_destroy() does. NULL, or a pointer to NULL, is a no-op.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: *semaphore is Culvert's again, unless the call failed.
- * Threads: as culv_shared_buffer_destroy().
- * Since: 0.1 */
+ * Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **semaphore);
 
 /** Does the same as culv_shared_semaphore_destroy(), but never waits for CUDA, as
@@ -107,8 +99,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy(culv_shared_semaphore **se
  * attachment.
  * Errors: as culv_shared_buffer_destroy().
  * Ownership: as culv_shared_semaphore_destroy().
- * Threads: as culv_shared_buffer_destroy().
- * Since: 0.1 */
+ * Threads: as culv_shared_buffer_destroy(). */
 CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphore,
                                                             CUstream last_use);
 
@@ -116,8 +107,7 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphor
  * NULL.
  * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
  * it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -19,14 +19,12 @@ CULV_EXTERN_C_BEGIN
  * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found. Culvert looks for it
  * beside its own library (a static one is in the program), in CULVERT_SOFT_PATH, and then where the
  * system's linker looks.
- * Threads: one, before all others.
- * Since: 0.1 */
+ * Threads: one, before all others. */
 CULV_EXPORT culv_result culv_soft_enable(void);
 
 /** 1 when the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable() succeeded.
  * CULVERT_SOFT set to 0, off, no, false or nothing allows nothing.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_bool culv_soft_enabled(void);
 
 CULV_EXTERN_C_END

@@ -45,16 +45,8 @@ typedef struct culv_sparse_array_desc {
     const char *label;        /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_sparse_array_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_sparse_array_desc culv_sparse_array_desc_init(void)
-{
-    culv_sparse_array_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_sparse_array_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_sparse_array_desc)
 
 /** What a sparse array is. */
 typedef struct culv_sparse_array_info {
@@ -76,16 +68,8 @@ typedef struct culv_sparse_array_info {
     uint64_t full_size;
 } culv_sparse_array_info;
 
-/** An empty culv_sparse_array_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_sparse_array_info culv_sparse_array_info_init(void)
-{
-    culv_sparse_array_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_sparse_array_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_sparse_array_info)
 
 /** Some tiles of a level, in texels. Offsets are multiples of the tile's sides. Extents are too,
  * unless they end where the level ends. */
@@ -133,7 +117,6 @@ typedef struct culv_sparse_bind {
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_sparse_array_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
 CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
                                                  const culv_sparse_array_desc *desc,
@@ -144,7 +127,6 @@ CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
  * the context's work. culv_sparse_array_destroy_after() does not wait.
  * Ownership: *array is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: measured, docs/measured/nvidia-measured.md: cuMipmappedArrayDestroy waits for the
  * context. */
 CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
@@ -152,15 +134,13 @@ CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
 /** Does the same as culv_sparse_array_destroy(), but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
  * Ownership: *array is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
 
 /** Fills *out with the shape of the array's tiles and of its mip tail.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
 CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
                                                    culv_sparse_array_info *out);
@@ -168,15 +148,13 @@ CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *arra
 /** The driver's array, for copies and texture objects. NULL for NULL and for a mipmapped array.
  * Never destroy it.
  * Ownership: Culvert's, valid until the array is given up.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
 
 /** The driver's mipmapped array, for texture objects. NULL for NULL and for an array without
  * levels. Never destroy it.
  * Ownership: Culvert's, valid until the array is given up.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
 
 /** The CUDA array of a level with all its layers (or slices), for copies. Level 0 of a CUarray is
@@ -184,7 +162,6 @@ CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_spars
  * Errors: INVALID (NULL_ARGUMENT, LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the array is given up; never destroy it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
                                                     CUarray *out);
@@ -192,8 +169,7 @@ CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *arr
 /** Bytes of pool that a region takes. Tiles at the level's edges count as whole tiles.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: the level does not exist, or lies in the mip tail; RANGE:
  * layer, offsets or extents).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
                                                           const culv_sparse_region *region,
                                                           uint64_t *out);
@@ -212,7 +188,6 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
  * DEVICE_MISMATCH: arrays or a pool of different devices; STREAM_DEVICE, CAPTURE), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemMapArrayAsync. */
 CULV_EXPORT culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
                                                CUstream stream);

@@ -85,17 +85,9 @@ typedef struct culv_texture_desc {
     uint32_t plane; /**< The plane to read, for images with several planes. */
 } culv_texture_desc;
 
-/** Returns a default descriptor: the nearest texel of the nearest level, clamped, with all levels
- * and layers.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_texture_desc culv_texture_desc_init(void)
-{
-    culv_texture_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_texture_desc_init(): the nearest texel of the nearest level, clamped, with all levels and
+ * layers. */
+CULV_INIT(culv_texture_desc)
 
 /** Returns in *out a texture object of the image with these settings. desc may be NULL for the
  * default.
@@ -109,7 +101,6 @@ static inline culv_texture_desc culv_texture_desc_init(void)
  * several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert owns the object; it is valid until the image is unmapped; never destroy it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuTexObjectCreate. */
 CULV_EXPORT culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
                                                CUtexObject *out);

@@ -26,7 +26,6 @@ CULV_EXTERN_C_BEGIN
  * without an error, as with cudaMalloc().
  * Ownership: the memory is yours, for culv_torch_free().
  * Threads: any.
- * Since: 0.1.
  * Source: PyTorch, torch.cuda.memory.CUDAPluggableAllocator: void *(ssize_t, int, cudaStream_t). */
 CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream);
 
@@ -43,7 +42,6 @@ CULV_EXPORT void *culv_torch_malloc(ptrdiff_t size, int device, CUstream stream)
  * culv_torch_malloc().
  * Ownership: the memory is gone.
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA programming guide, "CUDA User Objects"; measured, docs/measured/nvidia-measured.md
  * (calls_during_capture). */
 CULV_EXPORT void culv_torch_free(void *pointer, ptrdiff_t size, int device, CUstream stream);

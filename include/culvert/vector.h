@@ -83,16 +83,8 @@ typedef struct culv_vector_desc {
     culv_space *space;
 } culv_vector_desc;
 
-/** Returns a default descriptor: an empty vector in the device's memory.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vector_desc culv_vector_desc_init(void)
-{
-    culv_vector_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vector_desc_init(): an empty vector in the device's memory. */
+CULV_INIT(culv_vector_desc)
 
 /** One chunk of a vector. */
 typedef struct culv_vector_chunk {
@@ -123,23 +115,14 @@ typedef struct culv_vector_stats {
     uint64_t ahead_misses;
 } culv_vector_stats;
 
-/** Returns empty statistics with their struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vector_stats culv_vector_stats_init(void)
-{
-    culv_vector_stats s;
-    memset(&s, 0, sizeof s);
-    s.struct_size = sizeof s;
-    return s;
-}
+/** culv_vector_stats_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vector_stats)
 
 /** Makes a vector. desc may be NULL for the default.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
  * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
  * Ownership: *out is yours; give it to culv_vector_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
@@ -148,8 +131,7 @@ CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vecto
  * and with tensors (culvert/dlpack.h) all of it stays until the last one goes. NULL, or a pointer
  * to NULL, is a no-op.
  * Ownership: *vector is Culvert's again.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
 
 /** Like culv_vector_destroy(), but DEFERS. The memory goes after `last_use` has done the work that
@@ -157,8 +139,7 @@ CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
  * Errors: none. When the stream is in capture, Culvert cannot see its progress: the memory then
  * goes with the device, and counts as deferred until then.
  * Ownership: *vector is Culvert's again.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
 
 /** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
@@ -169,14 +150,12 @@ CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_u
  * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
  * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
  * what a shrink gave up there), DRIVER, ASYNC.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
  * Errors: as culv_vector_grow().
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
 /** Makes the vector `size` bytes long, if it is longer. With the vector's own size it gives back
@@ -191,8 +170,7 @@ CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  * stays committed, or stays at an old address until you retire it, and the log says so.
  * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), BUSY (OWNED: a tensor of
  * culv_vector_get_dlpack() has a part of what would go), DRIVER, ASYNC.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
 /** Gives an old address up. It DEFERS: the address goes after `last_use` has done the work that has
@@ -201,7 +179,6 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
  * STREAM_DEVICE), BUSY (OWNED: a tensor has it), DRIVER, ASYNC. After an error you can retire the
  * remaining ones again.
  * Threads: one at a time.
- * Since: 0.1.
  * Source: rule: kernels that still use an old address go on until the caller says that none
  * does. */
 CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
@@ -209,24 +186,20 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
  * Ownership: the vector owns the memory; never pass it to cuMemFree.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
 /** Returns the number of bytes in use. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
 /** Returns the number of bytes of memory behind the vector. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
  * side that has already seen this number has nothing to import.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
 /** Lists the chunks by offset. Writes up to `capacity` of them into chunks (NULL when capacity is
@@ -234,8 +207,7 @@ CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
  * generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours; the vector owns the allocations in them.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
                                                size_t capacity, size_t *count,
                                                uint64_t *generation);
@@ -243,8 +215,7 @@ CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_v
 /** Fills *out with what the vector has and what it did.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 CULV_EXTERN_C_END

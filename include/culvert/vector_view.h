@@ -31,8 +31,7 @@ typedef struct culv_vector_view culv_vector_view;
  * thread). Nothing is done then, and *view stays.
  * Ownership: *view is Culvert's again, unless the call failed.
  * Threads: any, and for OpenGL's the context's; ordered with other calls on this view and with the
- * destruction of its VkDevice.
- * Since: 0.1 */
+ * destruction of its VkDevice. */
 CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
 
 /** Imports new chunks, and drops the buffers of chunks that are gone. No work of the API may still
@@ -45,13 +44,11 @@ CULV_EXPORT culv_result culv_vector_view_destroy(culv_vector_view **view);
  * Errors: as the call that made the view; INVALID (NULL_ARGUMENT; VALUE: the vector was destroyed;
  * CONTEXT, as culv_vector_view_destroy()), OUT_OF_MEMORY, DRIVER, ASYNC.
  * Threads: one at a time, and not during a call that changes the vector; for OpenGL's, the
- * context's; with a sparse queue, ordered with other uses of that queue.
- * Since: 0.1 */
+ * context's; with a sparse queue, ordered with other uses of that queue. */
 CULV_EXPORT culv_result culv_vector_view_update(culv_vector_view *view);
 
 /** Returns the generation of the vector that the view shows. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vector_view_generation(const culv_vector_view *view);
 
 CULV_EXTERN_C_END

@@ -114,16 +114,8 @@ typedef struct culv_vmm_allocation_desc {
     culv_fabric fabric;
 } culv_vmm_allocation_desc;
 
-/** Returns a default descriptor: device memory that is not exported.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vmm_allocation_desc culv_vmm_allocation_desc_init(void)
-{
-    culv_vmm_allocation_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vmm_allocation_desc_init(): device memory that is not exported. */
+CULV_INIT(culv_vmm_allocation_desc)
 
 /** What an allocation is, as the driver granted it. */
 typedef struct culv_vmm_allocation_info {
@@ -144,16 +136,8 @@ typedef struct culv_vmm_allocation_info {
     uint32_t mappings; /**< Number of places where Culvert mapped it. */
 } culv_vmm_allocation_info;
 
-/** Returns an empty culv_vmm_allocation_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vmm_allocation_info culv_vmm_allocation_info_init(void)
-{
-    culv_vmm_allocation_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_vmm_allocation_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vmm_allocation_info)
 
 /** An allocation to import by its handle. */
 typedef struct culv_vmm_import_desc {
@@ -170,16 +154,8 @@ typedef struct culv_vmm_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_import_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vmm_import_desc culv_vmm_import_desc_init(void)
-{
-    culv_vmm_import_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vmm_import_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vmm_import_desc)
 
 /** Addresses to reserve. Zero in every field but struct_size means the default. */
 typedef struct culv_vmm_range_desc {
@@ -193,16 +169,8 @@ typedef struct culv_vmm_range_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vmm_range_desc culv_vmm_range_desc_init(void)
-{
-    culv_vmm_range_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vmm_range_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vmm_range_desc)
 
 /** What is mapped at a place of a range. */
 typedef struct culv_vmm_mapping {
@@ -220,7 +188,6 @@ typedef struct culv_vmm_mapping {
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, HANDLE_TYPE), UNSUPPORTED (VMM: the device
  * lacks it; HANDLE_TYPE, LOCATION, USAGE: the device lacks this kind), DRIVER (LOCATION), ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationGranularity. */
 CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
                                                  const culv_vmm_allocation_desc *desc,
@@ -232,7 +199,6 @@ CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
  * (LOCATION: the NUMA node does not exist), ASYNC.
  * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemCreate. */
 CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
                                                    const culv_vmm_allocation_desc *desc,
@@ -246,7 +212,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
  * error says OWNED, nothing happens, and the pointer keeps its value.
  * Ownership: *allocation is Culvert's again.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemRelease waits for nothing. */
 CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
@@ -254,7 +219,6 @@ CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
 CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                                      culv_vmm_allocation_info *out);
@@ -265,7 +229,6 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemRetainAllocationHandle: each retain needs one release. */
 CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
                                                       culv_vmm_allocation **out);
@@ -274,8 +237,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
  * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
  * equal handle may name other memory later.
  * Ownership: the allocation owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
@@ -288,7 +250,6 @@ CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation
  * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
  * memory alive.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                             culv_handle *out);
@@ -302,7 +263,6 @@ CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, cul
  * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
  * *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
 CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
                                              culv_vmm_allocation **out);
@@ -311,8 +271,7 @@ CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm
  * Errors: as culv_vmm_import_take().
  * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
  * it to culv_vmm_allocation_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
                                                const culv_vmm_import_desc *desc,
                                                culv_vmm_allocation **out);
@@ -323,7 +282,6 @@ CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
  * ASYNC.
  * Ownership: *out is yours; give it to culv_vmm_range_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemAddressReserve. */
 CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
                                               culv_vmm_range **out);
@@ -334,19 +292,16 @@ CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vm
  * stream), DRIVER, ASYNC.
  * Ownership: *range is Culvert's again on success.
  * Threads: any, ordered with other calls on this object.
- * Since: 0.1.
  * Source: cuda.h, cuMemAddressFree. */
 CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
  * Ownership: Culvert owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
 /** Returns the number of reserved bytes: what you asked for, rounded up. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps all of an allocation at `offset` bytes of a range and grants access. `access` has `count`
@@ -361,7 +316,6 @@ CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
  * Ownership: the mapping keeps the memory alive, not the object: you may destroy the allocation
  * while it is mapped.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemMap, cuMemSetAccess. */
 CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
                                      culv_vmm_allocation *allocation, const culv_vmm_access *access,
@@ -375,7 +329,6 @@ CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * message names, or nothing is mapped), DRIVER, ASYNC. When the driver refuses one mapping, those
  * before it are already unmapped.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemUnmap; measured, docs/measured/nvidia-measured.md: it waits for nothing. */
 CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
@@ -386,8 +339,7 @@ CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, u
  * another device uses the range, let the stream wait for an event of that device's stream. After an
  * error nothing has changed.
  * Errors: as culv_vmm_unmap(); INVALID (CAPTURE, STREAM_DEVICE).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                              CUstream last_use);
 
@@ -397,7 +349,6 @@ CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t off
  * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver, access is as it
  * was; Culvert grants it again where necessary.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemSetAccess. */
 CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                             const culv_vmm_access *access, size_t count);
@@ -405,7 +356,6 @@ CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offs
 /** Gets what *access names may do at `offset`, and sets access->flags.
  * Errors: INVALID (NULL_ARGUMENT, RANGE, VALUE, NOT_MAPPED, DEVICE_MISMATCH), DRIVER, ASYNC.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemGetAccess. */
 CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
                                             culv_vmm_access *access);
@@ -414,8 +364,7 @@ CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offs
  * when capacity is 0), and sets *count to the number of mappings.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the copies are yours; the allocations in them are borrowed.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
                                               size_t capacity, size_t *count);
 

@@ -25,16 +25,8 @@ typedef struct culv_vk_adopted_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_adopted_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_adopted_desc culv_vk_adopted_desc_init(void)
-{
-    culv_vk_adopted_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_adopted_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_adopted_desc)
 
 /** A part of an adopted range in a VkBuffer. */
 typedef struct culv_vk_adopted_buffer {
@@ -53,8 +45,7 @@ typedef struct culv_vk_adopted_buffer {
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage); UNSUPPORTED (NOT_EXPORTABLE: the
  * device exports no buffers of such a usage).
  * Ownership: *out is yours; give it to culv_vk_adopted_destroy(), before or after the range goes.
- * Threads: any; with a sparse queue, ordered with other uses of that queue.
- * Since: 0.1 */
+ * Threads: any; with a sparse queue, ordered with other uses of that queue. */
 CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted,
                                                const culv_vk_adopted_desc *desc,
                                                culv_vk_adopted **out);
@@ -62,16 +53,14 @@ CULV_EXPORT culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adop
 /** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
  * a pointer to NULL, is a no-op.
  * Ownership: Culvert owns the view again, and its buffers are gone unless another view has them.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_adopted_destroy(culv_vk_adopted **view);
 
 /** Lists the parts by address. Writes up to `capacity` of them into parts (NULL when capacity is
  * 0), and sets *count to their number: 1 for a sparse buffer and for a range in one chunk.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: Culvert owns the buffers.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_adopted_get_buffers(const culv_vk_adopted *view,
                                                     culv_vk_adopted_buffer *parts, size_t capacity,
                                                     size_t *count);

@@ -87,8 +87,7 @@ typedef struct culv_vk_buffer_transfer {
 } culv_vk_buffer_transfer;
 
 /** A default transfer: the whole buffer, any stage, no queue family yet.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
 {
     culv_vk_buffer_transfer t;
@@ -134,8 +133,7 @@ typedef struct culv_vk_image_transfer {
 } culv_vk_image_transfer;
 
 /** A default transfer: the whole image, a color format, any use, no queue family yet.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_vk_image_transfer culv_vk_image_transfer_init(void)
 {
     culv_vk_image_transfer t;
@@ -163,7 +161,6 @@ typedef struct culv_vk_image_barrier {
  * overflow).
  * Ownership: *out is yours.
  * Threads: any.
- * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_direction direction,
@@ -173,8 +170,7 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfe
  * Errors: as culv_vk_buffer_get_barrier2(); VALUE also for a stage or access that only
  * synchronization2 has.
  * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
                                                    culv_vk_direction direction,
                                                    culv_vk_buffer_barrier *out);
@@ -189,7 +185,6 @@ CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer
  * overflow).
  * Ownership: *out is yours.
  * Threads: any.
- * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
                                                    culv_vk_direction direction,
@@ -199,8 +194,7 @@ CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer 
  * Errors: as culv_vk_image_get_barrier2(); VALUE also for a stage, access or layout that only
  * synchronization2 has.
  * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
                                                   culv_vk_direction direction,
                                                   culv_vk_image_barrier *out);

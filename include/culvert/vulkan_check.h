@@ -48,16 +48,8 @@ typedef struct culv_vk_check_desc {
     VkDeviceSize block_size;
 } culv_vk_check_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_check_desc culv_vk_check_desc_init(void)
-{
-    culv_vk_check_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_check_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_check_desc)
 
 /** How a resource can be shared. Flags are 0 or 1. Limits are those that both Vulkan and CUDA
  * have. */
@@ -103,8 +95,7 @@ typedef struct culv_vk_sharing_info {
 } culv_vk_sharing_info;
 
 /** Returns an empty culv_vk_sharing_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
     culv_vk_sharing_info s;
@@ -125,7 +116,6 @@ static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
  * heap is that big).
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
  * vkGetDeviceBufferMemoryRequirements. */
 CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
@@ -146,7 +136,6 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
  * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  * vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */
 CULV_EXPORT culv_result culv_vk_check_image(culv_vk_device *vk,

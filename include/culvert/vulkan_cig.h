@@ -26,7 +26,6 @@ CULV_EXTERN_C_BEGIN
  * Ownership: the VkDevice and its queue stay yours and must outlive *out. *out is yours; give it to
  * culv_cig_destroy().
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuCtxCreate_v4, CIG_DATA_TYPE_NV_BLOB; vkGetExternalComputeQueueDataNV. */
 CULV_EXPORT culv_result culv_vk_cig_create(culv_vk_device *vk, VkQueue queue, const char *label,
                                            culv_cig **out);

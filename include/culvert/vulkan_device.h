@@ -49,16 +49,8 @@ typedef struct culv_vk_device_desc {
     const VkAllocationCallbacks *allocation_callbacks;
 } culv_vk_device_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_device_desc culv_vk_device_desc_init(void)
-{
-    culv_vk_device_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_device_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_device_desc)
 
 /** One physical device of an instance, and how CUDA can use it. Flags are 0 or 1. */
 typedef struct culv_vk_candidate {
@@ -102,23 +94,14 @@ typedef struct culv_vk_candidate {
     char reason_text[1024];
 } culv_vk_candidate;
 
-/** Returns an empty culv_vk_candidate with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_candidate culv_vk_candidate_init(void)
-{
-    culv_vk_candidate c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c;
-    return c;
-}
+/** culv_vk_candidate_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_candidate)
 
 /** Lists the instance extensions that Culvert needs for an instance of this apiVersion. Writes up
  * to `capacity` names and returns the number of names. (Vulkan 1.1 has these extensions in core, so
  * today there are none.)
  * Ownership: static strings.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
                                                  const char **out_names);
 
@@ -134,8 +117,7 @@ CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t 
  * Errors: none; where the list is empty, the messages of culv_vk_rank_physical_devices() and
  * culv_vk_attach() say what to set.
  * Ownership: static strings.
- * Threads: any, and see above.
- * Since: 0.1 */
+ * Threads: any, and see above. */
 CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                              uint32_t capacity, const char **out_names);
 
@@ -143,8 +125,7 @@ CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_insta
  * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion. Writes up
  * to `capacity` names and returns the number of names. Enable the timelineSemaphore feature too.
  * Ownership: static strings.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -157,8 +138,7 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
  * a resource exists (culvert/vulkan_check.h). VK_KHR_synchronization2, below Vulkan 1.3 and with
  * its feature: culv_vk_ring_submit(), and the ...barrier2 structs.
  * Ownership: static strings.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
                                                         const char **out_names);
 
@@ -172,8 +152,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is not an
  * error: no device is reachable then.
  * Ownership: the copies are yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, culv_vk_candidate *out, uint32_t capacity, uint32_t *count);
@@ -182,8 +161,7 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
  * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
  * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_device_close().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_device_open_for_vulkan(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out);
@@ -193,16 +171,14 @@ CULV_EXPORT culv_result culv_device_open_for_vulkan(
  * ...), UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0), DRIVER, OUT_OF_MEMORY.
  * Ownership: the Vulkan handles stay yours and must outlive *out. *out is yours; give it to
  * culv_vk_detach().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                                        culv_vk_device **out);
 
 /** Returns the number of bytes that addresses and sizes of host memory must be multiples of before
  * Vulkan can import it: minImportedHostPointerAlignment, or a page when that is larger. 0 when the
  * VkDevice was created without VK_EXT_external_memory_host. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk);
 
 /** Gives the attachment up and sets *vk to NULL. Imports live on. NULL, or a pointer to NULL, is a
@@ -213,8 +189,7 @@ CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
  * makes any. For that, on the HOST path (culvert/fallback.h), the last call waits for what the
  * ..._after() calls have deferred; it is either this call or a destroy.
  * Ownership: *vk is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
 
 /** Tells Culvert that the VkDevice is lost. Call it when a submission of your own answers
@@ -228,8 +203,7 @@ CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
  * A second call signals what streams were told to wait for since.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: none; destroy what you made with the attachment, then call culv_vk_detach().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_device_lost(culv_vk_device *vk);
 
 CULV_EXTERN_C_END

@@ -27,7 +27,6 @@ CULV_EXTERN_C_BEGIN
  * culv_handle_close(). Vulkan gives only one NT handle for a memory object and type, and
  * culv_vk_memory_import() takes one too: export once, then use culv_handle_dup().
  * Threads: any.
- * Since: 0.1.
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
@@ -39,7 +38,6 @@ CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMe
  * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). For NT handles see culv_vk_memory_export_dup().
  * Threads: any.
- * Since: 0.1.
  * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
 CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                                      culv_handle_type type, culv_handle *out);
@@ -81,16 +79,8 @@ typedef struct culv_vk_memory_from_handle_desc {
     VkMemoryAllocateFlags allocate_flags;
 } culv_vk_memory_from_handle_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_init(void)
-{
-    culv_vk_memory_from_handle_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_memory_from_handle_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_memory_from_handle_desc)
 
 /** Makes a VkDeviceMemory of the memory that a handle names. It picks a device-local memory type if
  * one is allowed. Create what you bind to it with VkExternalMemoryBufferCreateInfo or
@@ -103,7 +93,6 @@ static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_in
  * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle is borrowed. *out is yours; give it to vkFreeMemory().
  * Threads: any.
- * Since: 0.1.
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
                                                    const culv_vk_memory_from_handle_desc *desc,

@@ -27,7 +27,6 @@ CULV_EXTERN_C_BEGIN
  * the copy.
  * Errors: INVALID (NULL_ARGUMENT).
  * Threads: the thread that records the command buffer.
- * Since: 0.1.
  * Source: Vulkan specification, "Host Write Ordering Guarantees". */
 CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *buffer,
                                                      VkCommandBuffer commands);
@@ -35,8 +34,7 @@ CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_shared_buffer *b
 /** HOST path: records the copy of the VkBuffer to the place that culv_buffer_download() reads from.
  * Record it outside of render passes, after Vulkan's last use and before the release barrier.
  * Errors: INVALID (NULL_ARGUMENT).
- * Threads: the thread that records the command buffer.
- * Since: 0.1 */
+ * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_shared_buffer *buffer,
                                                        VkCommandBuffer commands);
 
@@ -44,16 +42,14 @@ CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_shared_buffer 
  * the layout that the acquire barrier gave the image, and the image has it again afterwards. The
  * old contents are lost. Depth and stencil need a graphics queue, as vkCmdCopyBufferToImage does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
- * Threads: the thread that records the command buffer.
- * Since: 0.1 */
+ * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_upload(const culv_shared_image *image,
                                                     VkCommandBuffer commands, VkImageLayout layout);
 
 /** Like culv_vk_buffer_record_download(), for all levels, layers and planes of an image. The image
  * is in `layout` before and after.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
- * Threads: the thread that records the command buffer.
- * Since: 0.1 */
+ * Threads: the thread that records the command buffer. */
 CULV_EXPORT culv_result culv_vk_image_record_download(const culv_shared_image *image,
                                                       VkCommandBuffer commands,
                                                       VkImageLayout layout);

@@ -49,14 +49,12 @@ typedef struct culv_vk_graph_memory {
 } culv_vk_graph_memory;
 
 /** Returns the memory of a whole space. All zero for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_space_graph_memory(const culv_vk_space *space);
 
 /** Returns the memory of a buffer of Culvert's. Its address is 0, which culv_vk_record_graph()
  * refuses, where culv_vk_buffer_address() is 0. All zero for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_vk_graph_memory culv_vk_buffer_graph_memory(const culv_shared_buffer *buffer);
 
 /** Another value for an argument of the graph's kernels: a handle of an image view
@@ -85,16 +83,8 @@ typedef struct culv_vk_graph_desc {
     const char *label; /**< Messages show it. Default: none. */
 } culv_vk_graph_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
-{
-    culv_vk_graph_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_graph_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_graph_desc)
 
 /** Records a CUDA graph into your command buffer, primary or secondary, outside of render passes.
  * The whole graph is checked first. The graph is only read: it is not launched, may be destroyed
@@ -130,7 +120,6 @@ static inline culv_vk_graph_desc culv_vk_graph_desc_init(void)
  * index in cuGraphGetNodes.
  * Threads: any, one at a time for each graph; Vulkan wants you to order calls on one command buffer
  * and its pool.
- * Since: 0.1
  * Source: cuda.h, cuGraphGetNodes, cuGraphKernelNodeGetParams; vulkan_core.h,
  * vkCmdCuLaunchKernelNVX. */
 CULV_EXPORT culv_result culv_vk_record_graph(culv_vk_device *vk, CUgraph graph,

@@ -46,8 +46,7 @@ CULV_EXTERN_C_BEGIN
  * `capacity` names and returns the number of names. No other list of Culvert's has them, unless
  * culv_vk_device_desc::kernels asks for them.
  * Ownership: static strings.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
@@ -58,8 +57,7 @@ CULV_EXPORT uint32_t culv_vk_kernel_extensions(uint32_t api_version, uint32_t ca
  * Errors: UNSUPPORTED (EXTENSION_MISSING: the message names what the device lacks; VULKAN_VERSION);
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE, VULKAN_VERSION; EXTENSION_MISSING: the VkDevice was created
  * without an extension that the physical device has); DRIVER; OUT_OF_MEMORY.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc);
 
 /** Opaque: a culv_kernels as a VkDevice has it, for command buffers. */
@@ -77,7 +75,6 @@ typedef struct culv_vk_kernels culv_vk_kernels;
  * message lists what code is in it; EXTENSION_MISSING); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_vk_kernels_destroy().
  * Threads: any.
- * Since: 0.1
  * Source: vulkan_core.h, vkCreateCuModuleNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels *kernels,
                                                culv_vk_kernels **out);
@@ -85,8 +82,7 @@ CULV_EXPORT culv_result culv_vk_kernels_create(culv_vk_device *vk, culv_kernels 
 /** Destroys it and sets *kernels to NULL. No command buffer that uses it may be pending, and none
  * may be submitted again. NULL, or a pointer to NULL, is a no-op.
  * Ownership: *kernels is Culvert's again.
- * Threads: any, ordered with other calls on this object.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls on this object. */
 CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
 
 /** Makes what the VkDevice needs of one kernel. culv_vk_kernel_call_record() does it at a kernel's
@@ -96,7 +92,6 @@ CULV_EXPORT void culv_vk_kernels_destroy(culv_vk_kernels **kernels);
  * without which that driver would run it); DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: the culv_vk_kernels has it.
  * Threads: any.
- * Since: 0.1
  * Source: vulkan_core.h, vkCreateCuFunctionNVX. */
 CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_kernel *kernel);
 
@@ -114,7 +109,6 @@ CULV_EXPORT culv_result culv_vk_kernels_prepare(culv_vk_kernels *kernels, culv_k
  * (KERNEL), DRIVER, ASYNC, OUT_OF_MEMORY as culv_vk_kernels_prepare(). After an error nothing was
  * recorded. A kernel that faults loses the VkDevice.
  * Threads: any; Vulkan wants you to order calls on one command buffer and its pool.
- * Since: 0.1
  * Source: vulkan_core.h, vkCmdCuLaunchKernelNVX. */
 CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
                                                    const culv_kernel_call *call,
@@ -129,7 +123,6 @@ CULV_EXPORT culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels,
  * culv_vk_device_desc::kernels. 0 for NULL. A ring's buffer is culv_vk_ring_buffer().
  * Ownership: the buffer's.
  * Threads: any.
- * Since: 0.1
  * Source: VUID-VkBufferDeviceAddressInfo-buffer-02601. */
 CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buffer);
 
@@ -139,7 +132,6 @@ CULV_EXPORT VkDeviceAddress culv_vk_buffer_address(const culv_shared_buffer *buf
  * Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no such call).
  * Ownership: the buffer's.
  * Threads: any.
- * Since: 0.1
  * Source: Vulkan specification, vkGetBufferDeviceAddress. */
 CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkBuffer buffer,
                                                    VkDeviceAddress *out);
@@ -151,8 +143,7 @@ CULV_EXPORT culv_result culv_vk_get_buffer_address(const culv_vk_device *vk, VkB
  * API's); UNSUPPORTED (ADDRESS: the view has several buffers, or none yet; EXTENSION_MISSING);
  * OUT_OF_MEMORY.
  * Ownership: the view's. A view that culv_vector_view_update() changed may have another address.
- * Threads: as culv_vk_vector_view_get_buffers().
- * Since: 0.1 */
+ * Threads: as culv_vk_vector_view_get_buffers(). */
 CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *view,
                                                         VkDeviceAddress *out);
 
@@ -163,7 +154,6 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_address(const culv_vector_view *
  * driver gave no handle).
  * Ownership: the view's: the number is good while the view is there.
  * Threads: any.
- * Since: 0.1
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkImageView view,
                                                    uint64_t *out);
@@ -175,7 +165,6 @@ CULV_EXPORT culv_result culv_vk_get_surface_handle(const culv_vk_device *vk, VkI
  * Errors: as culv_vk_get_surface_handle().
  * Ownership: the view's and the sampler's: the number is good while both are there.
  * Threads: any.
- * Since: 0.1
  * Source: vulkan_core.h, vkGetImageViewHandleNVX. */
 CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkImageView view,
                                                    VkSampler sampler, uint64_t *out);
@@ -189,8 +178,7 @@ CULV_EXPORT culv_result culv_vk_get_texture_handle(const culv_vk_device *vk, VkI
  * wrote.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier2(VkMemoryBarrier2 *out);
 
 /** A barrier between kernels in the form of vkCmdPipelineBarrier. */
@@ -203,8 +191,7 @@ typedef struct culv_vk_memory_barrier {
 /** Does the same as culv_vk_kernel_get_barrier2(), in the form of Vulkan 1.0.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_kernel_get_barrier(culv_vk_memory_barrier *out);
 
 CULV_EXTERN_C_END

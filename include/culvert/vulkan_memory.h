@@ -27,16 +27,8 @@ typedef struct culv_vk_memory_desc {
     const char *label;         /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_memory_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_memory_desc culv_vk_memory_desc_init(void)
-{
-    culv_vk_memory_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_memory_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_memory_desc)
 
 /** A VkImage of the caller's to map. It lies in imported memory. */
 typedef struct culv_vk_image_desc {
@@ -53,16 +45,8 @@ typedef struct culv_vk_image_desc {
     VkDeviceSize plane_offsets[3];
 } culv_vk_image_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_image_desc culv_vk_image_desc_init(void)
-{
-    culv_vk_image_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_image_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_image_desc)
 
 /** A buffer for Culvert to make. */
 typedef struct culv_vk_buffer_create_desc {
@@ -95,16 +79,8 @@ typedef struct culv_vk_buffer_create_desc {
     culv_memory_kind memory_kind;
 } culv_vk_buffer_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_buffer_create_desc culv_vk_buffer_create_desc_init(void)
-{
-    culv_vk_buffer_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_buffer_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_buffer_create_desc)
 
 /** An image for Culvert to make. */
 typedef struct culv_vk_image_create_desc {
@@ -124,16 +100,8 @@ typedef struct culv_vk_image_create_desc {
     uint32_t fallback;
 } culv_vk_image_create_desc;
 
-/** A default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
-{
-    culv_vk_image_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_image_create_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_image_create_desc)
 
 /** Imports exportable memory of the caller's. The call exports a new fd and imports it as
  * culv_memory_import_take() does. You may free the VkDeviceMemory while the import lives; the
@@ -145,7 +113,6 @@ static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
  * (EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().
  * Threads: any; vkGetMemoryFdKHR needs no external synchronization.
- * Since: 0.1.
  * Source: VK_KHR_external_memory_fd; VkMemoryDedicatedRequirements. */
 CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
                                               culv_memory **out);
@@ -163,8 +130,7 @@ CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_
  * Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as in an earlier call).
  * Ownership: the VkDeviceMemory stays yours; each *out is a reference, yours, for
  * culv_memory_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
                                                      const culv_vk_memory_desc *desc,
                                                      culv_memory **out);
@@ -181,7 +147,6 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
  * arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap().
  * Threads: any.
- * Since: 0.1.
  * Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
@@ -196,7 +161,6 @@ CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memor
  * OUT_OF_MEMORY.
  * Ownership: the VkImage stays yours; *out is yours, for culv_buffer_unmap().
  * Threads: any.
- * Since: 0.1.
  * Source: vkGetImageSubresourceLayout. */
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
@@ -215,7 +179,6 @@ CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memor
  * Ownership: *out is yours, for culv_shared_buffer_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
- * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
 CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
                                               const culv_vk_buffer_create_desc *desc,
@@ -224,15 +187,13 @@ CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
 /** The VkBuffer. Bind it, view it and describe it as your own, but never destroy it. VK_NULL_HANDLE
  * for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_shared_buffer *buffer);
 
 /** The VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory. VK_NULL_HANDLE for
  * NULL. The call sets *size to its allocationSize in bytes; size may be NULL.
  * Ownership: Culvert's: never free it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffer,
                                                  VkDeviceSize *size);
 
@@ -241,8 +202,7 @@ CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_shared_buffer *buffe
  * other's writes when those are ordered: docs/vulkan-memory.md, "Host memory". NULL for other
  * buffers and for NULL.
  * Ownership: Culvert's, or yours for host_pointer; valid until the buffer is destroyed.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
 
 /** Makes an image with exportable memory of its own, imports the memory into CUDA and maps it: all
@@ -257,7 +217,6 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_shared_buffer *buffer);
  * Ownership: *out is yours, for culv_shared_image_destroy(); it keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
- * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkExternalImageFormatProperties. */
 CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
                                              const culv_vk_image_create_desc *desc,
@@ -265,16 +224,14 @@ CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
 
 /** The VkImage. View it and describe it as your own, but never destroy it. VK_NULL_HANDLE for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
 
 /** The VkDeviceMemory behind the image, bound at offset 0. The planes of a DISJOINT image are bound
  * at plane_offsets (culv_image_get_desc() of culv_shared_image_cuda()). VK_NULL_HANDLE for NULL.
  * The call sets *size to its allocationSize in bytes; size may be NULL.
  * Ownership: Culvert's: never free it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
 CULV_EXTERN_C_END

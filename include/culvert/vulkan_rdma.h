@@ -45,16 +45,8 @@ typedef struct culv_vk_rdma_buffer_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_rdma_buffer_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_rdma_buffer_desc culv_vk_rdma_buffer_desc_init(void)
-{
-    culv_vk_rdma_buffer_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_rdma_buffer_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_rdma_buffer_desc)
 
 /** A part: one allocation. */
 typedef struct culv_vk_rdma_part {
@@ -74,8 +66,7 @@ typedef struct culv_vk_rdma_part {
  * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
  * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
  * Ownership: *out is yours; give it to culv_vk_rdma_buffer_destroy().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
                                                    const culv_vk_rdma_buffer_desc *desc,
                                                    culv_vk_rdma_buffer **out);
@@ -84,16 +75,14 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_create(culv_vk_device *vk,
  * let the work of both sides be done. The memory lives on as long as somebody has a dma-buf of it.
  * NULL, or a pointer to NULL, is a no-op.
  * Ownership: *buffer is Culvert's again, and its parts are gone.
- * Threads: any, after the last call.
- * Since: 0.1 */
+ * Threads: any, after the last call. */
 CULV_EXPORT void culv_vk_rdma_buffer_destroy(culv_vk_rdma_buffer **buffer);
 
 /** Makes the buffer at least `size` bytes long, by new parts. The address and the other parts stay
  * as they are, registered or not. A smaller size does nothing. After an error it has what it had.
  * Errors: as culv_vk_rdma_buffer_create(); OUT_OF_MEMORY (ADDRESS: no addresses are left
  * where it lies).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, uint64_t size);
 
 /** Lists the parts by offset. Writes up to `capacity` of them into parts (NULL when capacity is 0),
@@ -101,21 +90,18 @@ CULV_EXPORT culv_result culv_vk_rdma_buffer_grow(culv_vk_rdma_buffer *buffer, ui
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the buffer owns what they name, the dma-bufs too: duplicate one that you keep
  * (culv_handle_dup()).
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_rdma_buffer_get_parts(const culv_vk_rdma_buffer *buffer,
                                                       culv_vk_rdma_part *parts, size_t capacity,
                                                       size_t *count);
 
 /** Returns CUDA's address of the first byte. 0 for NULL.
  * Ownership: the buffer owns the memory.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT CUdeviceptr culv_vk_rdma_buffer_pointer(const culv_vk_rdma_buffer *buffer);
 
 /** Returns the number of bytes that were asked for. 0 for NULL.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT uint64_t culv_vk_rdma_buffer_size(const culv_vk_rdma_buffer *buffer);
 
 CULV_EXTERN_C_END

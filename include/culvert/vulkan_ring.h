@@ -76,8 +76,7 @@ typedef struct culv_vk_ring_desc {
 } culv_vk_ring_desc;
 
 /** A default descriptor, with Vulkan as the consumer and no queue family yet.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_vk_ring_desc culv_vk_ring_desc_init(void)
 {
     culv_vk_ring_desc d;
@@ -108,8 +107,7 @@ typedef struct culv_vk_ring_frame {
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
  * culv_vk_semaphore_create(); INVALID (VALUE: one image or buffer for several slots).
  * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
- * Threads: any; `queue` is externally synchronized, as for vkQueueSubmit.
- * Since: 0.1 */
+ * Threads: any; `queue` is externally synchronized, as for vkQueueSubmit. */
 CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
                                             const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
@@ -119,30 +117,26 @@ CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
  * Vulkan's side which was never submitted, or was lost, is freed first: Culvert waits a second for
  * the signal and then makes it.
  * Ownership: *ring is Culvert's again.
- * Threads: any, after the last call of either side.
- * Since: 0.1 */
+ * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 
 /** Does the same as culv_vk_ring_destroy(), but does not wait for CUDA's work: what the ring made
  * goes as by culv_shared_buffer_destroy_after() with `last_use`.
  * Ownership: *ring is Culvert's again.
- * Threads: any, after the last call of either side.
- * Since: 0.1 */
+ * Threads: any, after the last call of either side. */
 CULV_EXPORT void culv_vk_ring_destroy_after(culv_vk_ring **ring, CUstream last_use);
 
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
  * Ownership: the ring's: culv_ring_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
 /** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
  * exist.
  * Ownership: the ring's, which culv_shared_image_destroy() refuses (OWNED), or yours when you
  * passed it in.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
                                                   uint32_t resource);
 
@@ -150,8 +144,7 @@ CULV_EXPORT culv_shared_image *culv_vk_ring_image(const culv_vk_ring *ring, uint
  * exist.
  * Ownership: the ring's, which culv_shared_buffer_destroy() refuses (OWNED), or yours when you
  * passed it in.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
                                                     uint32_t resource);
 
@@ -159,23 +152,20 @@ CULV_EXPORT culv_shared_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, ui
  * culv_vk_ring_buffer(). 0 when the resource is an image, and when the slot or resource does not
  * exist.
  * Ownership: as culv_vk_ring_buffer().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
 /** The timeline of a side, for submissions of your own. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
  * Ownership: the ring's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
 
 /** Does what culv_ring_acquire() does, for Vulkan's side.
  * Errors: as culv_ring_acquire().
  * Ownership: as there.
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
                                              culv_vk_ring_frame *out);
 
@@ -183,8 +173,7 @@ CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeou
  * that has frame->wait and frame->signal, and never without that submission.
  * Errors: as culv_ring_release().
  * Ownership: as there.
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
 /** Tells the ring that the vkQueueSubmit2 behind culv_vk_ring_release() failed with `result`. The
@@ -194,8 +183,7 @@ CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_fr
  * Errors: as culv_ring_submit_failed(); INVALID (VALUE: result is a success), ASYNC (DEVICE_LOST:
  * that is what `result` said).
  * Ownership: as culv_ring_submit_failed().
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *frame,
                                                    VkResult result);
 
@@ -210,7 +198,6 @@ CULV_EXPORT culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_r
  * the device lacks synchronization2).
  * Ownership: the command buffer stays yours and must live until the submission has run.
  * Threads: one at a time for the side; `queue` is externally synchronized.
- * Since: 0.1.
  * Source: vkQueueSubmit2. */
 CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
                                             VkCommandBuffer commands, VkFence fence,
@@ -218,8 +205,7 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
 
 /** Submits the frames that culv_vk_ring_submit() keeps of a burst that is not full.
  * Errors: as culv_vk_ring_submit().
- * Threads: one at a time for the side.
- * Since: 0.1 */
+ * Threads: one at a time for the side. */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
 
 /** What you want a queue for. */
@@ -236,7 +222,6 @@ typedef enum culv_vk_queue_use {
 /** The best queue family for a use. Among equals it is the lowest index. It is never a video queue.
  * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
  * Threads: any.
- * Since: 0.1
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/measured/performance.md. */
 CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                   VkInstance instance,
@@ -254,8 +239,7 @@ CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_
  * Errors: INVALID (NULL_ARGUMENT, RANGE: the slot, the resource, a destination that is too small,
  * an image's offset that is not a multiple of 4 and of its texel's bytes; USAGE: the resource lacks
  * TRANSFER_SRC), UNSUPPORTED (FORMAT: several planes or aspects).
- * Threads: any, one for a command buffer.
- * Since: 0.1 */
+ * Threads: any, one for a command buffer. */
 CULV_EXPORT culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,
                                                  uint32_t slot, uint32_t resource, VkBuffer to,
                                                  VkDeviceSize offset, VkDeviceSize size);

@@ -26,16 +26,8 @@ typedef struct culv_vk_semaphore_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_semaphore_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_semaphore_desc culv_vk_semaphore_desc_init(void)
-{
-    culv_vk_semaphore_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_semaphore_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_semaphore_desc)
 
 /** A semaphore for Culvert to make. */
 typedef struct culv_vk_semaphore_create_desc {
@@ -50,23 +42,14 @@ typedef struct culv_vk_semaphore_create_desc {
     uint32_t fallback;
 } culv_vk_semaphore_create_desc;
 
-/** Returns a default descriptor: a timeline at 0.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_semaphore_create_desc culv_vk_semaphore_create_desc_init(void)
-{
-    culv_vk_semaphore_create_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_semaphore_create_desc_init(): a timeline at 0. */
+CULV_INIT(culv_vk_semaphore_create_desc)
 
 /** Imports your VkSemaphore. A timeline's present counter becomes the value that signals must
  * exceed. A binary semaphore counts as unsignaled, unless desc->signal_pending is set.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; *out is yours; give it to culv_semaphore_destroy().
  * Threads: any.
- * Since: 0.1
  * Source: VK_KHR_external_semaphore_fd. */
 CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
                                                  const culv_vk_semaphore_desc *desc,
@@ -82,7 +65,6 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
  * Ownership: *out is yours; give it to culv_shared_semaphore_destroy(). It keeps the attachment
  * alive, and your VkDevice must outlive it.
  * Threads: any.
- * Since: 0.1.
  * Source: VkExportSemaphoreCreateInfo. */
 CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
                                                  const culv_vk_semaphore_create_desc *desc,
@@ -90,8 +72,7 @@ CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
  * Ownership: Culvert owns it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END

@@ -38,8 +38,7 @@ CULV_EXTERN_C_BEGIN
  * (the reason is that of the best one; DEVICE_UNKNOWN when Vulkan shows no device); DRIVER, ASYNC,
  * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vulkan(). An error writes nothing.
  * Ownership: *out_device is yours; give it to culv_device_close().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_choose_physical_device(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, VkPhysicalDevice *out_physical_device, culv_device **out_device);
@@ -48,8 +47,7 @@ CULV_EXPORT culv_result culv_vk_choose_physical_device(
  * Errors: INVALID (NULL_ARGUMENT, also for a name that is NULL; VALUE: out_names is too small). The
  * array and *count are then as they were.
  * Ownership: the array is yours; the names stay whose they are.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_merge_instance_extensions(uint32_t api_version, uint32_t num_names,
                                                           const char *const *names, uint32_t *count,
                                                           const char **out_names);
@@ -58,8 +56,7 @@ CULV_EXPORT culv_result culv_vk_merge_instance_extensions(uint32_t api_version, 
  * validation layers. get_instance_proc_addr is the loader's.
  * Errors: as culv_vk_merge_instance_extensions().
  * Ownership: as there.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result
 culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t num_names,
                               const char *const *names, uint32_t *count, const char **out_names);
@@ -76,8 +73,7 @@ culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, 
  * needs; LAYER_MISSING: it is software Vulkan without the twin's layer; VULKAN_VERSION: a device of
  * Vulkan 1.0); DRIVER, OUT_OF_MEMORY.
  * Ownership: as there.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_merge_device_extensions(const culv_vk_device_desc *desc,
                                                         uint32_t num_names,
                                                         const char *const *names, uint32_t *count,
@@ -100,16 +96,8 @@ typedef struct culv_vk_device_features {
     VkPhysicalDeviceBufferDeviceAddressFeatures buffer_device_address;
 } culv_vk_device_features;
 
-/** Returns empty structs with their struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_device_features culv_vk_device_features_init(void)
-{
-    culv_vk_device_features f;
-    memset(&f, 0, sizeof f);
-    f.struct_size = sizeof f;
-    return f;
-}
+/** culv_vk_device_features_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_device_features)
 
 /** Adds the features that Culvert needs to a pNext chain for VkDeviceCreateInfo:
  * timelineSemaphore; synchronization2, which rings and the ...barrier2 structs need, where the
@@ -129,7 +117,6 @@ static inline culv_vk_device_features culv_vk_device_features_init(void)
  * one_address); DRIVER, OUT_OF_MEMORY. After an error the chain is as it was.
  * Ownership: all structs stay yours.
  * Threads: any.
- * Since: 0.1
  * Source: VUID-VkDeviceCreateInfo-pNext-02830, -06532. */
 CULV_EXPORT culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void *chain,
                                                       culv_vk_device_features *storage,

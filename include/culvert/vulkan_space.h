@@ -86,16 +86,8 @@ typedef struct culv_vk_space_desc {
     culv_bool vectors_do_not_wait;
 } culv_vk_space_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_space_desc culv_vk_space_desc_init(void)
-{
-    culv_vk_space_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_space_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_space_desc)
 
 /** What a space is, or could be. */
 typedef struct culv_vk_space_info {
@@ -115,16 +107,8 @@ typedef struct culv_vk_space_info {
     uint32_t refused_by_vulkan; /**< Number of addresses that Vulkan did not give. */
 } culv_vk_space_info;
 
-/** Returns an empty culv_vk_space_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_space_info culv_vk_space_info_init(void)
-{
-    culv_vk_space_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_vk_space_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_space_info)
 
 /** Checks whether the device can have such a space, as far as that can be told without making it.
  * desc may be NULL: then only the device is checked. out may be NULL. Only culv_vk_space_create()
@@ -137,7 +121,6 @@ static inline culv_vk_space_info culv_vk_space_info_init(void)
  * DRIVER, ASYNC.
  * Ownership: the copy is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: VkPhysicalDeviceSparseProperties, VkPhysicalDeviceBufferDeviceAddressFeatures. */
 CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_space_desc *desc,
                                             culv_vk_space_info *out);
@@ -151,7 +134,6 @@ CULV_EXPORT culv_result culv_vk_check_space(culv_vk_device *vk, const culv_vk_sp
  * Ownership: *out is yours; give it to culv_vk_space_destroy(). It keeps the attachment alive, and
  * your VkDevice must outlive it.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemAddressReserve; VkBufferOpaqueCaptureAddressCreateInfo; measured,
  * docs/space.md: an H200 gives both the same address from 64 MiB to 256 GiB. */
 CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *desc,
@@ -161,53 +143,45 @@ CULV_EXPORT culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_s
  * and vectors are gone too. The GPU's work with it must be done then. NULL, or a pointer to NULL,
  * is a no-op.
  * Ownership: *space is Culvert's again.
- * Threads: any, ordered with other calls and with uses of the queue.
- * Since: 0.1 */
+ * Threads: any, ordered with other calls and with uses of the queue. */
 CULV_EXPORT void culv_vk_space_destroy(culv_vk_space **space);
 
 /** Returns the address of the first byte, for CUDA and for Vulkan. 0 for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_pointer(const culv_vk_space *space);
 
 /** Returns the number of bytes of addresses. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vk_space_size(const culv_vk_space *space);
 
 /** Returns the VkBuffer that has all of the space, for descriptors and copies: byte n of the space
  * is byte n of the buffer. VK_NULL_HANDLE for NULL.
  * Ownership: Culvert's: never destroy it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_space_handle(const culv_vk_space *space);
 
 /** Returns the timeline whose values the commits give. VK_NULL_HANDLE for NULL. Wait for it in your
  * submissions, never signal it.
  * Ownership: Culvert's: never destroy it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkSemaphore culv_vk_space_timeline(const culv_vk_space *space);
 
 /** Returns the value of culv_vk_space_timeline() with which everything is bound that commits, and
  * vectors that grew, have put into the space so far. With culv_vk_space_desc::vectors_do_not_wait,
  * ask after the growth, and let Vulkan's submission wait for it. 0: nothing was bound yet, or NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vk_space_ready_value(culv_vk_space *space);
 
 /** Returns what culv_vector_desc::space takes, so that a vector lives in this space. NULL for NULL.
  * Ownership: the space's; the vector keeps the space alive.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_space *culv_vk_space_base(culv_vk_space *space);
 
 /** Fills *out with what the space is and has.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out);
 
 /** Puts new memory into `size` bytes from `offset` on, in CUDA and in Vulkan: one chunk. Its
@@ -227,7 +201,6 @@ CULV_EXPORT culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_spa
  * DRIVER, ASYNC. After an error nothing has changed, on either side.
  * Ownership: the space owns the memory.
  * Threads: any, ordered with other uses of the queue.
- * Since: 0.1.
  * Source: cuda.h, cuMemMap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offset, uint64_t size,
                                              uint64_t *ready);
@@ -236,8 +209,7 @@ CULV_EXPORT culv_result culv_vk_space_commit(culv_vk_space *space, uint64_t offs
  * opaque handle, and lie on the same GPU.
  * Errors: as culv_vk_space_commit(); INVALID (NOT_EXPORTABLE, USAGE, DEVICE_MISMATCH).
  * Ownership: the allocation stays yours; the space keeps its memory alive.
- * Threads: any, ordered with other uses of the queue.
- * Since: 0.1 */
+ * Threads: any, ordered with other uses of the queue. */
 CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, uint64_t offset,
                                                         culv_vmm_allocation *allocation,
                                                         uint64_t *ready);
@@ -250,7 +222,6 @@ CULV_EXPORT culv_result culv_vk_space_commit_allocation(culv_vk_space *space, ui
  * DRIVER, ASYNC. After an error nothing has changed. Where a driver refuses what was asked of it
  * last, the memory goes in a later call.
  * Threads: any, ordered with other uses of the queue.
- * Since: 0.1.
  * Source: cuda.h, cuMemUnmap; vkQueueBindSparse. */
 CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t offset, uint64_t size,
                                                CUstream last_use);
@@ -258,16 +229,14 @@ CULV_EXPORT culv_result culv_vk_space_decommit(culv_vk_space *space, uint64_t of
 /** Does the same, but DEFERS and never waits: the memory goes in a later call for this space, such
  * as culv_vk_space_collect(), once `last_use` has done what has been submitted to it so far.
  * Errors: as culv_vk_space_decommit().
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT culv_result culv_vk_space_decommit_after(culv_vk_space *space, uint64_t offset,
                                                      uint64_t size, CUstream last_use);
 
 /** Takes out what deferred decommits, shrinks and destroys gave up, as far as the streams have got
  * there. Does not wait for streams.
  * Errors: INVALID (NULL_ARGUMENT), OUT_OF_MEMORY, DRIVER, ASYNC; a later call tries again.
- * Threads: any, ordered with other uses of the queue.
- * Since: 0.1 */
+ * Threads: any, ordered with other uses of the queue. */
 CULV_EXPORT culv_result culv_vk_space_collect(culv_vk_space *space);
 
 /** culv_vk_space_buffer_desc::offset: the first aligned place that no buffer and no vector has.
@@ -295,8 +264,7 @@ typedef struct culv_vk_space_buffer_desc {
 } culv_vk_space_buffer_desc;
 
 /** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
 {
     culv_vk_space_buffer_desc d;
@@ -313,7 +281,6 @@ static inline culv_vk_space_buffer_desc culv_vk_space_buffer_desc_init(void)
  * of it), OUT_OF_MEMORY (ADDRESS: no place is free).
  * Ownership: *out is yours; give it to culv_vk_space_buffer_destroy(). It keeps the space alive.
  * Threads: any, ordered with other uses of the queue.
- * Since: 0.1.
  * Source: VkPhysicalDeviceLimits; Vulkan, vkCmdBuildAccelerationStructuresKHR. */
 CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
                                                     const culv_vk_space_buffer_desc *desc,
@@ -324,26 +291,22 @@ CULV_EXPORT culv_result culv_vk_space_buffer_create(culv_vk_space *space,
  * no-op.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object; the last one of a space that was given up
- * is ordered with uses of the queue.
- * Since: 0.1 */
+ * is ordered with uses of the queue. */
 CULV_EXPORT void culv_vk_space_buffer_destroy(culv_vk_space_buffer **buffer);
 
 /** Returns the address of its first byte, for CUDA and for Vulkan. 0 for NULL.
  * Ownership: Culvert's.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT CUdeviceptr culv_vk_space_buffer_pointer(const culv_vk_space_buffer *buffer);
 
 /** Returns the number of bytes that were asked for. 0 for NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT uint64_t culv_vk_space_buffer_size(const culv_vk_space_buffer *buffer);
 
 /** Returns the VkBuffer, and sets *offset (which may be NULL) to where the part begins in it: 0 for
  * a VkBuffer of its own. VK_NULL_HANDLE for NULL.
  * Ownership: Culvert's: never destroy it.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT VkBuffer culv_vk_space_buffer_handle(const culv_vk_space_buffer *buffer,
                                                  VkDeviceSize *offset);
 

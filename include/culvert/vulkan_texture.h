@@ -47,7 +47,6 @@ typedef enum culv_vk_sampler_difference {
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
  * Vulkan lacks).
  * Threads: any.
- * Since: 0.1.
  * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
 CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
                                                           culv_texture_desc *out,
@@ -56,8 +55,7 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
 /** Returns what one difference means, in one sentence.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
 
 CULV_EXTERN_C_END

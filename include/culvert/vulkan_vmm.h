@@ -39,7 +39,6 @@ CULV_EXTERN_C_BEGIN
  * Ownership: *out is yours; give it to vkFreeMemory(). It keeps the memory alive even when the
  * allocation is destroyed.
  * Threads: any.
- * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                                 const culv_vk_memory_from_handle_desc *desc,
@@ -61,8 +60,7 @@ CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_all
  * required, but the buffer does not need all of the allocation).
  * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyBuffer(). After an error the
  * buffer is unbound.
- * Threads: any, ordered with other uses of the buffer.
- * Since: 0.1 */
+ * Threads: any, ordered with other uses of the buffer. */
 CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                                 culv_vmm_allocation *allocation,
                                                 VkDeviceSize offset, VkDeviceMemory *out);
@@ -74,7 +72,6 @@ CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buf
  * made for sparse binding: that is CULV_MEMORY_KIND_PLAIN. CULV_MEMORY_KIND_UNKNOWN where an
  * argument is NULL.
  * Threads: any, ordered with the destruction of the buffer and the allocation.
- * Since: 0.1.
  * Source: measured, docs/measured/memory-kinds.md. */
 CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffer buffer,
                                                      culv_vmm_allocation *allocation,
@@ -96,7 +93,6 @@ CULV_EXPORT culv_memory_kind culv_vk_vmm_memory_kind(culv_vk_device *vk, VkBuffe
  * Ownership: *out is yours; give it to vkFreeMemory() after vkDestroyImage(). After an error the
  * image is unbound.
  * Threads: any, ordered with other uses of the image.
- * Since: 0.1.
  * Source: measured, docs/measured/nvidia-measured.md. */
 CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
                                                const VkImageCreateInfo *create_info,
@@ -119,16 +115,8 @@ typedef struct culv_vk_vector_view_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_vk_vector_view_desc;
 
-/** Returns a default descriptor.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_vector_view_desc culv_vk_vector_view_desc_init(void)
-{
-    culv_vk_vector_view_desc d;
-    memset(&d, 0, sizeof d);
-    d.struct_size = sizeof d;
-    return d;
-}
+/** culv_vk_vector_view_desc_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_vector_view_desc)
 
 /** A Vulkan buffer on a part of a vector. */
 typedef struct culv_vk_vector_view_buffer {
@@ -148,8 +136,7 @@ typedef struct culv_vk_vector_view_buffer {
  * of such a usage; USAGE: the device lacks sparse binding, or takes no external memory for sparse
  * buffers).
  * Ownership: *out is yours; give it to culv_vector_view_destroy(), before or after the vector goes.
- * Threads: any, but not during a call that changes the vector.
- * Since: 0.1 */
+ * Threads: any, but not during a call that changes the vector. */
 CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                                    const culv_vk_vector_view_desc *desc,
                                                    culv_vector_view **out);
@@ -158,8 +145,7 @@ CULV_EXPORT culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vect
  * 0), and sets *count to the number of buffers.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: the view is another API's).
  * Ownership: Culvert owns the buffers, which are valid until an update drops them.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *view,
                                                         culv_vk_vector_view_buffer *parts,
                                                         size_t capacity, size_t *count);
@@ -168,8 +154,7 @@ CULV_EXPORT culv_result culv_vk_vector_view_get_buffers(const culv_vector_view *
  * CULV_MEMORY_KIND_COMPRESSIBLE where the vector's memory is compressible. CULV_MEMORY_KIND_PLAIN
  * for one sparse buffer, and should Vulkan want more for a chunk's buffer than the chunk has.
  * CULV_MEMORY_KIND_UNKNOWN for NULL, another API's view, and a view that has no buffer yet.
- * Threads: one at a time.
- * Since: 0.1 */
+ * Threads: one at a time. */
 CULV_EXPORT culv_memory_kind culv_vk_vector_view_memory_kind(const culv_vector_view *view);
 
 CULV_EXTERN_C_END

@@ -74,7 +74,7 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
             CULV_NATIVE_CUDA, r, import->call,
             "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
             "CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the "
-            "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dmabuf_bridge_create())",
+            "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dma_buf_bridge_create())",
             import->what, name, import->call, device->caps.name, (int)r);
     import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,

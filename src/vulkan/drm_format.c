@@ -3,7 +3,7 @@
  * bits on, Vulkan's formats without PACK the bytes in memory, those with PACK as DRM does. Source:
  * drm_fourcc.h. */
 #include "base/desc.h"
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 
 #include <string.h>
 
@@ -113,6 +113,6 @@ culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out)
     }
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                       "Culvert knows no DRM format '%s' (%#x); docs/dma-buf.md lists those that it "
-                      "bridges, and culv_vk_dmabuf_desc.format takes a VkFormat",
+                      "bridges, and culv_vk_dma_buf_desc.format takes a VkFormat",
                       culvi_fourcc_name(fourcc).text, (unsigned)fourcc);
 }

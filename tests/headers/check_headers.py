@@ -50,6 +50,8 @@ class Header:
             self.functions[name.group(1)] = m.start()
         for m in re.finditer(r"^static inline\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
             self.inlines[m.group(1)] = m.start()
+        # Functions that the macro makes: name -> offset
+        self.inits = {f"{m.group(1)}_init": m.start() for m in re.finditer(r"^CULV_INIT\((\w+)\)$", self.code, re.M)}
 
     def where(self, offset):
         return f"{self.path.name}:{self.text.count(chr(10), 0, offset) + 1}"
@@ -70,6 +72,8 @@ def needs(part, header, name, offset):
     before, after = header.code[offset : re.compile("[;{]").search(header.code, offset).start()].split(name, 1)
     if part == "Errors":
         return "culv_result" in before
+    if part == "Since":
+        return False  # base.h says it for all of 0.1
     return part != "Ownership" or "*" in before or "**" in after
 
 
@@ -89,10 +93,13 @@ def check_comments(header):
                 bad.append(f"{header.where(offset)}: {name}: '{part}:' is empty")
             elif re.search(rf"\b{part}: none\.(?: +(?:{'|'.join(PARTS)}):|$)", comment):
                 bad.append(f"{header.where(offset)}: {name}: '{part}: none.' says nothing; leave it out")
-        if "Since" in found and not re.search(r"\bSince:\s*\d+\.\d+\b", comment):
-            bad.append(f"{header.where(offset)}: {name}: 'Since:' names no version such as 0.1")
+        if "Since" in found and not re.search(r"\bSince:\s*(?!0\.1\b)\d+\.\d+\b", comment):
+            bad.append(f"{header.where(offset)}: {name}: 'Since:' names no version after 0.1")
         if re.match(r"(Errors|Ownership|Threads|Since):", comment):
             bad.append(f"{header.where(offset)}: {name}: its comment does not say what it does")
+    for name, offset in header.inits.items():
+        if not (header.comment_before(offset) or "").startswith(f"{name}(): "):
+            bad.append(f"{header.where(offset)}: {name} has no comment '{name}(): ...' right before it")
     # A declaration that the patterns miss would go unchecked.
     for m in re.finditer(r"\bCULV_EXPORT\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
@@ -114,8 +121,9 @@ def check_structs(header):
         sized = re.search(r"\bstruct_size\b", body) is not None
         if (name.endswith("_desc") or sized) and not sized_first:
             bad.append(f"{where}: the first member of {name} must be size_t struct_size")
-        if (name.endswith("_desc") or sized) and name not in HANDED_OUT and f"{name}_init" not in header.inlines:
-            bad.append(f"{where}: {name} has no static inline {name}_init()")
+        if (name.endswith("_desc") or sized) and name not in HANDED_OUT \
+                and f"{name}_init" not in {**header.inlines, **header.inits}:
+            bad.append(f"{where}: {name} has no {name}_init()")
         if re.search(r"\b_?[Aa]tomic\b|\b_Atomic\b", body):
             bad.append(f"{where}: {name} has an atomic member; public structs have none")
         if re.search(r"\w\s*:\s*\d+\s*;", body):
@@ -186,7 +194,7 @@ def check_text(root):
 def check_exports(root, exported, defined):
     """exported: the names that the library exports; defined: what its objects define whose name begins with culv_."""
     declared = {name for header in headers(root) for name in header.functions}
-    known = declared | {name for header in headers(root) for name in header.inlines}
+    known = declared | {name for header in headers(root) for name in [*header.inlines, *header.inits]}
     bad = [f"{n} is declared in a header, but the library does not export it" for n in sorted(declared - exported)]
     bad += [f"the library exports {n}, which no header declares" for n in sorted(exported - declared)]
     bad += [f"the library defines {n}, which no header declares" for n in sorted(defined - known - exported)]

@@ -6,7 +6,7 @@ import tempfile
 
 import check_headers as check
 
-COMMENT = "/** Says what.\n *  Threads: any.\n *  Since: 0.1 */\n"
+COMMENT = "/** Says what.\n *  Threads: any.\n *  Since: 0.2 */\n"
 GOOD = f"""#ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 #include <stddef.h>
@@ -28,6 +28,12 @@ typedef struct culv_a_desc {{
     d.value = 0;
     return d;
 }}
+#define CULV_INIT(type) static inline type type##_init(void) {{ type e = {{0}}; return e; }}
+typedef struct culv_b_desc {{
+  size_t struct_size;
+}} culv_b_desc;
+/** culv_b_desc_init(): b. */
+CULV_INIT(culv_b_desc)
 {COMMENT}CULV_EXPORT int culv_a(const culv_a_desc *desc);
 #ifdef __cplusplus
 }}
@@ -49,13 +55,16 @@ TEXT_FAULTS = [
     (FUNCTION, FUNCTION.replace("Threads:", "Errors: none.  Threads:"), "'Errors: none.' says nothing"),
     (FUNCTION, FUNCTION.replace("Threads:", "Ownership: none.  Threads:"), "'Ownership: none.' says nothing"),
     (FUNCTION, FUNCTION.replace("Threads: any.", "Threads:"), "'Threads:' is empty"),
-    (FUNCTION, FUNCTION.replace("Since: 0.1", ""), "no part 'Since:'"),
-    (FUNCTION, FUNCTION.replace("0.1", "soon"), "names no version"),
+    (FUNCTION, FUNCTION.replace("0.2", "0.1"), "names no version after 0.1"),
+    (FUNCTION, FUNCTION.replace("0.2", "soon"), "names no version"),
+    ("/** culv_b_desc_init(): b. */\n", "", "culv_b_desc_init has no comment"),
+    ("culv_b_desc_init():", "b:", "culv_b_desc_init has no comment"),
+    ("/** culv_b_desc_init(): b. */\nCULV_INIT(culv_b_desc)\n", "", "culv_b_desc has no culv_b_desc_init()"),
     (FUNCTION, FUNCTION.replace("Says what.", ""), "does not say what it does"),
     (f"{COMMENT}static", "static", "culv_a_desc_init has no /** comment"),
     ("    size_t struct_size;\n    int value;", "    int value;\n    size_t struct_size;", "must be size_t struct_size"),
     ("    size_t struct_size;", "    unsigned struct_size;", "must be size_t struct_size"),
-    ("culv_a_desc_init(void)", "culv_a_desc_other(void)", "has no static inline culv_a_desc_init"),
+    ("culv_a_desc_init(void)", "culv_a_desc_other(void)", "has no culv_a_desc_init()"),
     ("    int value;", "    unsigned value : 3;", "bit-field"),
     ("    int value;", "    _Atomic int value;", "atomic"),
     ("CULV_EXPORT int culv_a(", "int culv_a(", "declared without CULV_EXPORT"),

@@ -17,21 +17,21 @@ static void in_frames(void)
     dmabuf_stage s;
     dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 0);
-    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
-    culv_vk_dmabuf_bridge *bridge = NULL;
-    LIB_OK(culv_vk_check_dmabuf(s.w.attachment, &d));
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
-    REQUIRE(culv_vk_dmabuf_bridge_buffer(bridge) == NULL);
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
+    LIB_OK(culv_vk_check_dma_buf(s.w.attachment, &d));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    REQUIRE(culv_vk_dma_buf_bridge_buffer(bridge) == NULL);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_fill(&file, &odd, frame);
         dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, frame);
         dmabuf_require(&file, &odd, frame);
     }
     raw_vk_idle(&s.w.vk);
-    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
     REQUIRE(bridge == NULL);
-    culv_vk_dmabuf_bridge_destroy(&bridge);
-    culv_vk_dmabuf_bridge_destroy(NULL);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(NULL);
     dmabuf_file_done(&file);
     dmabuf_close(&s);
 }
@@ -42,16 +42,16 @@ static void out_frames(void)
     dmabuf_stage s;
     dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 100);
-    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
-    culv_vk_dmabuf_bridge *bridge = NULL;
-    d.direction = CULV_VK_DMABUF_OUT;
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
+    d.direction = CULV_VK_DMA_BUF_OUT;
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
     dmabuf_first(&s, bridge);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_out(&s, bridge, &odd, frame);
         dmabuf_require(&file, &odd, frame);
     }
-    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
     dmabuf_close(&s);
 }
@@ -63,19 +63,19 @@ static void out_made(void)
                                          CULV_SOFT_MODIFIER_TWO_PLANES, CULV_SOFT_MODIFIER_LINEAR};
     dmabuf_stage s;
     dmabuf_open(&s);
-    culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
-    culv_vk_dmabuf_bridge *bridge = NULL;
-    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
+    culv_vk_dma_buf_bridge *bridge = NULL;
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_handle handle;
-    d.direction = CULV_VK_DMABUF_OUT;
+    d.direction = CULV_VK_DMA_BUF_OUT;
     d.fourcc = DRM_AR24;
     d.width = odd.width;
     d.height = odd.height;
     d.modifiers = modifiers;
     d.num_modifiers = 4;
     d.queue_family = 0;
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
-    LIB_OK(culv_vk_dmabuf_bridge_get_info(bridge, &info));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
     REQUIRE_EQ(info.modifier, CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(info.fourcc, DRM_AR24);
     REQUIRE_EQ(info.format, VK_FORMAT_B8G8R8A8_UNORM);
@@ -83,7 +83,7 @@ static void out_made(void)
     REQUIRE_EQ(info.width, odd.width);
     REQUIRE_EQ(info.height, odd.height);
     REQUIRE(info.plane_pitches[0] > (uint64_t)odd.width * 4); /* the player rounds it up */
-    LIB_OK(culv_vk_dmabuf_bridge_export_dup(bridge, &handle));
+    LIB_OK(culv_vk_dma_buf_bridge_export_dup(bridge, &handle));
     REQUIRE_EQ(handle.type, CULV_HANDLE_DMA_BUF_FD);
     const dmabuf_rows rows = {odd.width, odd.height, 4, (size_t)info.plane_offsets[0],
                               (size_t)info.plane_pitches[0]};
@@ -97,7 +97,7 @@ static void out_made(void)
         dmabuf_out(&s, bridge, &rows, frame);
         dmabuf_require(&file, &rows, frame);
     }
-    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_require(&file, &rows, 2); /* the other side keeps it */
     dmabuf_file_done(&file);
     dmabuf_close(&s);
@@ -111,21 +111,21 @@ static void direct(void)
     dmabuf_open(&s);
     for (int takes = 0; takes < 2; takes++) {
         dmabuf_file file = dmabuf_file_make(&odd, 0);
-        culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
-        culv_vk_dmabuf_bridge *in = NULL, *out = NULL;
-        culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+        culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+        culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
+        culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
         s.w.cu->SoftPlayDmaBufImport(takes);
         d.to_buffer = d.direct = 1;
-        LIB_OK(culv_vk_check_dmabuf(s.w.attachment, &d));
-        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &in));
-        d.direction = CULV_VK_DMABUF_OUT;
-        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &out));
-        LIB_OK(culv_vk_dmabuf_bridge_get_info(in, &info));
+        LIB_OK(culv_vk_check_dma_buf(s.w.attachment, &d));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &in));
+        d.direction = CULV_VK_DMA_BUF_OUT;
+        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &out));
+        LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
         REQUIRE_EQ(info.direct, takes);
         REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
-        REQUIRE((culv_vk_dmabuf_bridge_buffer(in) == NULL) == (takes != 0));
-        REQUIRE(culv_vk_dmabuf_bridge_image(in) == NULL);
-        REQUIRE(culv_vk_dmabuf_bridge_pointer(in) != 0);
+        REQUIRE((culv_vk_dma_buf_bridge_buffer(in) == NULL) == (takes != 0));
+        REQUIRE(culv_vk_dma_buf_bridge_image(in) == NULL);
+        REQUIRE(culv_vk_dma_buf_bridge_pointer(in) != 0);
         for (uint32_t frame = 0; frame < 2; frame++) {
             dmabuf_fill(&file, &odd, frame);
             dmabuf_in(&s, in, raw_vk_begin(&s.w.vk, 0), &odd, frame);
@@ -134,9 +134,9 @@ static void direct(void)
         dmabuf_out(&s, out, &odd, 5);
         dmabuf_require(&file, &odd, 5);
         raw_vk_idle(&s.w.vk);
-        culv_vk_dmabuf_bridge_destroy(&in);
-        culv_vk_dmabuf_bridge_destroy(&out);
-        REQUIRE(culv_vk_dmabuf_bridge_pointer(NULL) == 0);
+        culv_vk_dma_buf_bridge_destroy(&in);
+        culv_vk_dma_buf_bridge_destroy(&out);
+        REQUIRE(culv_vk_dma_buf_bridge_pointer(NULL) == 0);
         dmabuf_file_done(&file);
     }
     dmabuf_close(&s);
@@ -174,25 +174,25 @@ static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to
 {
     const dmabuf_rows rows = {61, 33, texel, texel * 3u, 61 * texel + texel * 5u};
     dmabuf_file file = dmabuf_file_make(&rows, 0);
-    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, fourcc, &rows);
-    culv_vk_dmabuf_bridge *in = NULL, *out = NULL;
-    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, fourcc, &rows);
+    culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     d.to_buffer = to_buffer;
-    LIB_OK(culv_vk_dmabuf_bridge_create(s->w.attachment, &d, &in));
-    d.direction = CULV_VK_DMABUF_OUT;
-    LIB_OK(culv_vk_dmabuf_bridge_create(s->w.attachment, &d, &out));
-    LIB_OK(culv_vk_dmabuf_bridge_get_info(in, &info));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
+    d.direction = CULV_VK_DMA_BUF_OUT;
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
+    LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
     REQUIRE_EQ(info.buffer_pitch, to_buffer ? 64u * texel : 0u);
-    REQUIRE((culv_vk_dmabuf_bridge_image(in) == NULL) == to_buffer);
-    REQUIRE((culv_vk_dmabuf_bridge_buffer(in) != NULL) == to_buffer);
+    REQUIRE((culv_vk_dma_buf_bridge_image(in) == NULL) == to_buffer);
+    REQUIRE((culv_vk_dma_buf_bridge_buffer(in) != NULL) == to_buffer);
     dmabuf_fill(&file, &rows, 1);
     dmabuf_in(s, in, raw_vk_begin(&s->w.vk, 0), &rows, 1);
     dmabuf_first(s, out);
     dmabuf_out(s, out, &rows, 2);
     dmabuf_require(&file, &rows, 2);
     raw_vk_idle(&s->w.vk);
-    culv_vk_dmabuf_bridge_destroy(&in);
-    culv_vk_dmabuf_bridge_destroy(&out);
+    culv_vk_dma_buf_bridge_destroy(&in);
+    culv_vk_dma_buf_bridge_destroy(&out);
     dmabuf_file_done(&file);
 }
 
@@ -229,11 +229,11 @@ static void two_planes(void)
     const dmabuf_rows luma = {254, 126, 1, 32, 320};
     const dmabuf_rows chroma = {254 / 2, 126 / 2, 2, 32 + 320 * 126 + 64, 320};
     dmabuf_file file = dmabuf_file_make(&chroma, 0);
-    culv_vk_dmabuf_bridge *planes[2] = {NULL, NULL};
-    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, nv12.plane_fourccs[0], &luma);
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &planes[0]));
+    culv_vk_dma_buf_bridge *planes[2] = {NULL, NULL};
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, nv12.plane_fourccs[0], &luma);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &planes[0]));
     d = dmabuf_describe(file.fd, nv12.plane_fourccs[1], &chroma);
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &planes[1]));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &planes[1]));
     for (uint32_t frame = 0; frame < 2; frame++) {
         dmabuf_fill(&file, &luma, frame);
         dmabuf_fill(&file, &chroma, frame + 10);
@@ -241,8 +241,8 @@ static void two_planes(void)
         dmabuf_in(&s, planes[1], raw_vk_begin(&s.w.vk, 0), &chroma, frame + 10);
     }
     raw_vk_idle(&s.w.vk);
-    culv_vk_dmabuf_bridge_destroy(&planes[0]);
-    culv_vk_dmabuf_bridge_destroy(&planes[1]);
+    culv_vk_dma_buf_bridge_destroy(&planes[0]);
+    culv_vk_dma_buf_bridge_destroy(&planes[1]);
     dmabuf_file_done(&file);
     dmabuf_close(&s);
 }
@@ -253,17 +253,17 @@ static void memory_planes(void)
     dmabuf_stage s;
     dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 4096);
-    culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
-    culv_vk_dmabuf_bridge *bridge = NULL;
+    culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     d.modifier = CULV_SOFT_MODIFIER_TWO_PLANES;
     d.num_planes = 2;
     d.plane_offsets[1] = file.size - 4096;
     d.plane_pitches[1] = 4096;
-    LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
     dmabuf_fill(&file, &odd, 3);
     dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, 3);
     raw_vk_idle(&s.w.vk);
-    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
     dmabuf_close(&s);
 }
@@ -275,29 +275,29 @@ static void modifiers(void)
     uint64_t list[8] = {0};
     uint32_t planes[8] = {0}, count = 77;
     culv_vk_device *vk = s.w.attachment;
-    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, &count));
+    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, &count));
     REQUIRE_EQ(count, 2);
-    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, list, planes, count,
-                                        &count));
+    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_OUT, list, planes, count,
+                                         &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(planes[0], 1);
     REQUIRE_EQ(list[1], CULV_SOFT_MODIFIER_TWO_PLANES);
     REQUIRE_EQ(planes[1], 2);
     list[1] = 77; /* no room for it */
-    LIB_OK(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_OUT, list, NULL, 1, &count));
+    LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_OUT, list, NULL, 1, &count));
     REQUIRE_EQ(count, 2);
     REQUIRE_EQ(list[0], CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(list[1], 77);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, 1, CULV_VK_DMABUF_OUT, list, NULL, count, &count),
+    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, 1, CULV_VK_DMA_BUF_OUT, list, NULL, count, &count),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, (culv_vk_dmabuf_direction)2, NULL, NULL, 0,
-                                           &count),
+    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, (culv_vk_dma_buf_direction)2, NULL, NULL,
+                                            0, &count),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(vk, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, NULL),
+    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(
-        culv_vk_dmabuf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0, &count),
+        culv_vk_dma_buf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, &count),
         CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     dmabuf_close(&s);
 }
@@ -308,16 +308,16 @@ static void files_counted(void)
     dmabuf_stage s;
     dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 0);
-    const culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
-    culv_vk_dmabuf_bridge *bridge = NULL;
+    const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
+    culv_vk_dma_buf_bridge *bridge = NULL;
     culv_handle again;
     lib_fd watched = lib_fd_watch(file.fd);
     for (uint32_t round = 0; round < 5; round++) {
         const size_t before = test_open_fds();
-        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
-        LIB_OK(culv_vk_dmabuf_bridge_export_dup(bridge, &again));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+        LIB_OK(culv_vk_dma_buf_bridge_export_dup(bridge, &again));
         lib_fd_require_untouched(&watched);
-        culv_vk_dmabuf_bridge_destroy(&bridge);
+        culv_vk_dma_buf_bridge_destroy(&bridge);
         culv_handle_close(&again);
         lib_settle(&s.w);
         REQUIRE_EQ(test_open_fds(), before);

@@ -17,15 +17,15 @@ static const uint64_t useless[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIE
 static const uint64_t imported_only[] = {CULV_SOFT_MODIFIER_TWO_PLANES};
 
 /* Makes a descriptor without a handle of `d`. */
-static void made(culv_vk_dmabuf_desc *d, const uint64_t *modifiers, uint32_t count)
+static void made(culv_vk_dma_buf_desc *d, const uint64_t *modifiers, uint32_t count)
 {
     d->handle = (culv_handle){.type = CULV_HANDLE_NONE};
-    d->direction = CULV_VK_DMABUF_OUT;
+    d->direction = CULV_VK_DMA_BUF_OUT;
     d->modifiers = modifiers;
     d->num_modifiers = count;
 }
 
-static void spoil(unsigned row, culv_vk_dmabuf_desc *d)
+static void spoil(unsigned row, culv_vk_dma_buf_desc *d)
 {
     switch (row) {
     case 0: d->struct_size = 0; break;
@@ -38,7 +38,7 @@ static void spoil(unsigned row, culv_vk_dmabuf_desc *d)
     case 7: d->fourcc = 0, d->format = VK_FORMAT_BC1_RGB_UNORM_BLOCK; break;
     case 8: d->fourcc = 0, d->format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM; break;
     case 9: d->fourcc = DRM('R', 'G', '2', '4'); break; /* no CUDA array has it */
-    case 10: d->direction = (culv_vk_dmabuf_direction)2; break;
+    case 10: d->direction = (culv_vk_dma_buf_direction)2; break;
     case 11: d->queue_family = CULV_VK_QUEUE_FAMILY_UNSET; break;
     case 12: d->queue_family = VK_QUEUE_FAMILY_FOREIGN_EXT; break;
     case 13: d->width = 0; break;
@@ -139,21 +139,21 @@ static void wrong_descriptors(void)
     REQUIRE(pipe(pipe_ends) == 0);
     const size_t fds = test_open_fds();
     culv_vk_device *vk = s.w.attachment;
-    culv_vk_dmabuf_bridge *out = NULL;
+    culv_vk_dma_buf_bridge *out = NULL;
     for (unsigned i = 0; i < ROWS; i++) {
-        culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+        culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
         spoil(i, &d);
         printf("row %u\n", i); /* what failed, if something does */
-        LIB_REFUSES(culv_vk_dmabuf_bridge, out, culv_vk_dmabuf_bridge_create(vk, &d, &out),
+        LIB_REFUSES(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create(vk, &d, &out),
                     errors[i].result, errors[i].reason);
         if (i < CHECKED_ROWS)
-            LIB_ERROR(culv_vk_check_dmabuf(vk, &d), errors[i].result, errors[i].reason);
+            LIB_ERROR(culv_vk_check_dma_buf(vk, &d), errors[i].result, errors[i].reason);
         else
-            LIB_OK(culv_vk_check_dmabuf(vk, &d));
+            LIB_OK(culv_vk_check_dma_buf(vk, &d));
         REQUIRE_EQ(test_open_fds(), fds);
     }
-    const culv_vk_dmabuf_desc right = dmabuf_describe(file.fd, DRM_XR24, &rows);
-    LIB_OK(culv_vk_check_dmabuf(vk, &right));
+    const culv_vk_dma_buf_desc right = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    LIB_OK(culv_vk_check_dma_buf(vk, &right));
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     dmabuf_file_done(&file);
@@ -166,50 +166,50 @@ static void null_arguments(void)
     dmabuf_open(&s);
     file = dmabuf_file_make(&rows, 0);
     culv_vk_device *vk = s.w.attachment;
-    const culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
-    culv_vk_dmabuf_bridge *bridge = NULL;
-    culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
-    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
+    const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    culv_vk_dma_buf_bridge *bridge = NULL;
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_drm_format_info drm = culv_drm_format_info_init();
     culv_handle handle;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-    LIB_OK(culv_vk_dmabuf_bridge_create(vk, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(vk, &d, &bridge));
 #define NO(call) LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT)
-    NO(culv_vk_check_dmabuf(NULL, &d));
-    NO(culv_vk_check_dmabuf(vk, NULL));
-    NO(culv_vk_dmabuf_bridge_create(NULL, &d, &bridge));
-    NO(culv_vk_dmabuf_bridge_create(vk, NULL, &bridge));
-    NO(culv_vk_dmabuf_bridge_create(vk, &d, NULL));
-    NO(culv_vk_dmabuf_bridge_record(NULL, commands));
-    NO(culv_vk_dmabuf_bridge_record(bridge, NULL));
-    NO(culv_vk_dmabuf_bridge_record_first(NULL, commands));
-    NO(culv_vk_dmabuf_bridge_record_first(bridge, NULL));
-    NO(culv_vk_dmabuf_bridge_next(NULL, &turn));
-    NO(culv_vk_dmabuf_bridge_next(bridge, NULL));
-    NO(culv_vk_dmabuf_bridge_get_info(NULL, &info));
-    NO(culv_vk_dmabuf_bridge_get_info(bridge, NULL));
-    NO(culv_vk_dmabuf_bridge_export_dup(NULL, &handle));
-    NO(culv_vk_dmabuf_bridge_export_dup(bridge, NULL));
-    NO(culv_vk_dmabuf_bridge_wait(NULL, 0));
-    NO(culv_vk_dmabuf_bridge_import_fence(NULL, VK_NULL_HANDLE));
-    NO(culv_vk_dmabuf_bridge_import_fence(bridge, VK_NULL_HANDLE));
-    NO(culv_vk_dmabuf_bridge_export_fence(NULL, VK_NULL_HANDLE));
-    NO(culv_vk_dmabuf_bridge_export_fence(bridge, VK_NULL_HANDLE));
+    NO(culv_vk_check_dma_buf(NULL, &d));
+    NO(culv_vk_check_dma_buf(vk, NULL));
+    NO(culv_vk_dma_buf_bridge_create(NULL, &d, &bridge));
+    NO(culv_vk_dma_buf_bridge_create(vk, NULL, &bridge));
+    NO(culv_vk_dma_buf_bridge_create(vk, &d, NULL));
+    NO(culv_vk_dma_buf_bridge_record(NULL, commands));
+    NO(culv_vk_dma_buf_bridge_record(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_record_first(NULL, commands));
+    NO(culv_vk_dma_buf_bridge_record_first(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_next(NULL, &turn));
+    NO(culv_vk_dma_buf_bridge_next(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_get_info(NULL, &info));
+    NO(culv_vk_dma_buf_bridge_get_info(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_export_dup(NULL, &handle));
+    NO(culv_vk_dma_buf_bridge_export_dup(bridge, NULL));
+    NO(culv_vk_dma_buf_bridge_wait(NULL, 0));
+    NO(culv_vk_dma_buf_bridge_import_fence(NULL, VK_NULL_HANDLE));
+    NO(culv_vk_dma_buf_bridge_import_fence(bridge, VK_NULL_HANDLE));
+    NO(culv_vk_dma_buf_bridge_export_fence(NULL, VK_NULL_HANDLE));
+    NO(culv_vk_dma_buf_bridge_export_fence(bridge, VK_NULL_HANDLE));
     NO(culv_drm_format_get_info(DRM_XR24, NULL));
 #undef NO
     turn.struct_size = info.struct_size = drm.struct_size = 0;
-    LIB_ERROR(culv_vk_dmabuf_bridge_next(bridge, &turn), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_dma_buf_bridge_next(bridge, &turn), CULV_ERROR_INVALID,
               CULV_REASON_STRUCT_SIZE);
-    LIB_ERROR(culv_vk_dmabuf_bridge_get_info(bridge, &info), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_dma_buf_bridge_get_info(bridge, &info), CULV_ERROR_INVALID,
               CULV_REASON_STRUCT_SIZE);
     LIB_ERROR(culv_drm_format_get_info(DRM_XR24, &drm), CULV_ERROR_INVALID,
               CULV_REASON_STRUCT_SIZE);
-    REQUIRE(culv_vk_dmabuf_bridge_image(NULL) == NULL);
-    REQUIRE(culv_vk_dmabuf_bridge_buffer(NULL) == NULL);
-    REQUIRE(culv_vk_dmabuf_bridge_timeline(NULL) == NULL);
-    LIB_OK(culv_vk_dmabuf_bridge_record_first(bridge, commands)); /* IN: nothing */
+    REQUIRE(culv_vk_dma_buf_bridge_image(NULL) == NULL);
+    REQUIRE(culv_vk_dma_buf_bridge_buffer(NULL) == NULL);
+    REQUIRE(culv_vk_dma_buf_bridge_timeline(NULL) == NULL);
+    LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands)); /* IN: nothing */
     raw_vk_submit(&s.w.vk, commands, NULL);
-    culv_vk_dmabuf_bridge_destroy(&bridge);
+    culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
     dmabuf_close(&s);
 }
@@ -229,16 +229,16 @@ static void missing(const char *hidden, const char *function, const char *says)
     LIB_OK(culv_vk_attach(w.device, &a, &w.attachment));
     w.context = culv_device_context(w.device);
     file = dmabuf_file_make(&rows, 0);
-    const culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
-    culv_vk_dmabuf_bridge *out = NULL;
+    const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+    culv_vk_dma_buf_bridge *out = NULL;
     uint32_t count = 0;
-    LIB_ERROR(culv_vk_check_dmabuf(w.attachment, &d), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(culv_vk_check_dma_buf(w.attachment, &d), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS(says);
-    LIB_REFUSES(culv_vk_dmabuf_bridge, out, culv_vk_dmabuf_bridge_create(w.attachment, &d, &out),
+    LIB_REFUSES(culv_vk_dma_buf_bridge, out, culv_vk_dma_buf_bridge_create(w.attachment, &d, &out),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
-    LIB_ERROR(culv_vk_dmabuf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMABUF_IN, NULL, NULL, 0,
-                                           &count),
+    LIB_ERROR(culv_vk_dma_buf_get_modifiers(w.attachment, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL,
+                                            0, &count),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
     dmabuf_file_done(&file);
     lib_close(&w);
@@ -268,33 +268,33 @@ static void not_enabled(void)
 static void extensions(void)
 {
     const char *names[8] = {NULL};
-    REQUIRE_EQ(culv_vk_dmabuf_extensions(VK_API_VERSION_1_3, 0, NULL), 3);
-    REQUIRE_EQ(culv_vk_dmabuf_extensions(VK_API_VERSION_1_3, 8, names), 3);
+    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_3, 0, NULL), 3);
+    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_3, 8, names), 3);
     REQUIRE_EQ_STR(names[0], "VK_EXT_external_memory_dma_buf");
     REQUIRE_EQ_STR(names[1], "VK_EXT_image_drm_format_modifier");
     REQUIRE_EQ_STR(names[2], "VK_EXT_queue_family_foreign");
     REQUIRE(names[3] == NULL);
-    REQUIRE_EQ(culv_vk_dmabuf_extensions(VK_API_VERSION_1_1, 8, names), 4);
+    REQUIRE_EQ(culv_vk_dma_buf_extensions(VK_API_VERSION_1_1, 8, names), 4);
     REQUIRE_EQ_STR(names[3], "VK_KHR_image_format_list");
 }
 
 /* What a bridge hands out goes with the bridge, and by itself it cannot go. */
 static void parts(void)
 {
-    static const char goes[] = "culv_vk_dmabuf_bridge_destroy() destroys both";
+    static const char goes[] = "culv_vk_dma_buf_bridge_destroy() destroys both";
     dmabuf_stage s;
     dmabuf_open(&s);
     file = dmabuf_file_make(&rows, 0);
     for (int to_buffer = 0; to_buffer < 2; to_buffer++) {
-        culv_vk_dmabuf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
-        culv_vk_dmabuf_bridge *bridge = NULL;
+        culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
+        culv_vk_dma_buf_bridge *bridge = NULL;
         d.to_buffer = (culv_bool)to_buffer;
-        LIB_OK(culv_vk_dmabuf_bridge_create(s.w.attachment, &d, &bridge));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
         const uint64_t created = lib_counts(&s.w).created;
         culv_shared_semaphore *timeline =
-            (culv_shared_semaphore *)culv_vk_dmabuf_bridge_timeline(bridge);
-        culv_shared_image *image = (culv_shared_image *)culv_vk_dmabuf_bridge_image(bridge);
-        culv_shared_buffer *buffer = (culv_shared_buffer *)culv_vk_dmabuf_bridge_buffer(bridge);
+            (culv_shared_semaphore *)culv_vk_dma_buf_bridge_timeline(bridge);
+        culv_shared_image *image = (culv_shared_image *)culv_vk_dma_buf_bridge_image(bridge);
+        culv_shared_buffer *buffer = (culv_shared_buffer *)culv_vk_dma_buf_bridge_buffer(bridge);
         culv_semaphore *half = culv_shared_semaphore_cuda(timeline);
         REQUIRE((image == NULL) == (to_buffer == 1) && (buffer == NULL) == (to_buffer == 0));
         lib_forget_error();
@@ -319,7 +319,7 @@ static void parts(void)
         REQUIRE((image_half != NULL) != (rows_half != NULL));
         LIB_SAYS(goes);
         REQUIRE_EQ(lib_counts(&s.w).created, created);
-        culv_vk_dmabuf_bridge_destroy(&bridge);
+        culv_vk_dma_buf_bridge_destroy(&bridge);
         REQUIRE(bridge == NULL);
     }
     dmabuf_file_done(&file);

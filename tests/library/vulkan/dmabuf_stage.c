@@ -72,9 +72,9 @@ void dmabuf_require(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t f
     }
 }
 
-culv_vk_dmabuf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows)
+culv_vk_dma_buf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows)
 {
-    culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
+    culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
     d.handle = culv_handle_dma_buf_fd(fd);
     d.fourcc = fourcc;
     d.width = rows->width;
@@ -88,18 +88,18 @@ culv_vk_dmabuf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *
 }
 
 /* Between CUDA's side and rows without padding on the host. */
-static void move(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_rows *rows,
+static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_rows *rows,
                  uint8_t *host, bool to_host)
 {
     const raw_cuda *cu = s->w.cu;
     const size_t row = (size_t)rows->width * rows->texel;
-    culv_vk_dmabuf_info info = culv_vk_dmabuf_info_init();
-    LIB_OK(culv_vk_dmabuf_bridge_get_info(bridge, &info));
+    culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
+    LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
     CUDA_MEMCPY2D copy = {.WidthInBytes = row, .Height = rows->height};
     CUarray array = NULL;
-    const CUdeviceptr pointer = culv_vk_dmabuf_bridge_pointer(bridge);
+    const CUdeviceptr pointer = culv_vk_dma_buf_bridge_pointer(bridge);
     if (pointer == 0)
-        LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_dmabuf_bridge_image(bridge)), 0,
+        LIB_OK(culv_image_get_array(culv_shared_image_cuda(culv_vk_dma_buf_bridge_image(bridge)), 0,
                                     &array));
     const CUmemorytype type = array != NULL ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_DEVICE;
     if (to_host) {
@@ -124,19 +124,19 @@ static void move(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_ro
     lib_leave(&s->w, before);
 }
 
-static culv_semaphore *timeline(culv_vk_dmabuf_bridge *bridge)
+static culv_semaphore *timeline(culv_vk_dma_buf_bridge *bridge)
 {
-    return culv_shared_semaphore_cuda(culv_vk_dmabuf_bridge_timeline(bridge));
+    return culv_shared_semaphore_cuda(culv_vk_dma_buf_bridge_timeline(bridge));
 }
 
-static culv_vk_dmabuf_turn next(culv_vk_dmabuf_bridge *bridge)
+static culv_vk_dma_buf_turn next(culv_vk_dma_buf_bridge *bridge)
 {
-    culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
-    LIB_OK(culv_vk_dmabuf_bridge_next(bridge, &turn));
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
+    LIB_OK(culv_vk_dma_buf_bridge_next(bridge, &turn));
     return turn;
 }
 
-static raw_vk_job job_of(const culv_vk_dmabuf_turn *turn)
+static raw_vk_job job_of(const culv_vk_dma_buf_turn *turn)
 {
     return (raw_vk_job){.wait = turn->semaphore,
                         .wait_value = turn->wait_value,
@@ -145,16 +145,16 @@ static raw_vk_job job_of(const culv_vk_dmabuf_turn *turn)
                         .pending = true};
 }
 
-void dmabuf_in(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands,
+void dmabuf_in(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands,
                const dmabuf_rows *rows, uint32_t frame)
 {
     const size_t row = (size_t)rows->width * rows->texel;
     uint8_t *host = malloc(row * rows->height);
     REQUIRE(host != NULL);
-    const culv_vk_dmabuf_turn turn = next(bridge);
+    const culv_vk_dma_buf_turn turn = next(bridge);
     const raw_vk_job job = job_of(&turn);
-    LIB_OK(culv_vk_dmabuf_bridge_record(bridge, commands));
-    LIB_OK(culv_vk_dmabuf_bridge_wait(bridge, 0));
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands));
+    LIB_OK(culv_vk_dma_buf_bridge_wait(bridge, 0));
     raw_vk_submit(&s->w.vk, commands, &job);
     LIB_OK(culv_semaphore_wait(timeline(bridge), s->stream, turn.cuda_wait_value));
     move(s, bridge, rows, host, true);
@@ -168,18 +168,18 @@ void dmabuf_in(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer c
     free(host);
 }
 
-void dmabuf_first(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge)
+void dmabuf_first(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_OK(culv_vk_dmabuf_bridge_record_first(bridge, commands));
+    LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands));
     const raw_vk_job job = {.signal =
-                                culv_vk_semaphore_handle(culv_vk_dmabuf_bridge_timeline(bridge)),
+                                culv_vk_semaphore_handle(culv_vk_dma_buf_bridge_timeline(bridge)),
                             .signal_value = 1,
                             .pending = true};
     raw_vk_submit(&s->w.vk, commands, &job);
 }
 
-void dmabuf_out(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_rows *rows,
+void dmabuf_out(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_rows *rows,
                 uint32_t frame)
 {
     const size_t row = (size_t)rows->width * rows->texel;
@@ -188,14 +188,14 @@ void dmabuf_out(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_row
     for (uint32_t y = 0; y < rows->height; y++)
         for (uint32_t i = 0; i < row; i++)
             host[y * row + i] = dmabuf_byte(frame, y, i);
-    const culv_vk_dmabuf_turn turn = next(bridge);
+    const culv_vk_dma_buf_turn turn = next(bridge);
     const raw_vk_job job = job_of(&turn);
     LIB_OK(culv_semaphore_wait(timeline(bridge), s->stream, turn.cuda_wait_value));
     move(s, bridge, rows, host, false);
     LIB_OK(culv_semaphore_signal(timeline(bridge), s->stream, turn.cuda_signal_value));
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_OK(culv_vk_dmabuf_bridge_record(bridge, commands));
-    LIB_OK(culv_vk_dmabuf_bridge_wait(bridge, 0));
+    LIB_OK(culv_vk_dma_buf_bridge_record(bridge, commands));
+    LIB_OK(culv_vk_dma_buf_bridge_wait(bridge, 0));
     raw_vk_submit(&s->w.vk, commands, &job);
     raw_vk_idle(&s->w.vk);
     lib_finish(&s->w, s->stream);

@@ -6,7 +6,7 @@
 
 #include "library.h"
 
-#include "culvert/vulkan_dmabuf.h"
+#include "culvert/vulkan_dma_buf.h"
 
 #define DRM(a, b, c, d)                                                                            \
     ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
@@ -46,14 +46,14 @@ void dmabuf_fill(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t fram
 void dmabuf_require(const dmabuf_file *file, const dmabuf_rows *rows, uint32_t frame);
 
 /* A descriptor of one plane. */
-culv_vk_dmabuf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows);
+culv_vk_dma_buf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows *rows);
 /* One frame from the file to CUDA, which sees the frame's bytes; or from CUDA to the file. The
  * submission and the stream are ordered by the timeline alone. */
-void dmabuf_in(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands,
+void dmabuf_in(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands,
                const dmabuf_rows *rows, uint32_t frame);
-void dmabuf_out(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge, const dmabuf_rows *rows,
+void dmabuf_out(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_rows *rows,
                 uint32_t frame);
 /* OUT: gives CUDA its image. */
-void dmabuf_first(dmabuf_stage *s, culv_vk_dmabuf_bridge *bridge);
+void dmabuf_first(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge);
 
 #endif

@@ -3,13 +3,13 @@
 #include "base/attempt.h"
 #include "base/handle.h"
 #include "culvert/memory.h"
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 
 #include <inttypes.h>
 
-culv_result culvi_vk_dmabuf_check_direct(const culv_vk_device *vk, const culvi_vk_dmabuf_plan *p)
+culv_result culvi_vk_dma_buf_check_direct(const culv_vk_device *vk, const culvi_vk_dma_buf_plan *p)
 {
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     const char *wrong = NULL;
     if (!d->direct) return CULV_OK;
     if (!d->to_buffer)
@@ -20,17 +20,17 @@ culv_result culvi_vk_dmabuf_check_direct(const culv_vk_device *vk, const culvi_v
         wrong = "the dma-buf is not one LINEAR plane, and CUDA reads rows";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_vk_dmabuf_desc.direct is set, but %s", wrong);
+                      "culv_vk_dma_buf_desc.direct is set, but %s", wrong);
 }
 
-culv_result culvi_vk_dmabuf_try_direct(culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
+culv_result culvi_vk_dma_buf_try_direct(culv_vk_device *vk, culvi_vk_dma_buf_plan *p)
 {
     culv_device *device = vk->base.device;
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     culvi_handle_facts facts;
     if (!d->direct) return CULV_OK;
     culv_result result =
-        culvi_handle_check(&device->voice, d->label, "culv_vk_dmabuf_desc.handle",
+        culvi_handle_check(&device->voice, d->label, "culv_vk_dma_buf_desc.handle",
                            "the compositor, the camera or the capture tool", &d->handle, &facts);
     if (result != CULV_OK) return result;
     const uint64_t row = (uint64_t)d->width * p->row->block_bytes;
@@ -54,7 +54,7 @@ culv_result culvi_vk_dmabuf_try_direct(culv_vk_device *vk, culvi_vk_dmabuf_plan 
     return refused ? CULV_OK : result;
 }
 
-culv_result culvi_vk_dmabuf_map_direct(culv_vk_dmabuf_bridge *b, culvi_vk_dmabuf_plan *p)
+culv_result culvi_vk_dma_buf_map_direct(culv_vk_dma_buf_bridge *b, culvi_vk_dma_buf_plan *p)
 {
     culv_buffer_desc d = culv_buffer_desc_init();
     b->direct = p->direct;
@@ -67,13 +67,13 @@ culv_result culvi_vk_dmabuf_map_direct(culv_vk_dmabuf_bridge *b, culvi_vk_dmabuf
     return result;
 }
 
-void culvi_vk_dmabuf_direct_drop(culv_vk_dmabuf_bridge *b)
+void culvi_vk_dma_buf_direct_drop(culv_vk_dma_buf_bridge *b)
 {
     culv_buffer_unmap(&b->rows);
     culv_memory_destroy(&b->direct);
 }
 
-CUdeviceptr culv_vk_dmabuf_bridge_pointer(const culv_vk_dmabuf_bridge *bridge)
+CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge)
 {
     if (bridge == NULL) return 0;
     if (bridge->rows != NULL)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The copies of a bridge, and the barriers around them. */
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 
 static const VkImageSubresourceLayers color = {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
                                                .layerCount = 1};
 
 /* The dma-buf, from the others and back to them. Its contents are kept where they are read: the
  * layout of what others own is GENERAL. */
-static void foreign(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands, bool acquire)
+static void foreign(const culv_vk_dma_buf_bridge *b, VkCommandBuffer commands, bool acquire)
 {
-    const bool in = b->direction == CULV_VK_DMABUF_IN;
+    const bool in = b->direction == CULV_VK_DMA_BUF_IN;
     const VkImageLayout layout =
         in ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     const VkAccessFlags access = in ? VK_ACCESS_TRANSFER_READ_BIT : VK_ACCESS_TRANSFER_WRITE_BIT;
@@ -37,7 +37,7 @@ static void foreign(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands, bo
 }
 
 /* CUDA's side, from CUDA and back. `use` is Vulkan's. `discard`: the contents are not needed. */
-static culv_result shared(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands,
+static culv_result shared(const culv_vk_dma_buf_bridge *b, VkCommandBuffer commands,
                           culv_vk_direction direction, culv_vk_use use, bool discard)
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -64,9 +64,9 @@ static culv_result shared(const culv_vk_dmabuf_bridge *b, VkCommandBuffer comman
     return result;
 }
 
-static void copy(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands)
+static void copy(const culv_vk_dma_buf_bridge *b, VkCommandBuffer commands)
 {
-    const bool in = b->direction == CULV_VK_DMABUF_IN;
+    const bool in = b->direction == CULV_VK_DMA_BUF_IN;
     const VkExtent3D extent = {b->info.width, b->info.height, 1};
     const VkImageLayout src = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                         dst = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
@@ -79,7 +79,7 @@ static void copy(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands)
         return;
     }
     const VkBufferImageCopy region = {.bufferRowLength = (b->info.width + 63) / 64 *
-                                                         64, /* as dmabuf.c's buffer_pitch() */
+                                                         64, /* as dma_buf.c's buffer_pitch() */
                                       .imageSubresource = color,
                                       .imageExtent = extent};
     const VkBuffer buffer = culv_vk_buffer_handle(b->buffer);
@@ -89,11 +89,11 @@ static void copy(const culv_vk_dmabuf_bridge *b, VkCommandBuffer commands)
         b->vk->table.vkCmdCopyBufferToImage(commands, buffer, b->image, dst, 1, &region);
 }
 
-culv_result culv_vk_dmabuf_bridge_record(culv_vk_dmabuf_bridge *bridge, VkCommandBuffer commands)
+culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge, VkCommandBuffer commands)
 {
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, commands);
-    const bool in = bridge->direction == CULV_VK_DMABUF_IN;
+    const bool in = bridge->direction == CULV_VK_DMA_BUF_IN;
     if (bridge->rows != NULL) return CULV_OK;
     const culv_vk_use use = in ? CULV_VK_USE_TRANSFER_DST : CULV_VK_USE_TRANSFER_SRC;
     culv_result result = shared(bridge, commands, CULV_VK_ACQUIRE, use, in);
@@ -104,11 +104,11 @@ culv_result culv_vk_dmabuf_bridge_record(culv_vk_dmabuf_bridge *bridge, VkComman
     return shared(bridge, commands, CULV_VK_RELEASE, use, false);
 }
 
-culv_result culv_vk_dmabuf_bridge_record_first(culv_vk_dmabuf_bridge *bridge,
-                                               VkCommandBuffer commands)
+culv_result culv_vk_dma_buf_bridge_record_first(culv_vk_dma_buf_bridge *bridge,
+                                                VkCommandBuffer commands)
 {
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, commands);
-    if (bridge->direction == CULV_VK_DMABUF_IN || bridge->rows != NULL) return CULV_OK;
+    if (bridge->direction == CULV_VK_DMA_BUF_IN || bridge->rows != NULL) return CULV_OK;
     return shared(bridge, commands, CULV_VK_RELEASE, CULV_VK_USE_TRANSFER_SRC, true);
 }

@@ -2,16 +2,16 @@
 /* The gate of dma-bufs: what is missing, and why. */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 #include "vulkan/vk_export.h"
 #include "vulkan/vk_trace.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-static const char desc_name[] = "culv_vk_dmabuf_desc";
+static const char desc_name[] = "culv_vk_dma_buf_desc";
 
-uint32_t culv_vk_dmabuf_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+uint32_t culv_vk_dma_buf_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
 {
     static const char *const names[] = {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
                                         VK_EXT_IMAGE_DRM_FORMAT_MODIFIER_EXTENSION_NAME,
@@ -23,17 +23,17 @@ uint32_t culv_vk_dmabuf_extensions(uint32_t api_version, uint32_t capacity, cons
     return count;
 }
 
-VkImageUsageFlags culvi_vk_dmabuf_usage(culv_vk_dmabuf_direction direction)
+VkImageUsageFlags culvi_vk_dma_buf_usage(culv_vk_dma_buf_direction direction)
 {
-    return direction == CULV_VK_DMABUF_IN ? VK_IMAGE_USAGE_TRANSFER_SRC_BIT
-                                          : VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    return direction == CULV_VK_DMA_BUF_IN ? VK_IMAGE_USAGE_TRANSFER_SRC_BIT
+                                           : VK_IMAGE_USAGE_TRANSFER_DST_BIT;
 }
 
 /* The device offers all, and the VkDevice has the one that shows by a function. */
 static culv_result check_extensions(const culv_vk_device *vk, const char *label)
 {
     const char *names[4];
-    const uint32_t count = culv_vk_dmabuf_extensions(VK_API_VERSION_1_2, 4, names);
+    const uint32_t count = culv_vk_dma_buf_extensions(VK_API_VERSION_1_2, 4, names);
     const culvi_voice *voice = &vk->base.device->voice;
     for (uint32_t i = 0; i < count; i++) {
         bool has = false;
@@ -52,7 +52,7 @@ static culv_result check_extensions(const culv_vk_device *vk, const char *label)
         return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without %s; "
-                      "enable what culv_vk_dmabuf_extensions() lists",
+                      "enable what culv_vk_dma_buf_extensions() lists",
                       vk->base.name,
                       !culvi_vk_tells_handle_types(vk)
                           ? culvi_vk_memory_extension
@@ -82,18 +82,18 @@ static culv_result list_modifiers(const culv_vk_device *vk, const char *label, V
     return CULV_OK;
 }
 
-static bool copies(const VkDrmFormatModifierPropertiesEXT *m, culv_vk_dmabuf_direction direction)
+static bool copies(const VkDrmFormatModifierPropertiesEXT *m, culv_vk_dma_buf_direction direction)
 {
-    const VkFormatFeatureFlags wanted = direction == CULV_VK_DMABUF_IN
+    const VkFormatFeatureFlags wanted = direction == CULV_VK_DMA_BUF_IN
                                             ? VK_FORMAT_FEATURE_TRANSFER_SRC_BIT
                                             : VK_FORMAT_FEATURE_TRANSFER_DST_BIT;
     return (m->drmFormatModifierTilingFeatures & wanted) != 0 &&
-           m->drmFormatModifierPlaneCount <= CULV_VK_DMABUF_PLANES;
+           m->drmFormatModifierPlaneCount <= CULV_VK_DMA_BUF_PLANES;
 }
 
 /* What Vulkan says of such images: *out_features 0, where it has none of them. */
 static culv_result ask_image(const culv_vk_device *vk, const char *label, VkFormat format,
-                             uint64_t modifier, culv_vk_dmabuf_direction direction,
+                             uint64_t modifier, culv_vk_dma_buf_direction direction,
                              VkExternalMemoryFeatureFlags *out_features, VkExtent3D *out_most)
 {
     VkPhysicalDeviceImageDrmFormatModifierInfoEXT which = {
@@ -110,7 +110,7 @@ static culv_result ask_image(const culv_vk_device *vk, const char *label, VkForm
         .format = format,
         .type = VK_IMAGE_TYPE_2D,
         .tiling = VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT,
-        .usage = culvi_vk_dmabuf_usage(direction)};
+        .usage = culvi_vk_dma_buf_usage(direction)};
     VkExternalImageFormatProperties external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
@@ -131,10 +131,10 @@ static culv_result ask_image(const culv_vk_device *vk, const char *label, VkForm
 }
 
 /* The format of a descriptor. */
-static culv_result find_format(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
+static culv_result find_format(const culv_vk_device *vk, culvi_vk_dma_buf_plan *p)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     culv_drm_format_info info = culv_drm_format_info_init();
     if ((d->fourcc == 0) == (d->format == VK_FORMAT_UNDEFINED))
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -169,14 +169,14 @@ static culv_result find_format(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p
 }
 
 /* What the handle's side says of each plane. */
-static culv_result check_planes(const culv_vk_device *vk, const culvi_vk_dmabuf_plan *p)
+static culv_result check_planes(const culv_vk_device *vk, const culvi_vk_dma_buf_plan *p)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    const culv_vk_dmabuf_desc *d = &p->d;
-    if (d->num_planes == 0 || d->num_planes > CULV_VK_DMABUF_PLANES)
+    const culv_vk_dma_buf_desc *d = &p->d;
+    if (d->num_planes == 0 || d->num_planes > CULV_VK_DMA_BUF_PLANES)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.num_planes is %" PRIu32 "; a dma-buf image has 1 to %d", desc_name,
-                          d->num_planes, CULV_VK_DMABUF_PLANES);
+                          d->num_planes, CULV_VK_DMA_BUF_PLANES);
     if (d->modifier == CULVI_DRM_MOD_INVALID)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_MODIFIER,
@@ -198,17 +198,17 @@ static culv_result check_planes(const culv_vk_device *vk, const culvi_vk_dmabuf_
                       desc_name, d->plane_pitches[0], d->width, row_bytes);
 }
 
-static culv_result check_desc(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
+static culv_result check_desc(const culv_vk_device *vk, culvi_vk_dma_buf_plan *p)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     const char *wrong = NULL;
     p->imported = d->handle.type != CULV_HANDLE_NONE;
-    if (d->direction != CULV_VK_DMABUF_IN && d->direction != CULV_VK_DMABUF_OUT)
+    if (d->direction != CULV_VK_DMA_BUF_IN && d->direction != CULV_VK_DMA_BUF_OUT)
         wrong = "direction is neither IN nor OUT";
     else if (d->queue_family >= vk->queue_families)
         wrong = "queue_family is no family of this device; set that of the queue that copies";
-    else if (!p->imported && d->direction == CULV_VK_DMABUF_IN)
+    else if (!p->imported && d->direction == CULV_VK_DMA_BUF_IN)
         wrong = "handle is none; what others write is theirs, pass its file descriptor";
     else if (!p->imported && (d->num_modifiers == 0 || d->modifiers == NULL))
         wrong = "handle and modifiers are none; pass a dma-buf, or the modifiers to make one with";
@@ -222,7 +222,7 @@ static culv_result check_desc(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
                           "%s: the extent is %" PRIu32 " x %" PRIu32, desc_name, d->width,
                           d->height);
     culv_result result =
-        p->imported ? culvi_handle_use_check(voice, d->label, "culv_vk_dmabuf_desc.handle.type",
+        p->imported ? culvi_handle_use_check(voice, d->label, "culv_vk_dma_buf_desc.handle.type",
                                              d->handle.type, CULVI_USE_VK_MEMORY)
                     : CULV_OK;
     if (result == CULV_OK && p->imported && d->handle.type != CULV_HANDLE_DMA_BUF_FD)
@@ -232,7 +232,7 @@ static culv_result check_desc(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p)
                           desc_name, culvi_handle_type_name(d->handle.type));
     if (result == CULV_OK) result = find_format(vk, p);
     if (result == CULV_OK && p->imported) result = check_planes(vk, p);
-    if (result == CULV_OK) result = culvi_vk_dmabuf_check_direct(vk, p);
+    if (result == CULV_OK) result = culvi_vk_dma_buf_check_direct(vk, p);
     return result;
 }
 
@@ -244,8 +244,8 @@ static const VkDrmFormatModifierPropertiesEXT *find(const VkDrmFormatModifierPro
     return NULL;
 }
 
-culv_result culvi_vk_dmabuf_planes(const culv_vk_device *vk, const char *label, VkFormat format,
-                                   uint64_t modifier, uint32_t *out)
+culv_result culvi_vk_dma_buf_planes(const culv_vk_device *vk, const char *label, VkFormat format,
+                                    uint64_t modifier, uint32_t *out)
 {
     uint32_t count = 0;
     VkDrmFormatModifierPropertiesEXT *list = NULL;
@@ -257,10 +257,10 @@ culv_result culvi_vk_dmabuf_planes(const culv_vk_device *vk, const char *label, 
     return CULV_OK;
 }
 
-static culv_result check_extent(const culv_vk_device *vk, const culvi_vk_dmabuf_plan *p,
+static culv_result check_extent(const culv_vk_device *vk, const culvi_vk_dma_buf_plan *p,
                                 uint64_t modifier, VkExtent3D most)
 {
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     if (d->width <= most.width && d->height <= most.height) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
                       "%" PRIu32 " x %" PRIu32 " texels are more than the %" PRIu32 " x %" PRIu32
@@ -269,11 +269,11 @@ static culv_result check_extent(const culv_vk_device *vk, const culvi_vk_dmabuf_
 }
 
 /* The modifier of a dma-buf that exists. */
-static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dmabuf_plan *p,
+static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dma_buf_plan *p,
                                const VkDrmFormatModifierPropertiesEXT *list, uint32_t count)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     VkExternalMemoryFeatureFlags features = 0;
     VkExtent3D most = {0};
     const VkDrmFormatModifierPropertiesEXT *m = find(list, count, d->modifier);
@@ -281,9 +281,9 @@ static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dmabuf_p
         return culvi_fail(
             voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MODIFIER,
             m == NULL ? "'%s' has no images of the format %s with the modifier %#" PRIx64
-                        "; agree with the other side on one of culv_vk_dmabuf_get_modifiers()"
+                        "; agree with the other side on one of culv_vk_dma_buf_get_modifiers()"
                       : "'%s' copies no images of the format %s with the modifier %#" PRIx64
-                        "; agree with the other side on one of culv_vk_dmabuf_get_modifiers()",
+                        "; agree with the other side on one of culv_vk_dma_buf_get_modifiers()",
             vk->base.name, p->row->name, d->modifier);
     if (m->drmFormatModifierPlaneCount != d->num_planes)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_MODIFIER,
@@ -299,7 +299,7 @@ static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dmabuf_p
                           "'%s' lists the modifier %#" PRIx64 " for the format %s, but has no such "
                           "images that are dma-bufs to copy %s",
                           vk->base.name, d->modifier, p->row->name,
-                          d->direction == CULV_VK_DMABUF_IN ? "from" : "to");
+                          d->direction == CULV_VK_DMA_BUF_IN ? "from" : "to");
     if (!(features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                           "'%s' imports no dma-buf of the format %s with the modifier %#" PRIx64,
@@ -308,11 +308,11 @@ static culv_result check_given(const culv_vk_device *vk, const culvi_vk_dmabuf_p
 }
 
 /* Finds which of the caller's modifiers can make a dma-buf. */
-static culv_result choose(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p,
+static culv_result choose(const culv_vk_device *vk, culvi_vk_dma_buf_plan *p,
                           const VkDrmFormatModifierPropertiesEXT *list, uint32_t count)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    const culv_vk_dmabuf_desc *d = &p->d;
+    const culv_vk_dma_buf_desc *d = &p->d;
     bool exists = false, large = false;
     p->modifiers = culvi_alloc(d->num_modifiers * sizeof *p->modifiers);
     if (p->modifiers == NULL) return culvi_fail_host_memory(voice, d->label);
@@ -341,11 +341,11 @@ static culv_result choose(const culv_vk_device *vk, culvi_vk_dmabuf_plan *p,
         vk->base.name, d->width, d->height, p->row->name, d->num_modifiers,
         large    ? "it has no images of that extent"
         : exists ? "it has such images but does not export them; let the other side make one"
-                 : "it has none of them for copies (culv_vk_dmabuf_get_modifiers())");
+                 : "it has none of them for copies (culv_vk_dma_buf_get_modifiers())");
 }
 
-culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
-                                      bool import, culvi_vk_dmabuf_plan *out)
+culv_result culvi_vk_dma_buf_plan_make(culv_vk_device *vk, const culv_vk_dma_buf_desc *desc,
+                                       bool import, culvi_vk_dma_buf_plan *out)
 {
     uint32_t count = 0;
     VkDrmFormatModifierPropertiesEXT *list = NULL;
@@ -353,7 +353,7 @@ culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_d
     culv_result result =
         culvi_desc_read(&vk->base.device->voice, &out->d, sizeof out->d, desc, desc_name);
     if (result == CULV_OK) result = check_desc(vk, out);
-    if (result == CULV_OK && import) result = culvi_vk_dmabuf_try_direct(vk, out);
+    if (result == CULV_OK && import) result = culvi_vk_dma_buf_try_direct(vk, out);
     if (result != CULV_OK || out->direct != NULL) return result;
     result = check_extensions(vk, out->d.label);
     if (result == CULV_OK) result = list_modifiers(vk, out->d.label, out->format, &count, &list);
@@ -363,19 +363,19 @@ culv_result culvi_vk_dmabuf_plan_make(culv_vk_device *vk, const culv_vk_dmabuf_d
     return result;
 }
 
-culv_result culv_vk_check_dmabuf(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc)
+culv_result culv_vk_check_dma_buf(culv_vk_device *vk, const culv_vk_dma_buf_desc *desc)
 {
-    culvi_vk_dmabuf_plan plan;
+    culvi_vk_dma_buf_plan plan;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE(&vk->base.device->voice, desc);
-    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, false, &plan);
+    culv_result result = culvi_vk_dma_buf_plan_make(vk, desc, false, &plan);
     culvi_free(plan.modifiers);
     return result;
 }
 
 /* Leaves in `list` those that can be bridged. */
 static culv_result keep_bridged(const culv_vk_device *vk, VkFormat format,
-                                culv_vk_dmabuf_direction direction,
+                                culv_vk_dma_buf_direction direction,
                                 VkDrmFormatModifierPropertiesEXT *list, uint32_t *count)
 {
     uint32_t kept = 0;
@@ -392,9 +392,9 @@ static culv_result keep_bridged(const culv_vk_device *vk, VkFormat format,
     return CULV_OK;
 }
 
-culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
-                                         culv_vk_dmabuf_direction direction, uint64_t *modifiers,
-                                         uint32_t *planes, uint32_t capacity, uint32_t *count)
+culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
+                                          culv_vk_dma_buf_direction direction, uint64_t *modifiers,
+                                          uint32_t *planes, uint32_t capacity, uint32_t *count)
 {
     CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
@@ -402,7 +402,7 @@ culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
     culv_drm_format_info info = culv_drm_format_info_init();
     VkDrmFormatModifierPropertiesEXT *list = NULL;
     uint32_t found = 0;
-    if (direction != CULV_VK_DMABUF_IN && direction != CULV_VK_DMABUF_OUT)
+    if (direction != CULV_VK_DMA_BUF_IN && direction != CULV_VK_DMA_BUF_OUT)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: direction is neither IN nor OUT", __func__);
     culv_result result = culv_drm_format_get_info(fourcc, &info);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The fences that others and we leave in a dma-buf (implicit synchronization). */
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 #include "vulkan/vk_trace.h"
 
 #include <errno.h>
@@ -38,13 +38,13 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-culv_result culv_vk_dmabuf_bridge_wait(culv_vk_dmabuf_bridge *bridge, uint64_t timeout)
+culv_result culv_vk_dma_buf_bridge_wait(culv_vk_dma_buf_bridge *bridge, uint64_t timeout)
 {
     CULVI_REQUIRE(NULL, bridge);
     const uint64_t ms = timeout / 1000000 + (timeout % 1000000 != 0), begin = now_ms();
     /* A reader waits for the writers; a writer for all. */
     struct pollfd p = {.fd = bridge->handle.value.fd,
-                       .events = bridge->direction == CULV_VK_DMABUF_IN ? POLLIN : POLLOUT};
+                       .events = bridge->direction == CULV_VK_DMA_BUF_IN ? POLLIN : POLLOUT};
     for (;;) {
         const uint64_t passed = now_ms() - begin, left = ms > passed ? ms - passed : 0;
         const int n = poll(&p, 1, left > INT_MAX ? INT_MAX : (int)left);
@@ -62,7 +62,7 @@ culv_result culv_vk_dmabuf_bridge_wait(culv_vk_dmabuf_bridge *bridge, uint64_t t
     }
 }
 
-static culv_result fail_ioctl(const culv_vk_dmabuf_bridge *b, const char *name)
+static culv_result fail_ioctl(const culv_vk_dma_buf_bridge *b, const char *name)
 {
     const int error = errno;
     const culvi_voice *voice = &b->vk->base.device->voice;
@@ -70,7 +70,7 @@ static culv_result fail_ioctl(const culv_vk_dmabuf_bridge *b, const char *name)
         return culvi_fail_native(
             voice, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_OS, CULV_NATIVE_OS, error, name,
             "the kernel hands no fences of this dma-buf out: it is older than Linux 6.0, or the "
-            "file is no dma-buf; use culv_vk_dmabuf_bridge_wait(), and wait for Vulkan on the CPU "
+            "file is no dma-buf; use culv_vk_dma_buf_bridge_wait(), and wait for Vulkan on the CPU "
             "before the others may go on");
     const bool full = error == EMFILE || error == ENFILE;
     return culvi_fail_native(voice, b->label, full ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER,
@@ -99,7 +99,8 @@ static culv_result check_semaphores(const culv_vk_device *vk, const char *label,
                       import ? "take no" : "give no");
 }
 
-culv_result culv_vk_dmabuf_bridge_import_fence(culv_vk_dmabuf_bridge *bridge, VkSemaphore semaphore)
+culv_result culv_vk_dma_buf_bridge_import_fence(culv_vk_dma_buf_bridge *bridge,
+                                                VkSemaphore semaphore)
 {
     CULVI_REQUIRE(NULL, bridge);
     culv_vk_device *vk = bridge->vk;
@@ -107,8 +108,8 @@ culv_result culv_vk_dmabuf_bridge_import_fence(culv_vk_dmabuf_bridge *bridge, Vk
     if (semaphore == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "semaphore");
     culv_result result = check_semaphores(vk, bridge->label, true);
     if (result != CULV_OK) return result;
-    sync_file file = {.flags = bridge->direction == CULV_VK_DMABUF_IN ? SYNC_READ
-                                                                      : SYNC_READ | SYNC_WRITE,
+    sync_file file = {.flags = bridge->direction == CULV_VK_DMA_BUF_IN ? SYNC_READ
+                                                                       : SYNC_READ | SYNC_WRITE,
                       .fd = -1};
     if (ioctl(bridge->handle.value.fd, EXPORT, &file) != 0)
         return fail_ioctl(bridge, "DMA_BUF_IOCTL_EXPORT_SYNC_FILE");
@@ -126,7 +127,8 @@ culv_result culv_vk_dmabuf_bridge_import_fence(culv_vk_dmabuf_bridge *bridge, Vk
                          "the fences of the dma-buf could not be given to the semaphore");
 }
 
-culv_result culv_vk_dmabuf_bridge_export_fence(culv_vk_dmabuf_bridge *bridge, VkSemaphore semaphore)
+culv_result culv_vk_dma_buf_bridge_export_fence(culv_vk_dma_buf_bridge *bridge,
+                                                VkSemaphore semaphore)
 {
     CULVI_REQUIRE(NULL, bridge);
     culv_vk_device *vk = bridge->vk;
@@ -138,7 +140,7 @@ culv_result culv_vk_dmabuf_bridge_export_fence(culv_vk_dmabuf_bridge *bridge, Vk
                                           .semaphore = semaphore,
                                           .handleType =
                                               VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT};
-    sync_file file = {.flags = bridge->direction == CULV_VK_DMABUF_IN ? SYNC_READ : SYNC_WRITE,
+    sync_file file = {.flags = bridge->direction == CULV_VK_DMA_BUF_IN ? SYNC_READ : SYNC_WRITE,
                       .fd = -1};
     VkResult r = CULVI_VK(vk, vkGetSemaphoreFdKHR, (vk->vk_device, &info, &file.fd));
     if (r != VK_SUCCESS) {

@@ -7,28 +7,28 @@
  * does take dma-bufs, a bridge with `direct` copies nothing. Where you choose how memory is made,
  * share it directly (vulkan_memory.h).
  *
- *   culv_vk_dmabuf_desc d = culv_vk_dmabuf_desc_init();
+ *   culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
  *   d.handle = culv_handle_dma_buf_fd(fd);                what the compositor sent, with it:
  *   d.fourcc = DRM_FORMAT_XRGB8888;  d.modifier = modifier;
  *   d.width = width;  d.height = height;
  *   d.num_planes = 1;  d.plane_offsets[0] = offset;  d.plane_pitches[0] = stride;
  *   d.queue_family = family;
- *   culv_vk_dmabuf_bridge_create(vk, &d, &bridge);
+ *   culv_vk_dma_buf_bridge_create(vk, &d, &bridge);
  *
- *   culv_vk_dmabuf_bridge_record(bridge, commands);       once; submit it for each frame
- *   culv_vk_dmabuf_bridge_wait(bridge, timeout);          in each frame: until the writer is done
- *   culv_vk_dmabuf_bridge_next(bridge, &turn);            what to wait for
+ *   culv_vk_dma_buf_bridge_record(bridge, commands);       once; submit it for each frame
+ *   culv_vk_dma_buf_bridge_wait(bridge, timeout);          in each frame: until the writer is done
+ *   culv_vk_dma_buf_bridge_next(bridge, &turn);            what to wait for
  *   vkQueueSubmit(...);         waits for turn.wait_value, signals turn.signal_value
  *   culv_semaphore_wait(cuda, stream, turn.cuda_wait_value);
- *   ... kernels read culv_shared_image_cuda(culv_vk_dmabuf_bridge_image(bridge)) ...
+ *   ... kernels read culv_shared_image_cuda(culv_vk_dma_buf_bridge_image(bridge)) ...
  *   culv_semaphore_signal(cuda, stream, turn.cuda_signal_value);
  *
  * docs/dma-buf.md has both ways, the formats, and where it ran. */
-#ifndef CULV_VULKAN_DMABUF_H_
-#define CULV_VULKAN_DMABUF_H_
+#ifndef CULV_VULKAN_DMA_BUF_H_
+#define CULV_VULKAN_DMA_BUF_H_
 
 #ifndef CULV_EXPERIMENTAL
-#    error "vulkan_dmabuf.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
+#    error "vulkan_dma_buf.h is experimental (docs/stability.md): define CULV_EXPERIMENTAL first"
 #endif
 
 #include "format.h"
@@ -40,7 +40,7 @@
 CULV_EXTERN_C_BEGIN
 
 /** The most memory planes of a dma-buf image. */
-#define CULV_VK_DMABUF_PLANES 4
+#define CULV_VK_DMA_BUF_PLANES 4
 
 /** What a DRM format (drm_fourcc.h) is in Vulkan and CUDA. */
 typedef struct culv_drm_format_info {
@@ -58,22 +58,13 @@ typedef struct culv_drm_format_info {
     uint32_t chroma_down;   /**< The same of the height. */
 } culv_drm_format_info;
 
-/** Returns an empty culv_drm_format_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_drm_format_info culv_drm_format_info_init(void)
-{
-    culv_drm_format_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_drm_format_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_drm_format_info)
 
 /** Says what a DRM format is. docs/dma-buf.md has the list.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (FORMAT: not in the list).
  * Ownership: *out is yours.
  * Threads: any.
- * Since: 0.1.
  * Source: drm_fourcc.h. */
 CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_format_info *out);
 
@@ -81,25 +72,24 @@ CULV_EXPORT culv_result culv_drm_format_get_info(uint32_t fourcc, culv_drm_forma
  * where the device has them. Writes up to `capacity` names and returns how many there are.
  * out_names may be NULL when capacity is 0.
  * Ownership: the names are static.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT uint32_t culv_vk_dmabuf_extensions(uint32_t api_version, uint32_t capacity,
-                                               const char **out_names);
+ * Threads: any. */
+CULV_EXPORT uint32_t culv_vk_dma_buf_extensions(uint32_t api_version, uint32_t capacity,
+                                                const char **out_names);
 
 /** Which side writes the dma-buf. */
-typedef enum culv_vk_dmabuf_direction {
-    CULV_VK_DMABUF_IN = 0,  /**< Others write it, CUDA reads: the default. */
-    CULV_VK_DMABUF_OUT = 1, /**< CUDA writes, others read it. */
-    CULV_VK_DMABUF_DIRECTION_FORCE32 = 0x7fffffff
-} culv_vk_dmabuf_direction;
+typedef enum culv_vk_dma_buf_direction {
+    CULV_VK_DMA_BUF_IN = 0,  /**< Others write it, CUDA reads: the default. */
+    CULV_VK_DMA_BUF_OUT = 1, /**< CUDA writes, others read it. */
+    CULV_VK_DMA_BUF_DIRECTION_FORCE32 = 0x7fffffff
+} culv_vk_dma_buf_direction;
 
 /** A dma-buf to bridge. Zero in every field but struct_size means the default. */
-typedef struct culv_vk_dmabuf_desc {
-    size_t struct_size; /**< Set by culv_vk_dmabuf_desc_init(). */
+typedef struct culv_vk_dma_buf_desc {
+    size_t struct_size; /**< Set by culv_vk_dma_buf_desc_init(). */
     /** The dma-buf (culv_handle_dma_buf_fd()). Type NONE, only with OUT: Culvert makes one, and
-     * culv_vk_dmabuf_bridge_export_dup() hands it out. */
+     * culv_vk_dma_buf_bridge_export_dup() hands it out. */
     culv_handle handle;
-    culv_vk_dmabuf_direction direction; /**< Which side writes. */
+    culv_vk_dma_buf_direction direction; /**< Which side writes. */
     /** Required, or else `format`: DRM_FORMAT_... of one plane. A format of several planes takes a
      * bridge for each (culv_drm_format_info::plane_fourccs), each with its plane's offset. */
     uint32_t fourcc;
@@ -114,16 +104,16 @@ typedef struct culv_vk_dmabuf_desc {
      * say so (compression). All lie in this dma-buf: where the maker sent an fd for each plane,
      * they must be of the same one. */
     uint32_t num_planes;
-    uint64_t plane_offsets[CULV_VK_DMABUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
-    uint64_t plane_pitches[CULV_VK_DMABUF_PLANES]; /**< With `handle`: bytes from row to row. */
+    uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes into the dma-buf. */
+    uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< With `handle`: bytes from row to row. */
     /** Without `handle`, required: the modifiers that the other side takes. Vulkan chooses one of
-     * those that it has for this (culv_vk_dmabuf_get_modifiers()). Read during the call. */
+     * those that it has for this (culv_vk_dma_buf_get_modifiers()). Read during the call. */
     const uint64_t *modifiers;
     uint32_t num_modifiers; /**< How many there are. */
     /** Required: the family of the queue that the copies are submitted to.
-     * culv_vk_dmabuf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
+     * culv_vk_dma_buf_desc_init() sets CULV_VK_QUEUE_FAMILY_UNSET, which is refused. */
     uint32_t queue_family;
-    /** 1: CUDA's side is a buffer with rows (culv_vk_dmabuf_bridge_buffer()), for formats that no
+    /** 1: CUDA's side is a buffer with rows (culv_vk_dma_buf_bridge_buffer()), for formats that no
      * CUDA array has (RG24), and for code that wants pointers. 0: an image. */
     culv_bool to_buffer;
     culv_texels texels;    /**< As culv_image_desc::texels. */
@@ -131,17 +121,16 @@ typedef struct culv_vk_dmabuf_desc {
     const char *label;     /**< Copied (up to 63 bytes). Default: none. */
     /** 1, with `to_buffer` and a `handle` of one LINEAR plane: CUDA maps the dma-buf itself where
      * its driver takes it, and nothing is copied; elsewhere the copies as ever.
-     * culv_vk_dmabuf_info::direct says which it became. Read the rows by
-     * culv_vk_dmabuf_bridge_pointer(), which both have. */
+     * culv_vk_dma_buf_info::direct says which it became. Read the rows by
+     * culv_vk_dma_buf_bridge_pointer(), which both have. */
     culv_bool direct;
-} culv_vk_dmabuf_desc;
+} culv_vk_dma_buf_desc;
 
 /** Returns a default descriptor: others write, no queue family yet.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
+ * Threads: any. */
+static inline culv_vk_dma_buf_desc culv_vk_dma_buf_desc_init(void)
 {
-    culv_vk_dmabuf_desc d;
+    culv_vk_dma_buf_desc d;
     memset(&d, 0, sizeof d);
     d.struct_size = sizeof d;
     d.queue_family = CULV_VK_QUEUE_FAMILY_UNSET;
@@ -155,12 +144,11 @@ static inline culv_vk_dmabuf_desc culv_vk_dmabuf_desc_init(void)
  * UNSUPPORTED (FORMAT; EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the arrays are yours.
  * Threads: any.
- * Since: 0.1.
  * Source: VkDrmFormatModifierPropertiesListEXT. */
-CULV_EXPORT culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
-                                                     culv_vk_dmabuf_direction direction,
-                                                     uint64_t *modifiers, uint32_t *planes,
-                                                     uint32_t capacity, uint32_t *count);
+CULV_EXPORT culv_result culv_vk_dma_buf_get_modifiers(culv_vk_device *vk, uint32_t fourcc,
+                                                      culv_vk_dma_buf_direction direction,
+                                                      uint64_t *modifiers, uint32_t *planes,
+                                                      uint32_t capacity, uint32_t *count);
 
 /** Says whether such a bridge can be made, without making it and without looking at the handle: the
  * error's message says what is missing.
@@ -172,36 +160,33 @@ CULV_EXPORT culv_result culv_vk_dmabuf_get_modifiers(culv_vk_device *vk, uint32_
  * format or this use; EXTENT: too large; NOT_EXPORTABLE: it is not imported, or not exported),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Threads: any.
- * Since: 0.1.
  * Source: VkPhysicalDeviceImageDrmFormatModifierInfoEXT, VkExternalImageFormatProperties. */
-CULV_EXPORT culv_result culv_vk_check_dmabuf(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc);
+CULV_EXPORT culv_result culv_vk_check_dma_buf(culv_vk_device *vk, const culv_vk_dma_buf_desc *desc);
 
 /** Opaque: a dma-buf in Vulkan, what CUDA sees of it, and the timeline between. */
-typedef struct culv_vk_dmabuf_bridge culv_vk_dmabuf_bridge;
+typedef struct culv_vk_dma_buf_bridge culv_vk_dma_buf_bridge;
 
 /** Makes a bridge. Nothing is copied by itself: record the copies.
- * Errors: as culv_vk_check_dmabuf(), culv_vk_image_create(), culv_vk_semaphore_create(), but for
+ * Errors: as culv_vk_check_dma_buf(), culv_vk_image_create(), culv_vk_semaphore_create(), but for
  * what a bridge that became `direct` needs nothing of; INVALID (HANDLE_TYPE, HANDLE_BAD,
  * HANDLE_KIND; SIZE: the dma-buf is too small for such an image; RANGE: the driver has no such
  * offsets and pitches with the modifier; OS: no file descriptor is left), DRIVER (HANDLE_REFUSED:
  * not a dma-buf that this device reaches).
  * Ownership: the handle is borrowed: close it when you like. *out is yours, for
- * culv_vk_dmabuf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
+ * culv_vk_dma_buf_bridge_destroy(). It keeps the attachment alive, and your VkDevice must outlive
  * it.
  * Threads: any.
- * Since: 0.1.
  * Source: VK_EXT_external_memory_dma_buf, VkImageDrmFormatModifierExplicitCreateInfoEXT. */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk,
-                                                     const culv_vk_dmabuf_desc *desc,
-                                                     culv_vk_dmabuf_bridge **out);
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk,
+                                                      const culv_vk_dma_buf_desc *desc,
+                                                      culv_vk_dma_buf_bridge **out);
 
 /** Destroys what the bridge made and gives up the dma-buf, and sets *bridge to NULL. NULL, or a
  * pointer to NULL, is a no-op. Vulkan's use must be over. CUDA's should be, as for
  * culv_shared_image_destroy().
  * Ownership: *bridge is Culvert's again.
- * Threads: any, ordered with other calls on this object and with its VkDevice's destruction.
- * Since: 0.1 */
-CULV_EXPORT void culv_vk_dmabuf_bridge_destroy(culv_vk_dmabuf_bridge **bridge);
+ * Threads: any, ordered with other calls on this object and with its VkDevice's destruction. */
+CULV_EXPORT void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge);
 
 /** Records the copy of the whole image into a command buffer of yours, outside render passes, with
  * the barriers: the dma-buf comes from VK_QUEUE_FAMILY_FOREIGN_EXT and goes back to it, CUDA's side
@@ -209,126 +194,101 @@ CULV_EXPORT void culv_vk_dmabuf_bridge_destroy(culv_vk_dmabuf_bridge **bridge);
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: the command buffer stays yours. The bridge must live until the GPU has run it.
  * Threads: the command buffer's.
- * Since: 0.1.
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_FOREIGN_EXT. */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_record(culv_vk_dmabuf_bridge *bridge,
-                                                     VkCommandBuffer commands);
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record(culv_vk_dma_buf_bridge *bridge,
+                                                      VkCommandBuffer commands);
 
 /** OUT: records what gives CUDA's image to CUDA for the first time. Submit it once, before
  * everything else, in a submission that signals 1 on the timeline. With IN the call records
  * nothing, because Vulkan comes first.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: as culv_vk_dmabuf_bridge_record().
- * Threads: the command buffer's.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_record_first(culv_vk_dmabuf_bridge *bridge,
-                                                           VkCommandBuffer commands);
+ * Ownership: as culv_vk_dma_buf_bridge_record().
+ * Threads: the command buffer's. */
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_record_first(culv_vk_dma_buf_bridge *bridge,
+                                                            VkCommandBuffer commands);
 
 /** What a frame's submission and stream wait for and signal, all on the same timeline. */
-typedef struct culv_vk_dmabuf_turn {
-    size_t struct_size;         /**< Set by culv_vk_dmabuf_turn_init(). */
+typedef struct culv_vk_dma_buf_turn {
+    size_t struct_size;         /**< Set by culv_vk_dma_buf_turn_init(). */
     VkSemaphore semaphore;      /**< The timeline. */
     uint64_t wait_value;        /**< The submission waits for it, at the stage TRANSFER. */
     uint64_t signal_value;      /**< The submission signals it. */
     uint64_t cuda_wait_value;   /**< The stream waits for it before CUDA's use. */
     uint64_t cuda_signal_value; /**< The stream signals it after CUDA's use. */
-} culv_vk_dmabuf_turn;
+} culv_vk_dma_buf_turn;
 
-/** Returns an empty culv_vk_dmabuf_turn with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_dmabuf_turn culv_vk_dmabuf_turn_init(void)
-{
-    culv_vk_dmabuf_turn t;
-    memset(&t, 0, sizeof t);
-    t.struct_size = sizeof t;
-    return t;
-}
+/** culv_vk_dma_buf_turn_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_dma_buf_turn)
 
 /** Begins the next frame: gives the values that it waits for and signals. Take a turn only for a
  * frame that you will submit, because the next one waits for it. So call what may fail or time out
- * first, such as culv_vk_dmabuf_bridge_wait().
+ * first, such as culv_vk_dma_buf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: *out is yours; the semaphore is the bridge's.
- * Threads: any; one frame after the other.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_next(culv_vk_dmabuf_bridge *bridge,
-                                                   culv_vk_dmabuf_turn *out);
+ * Threads: any; one frame after the other. */
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge,
+                                                    culv_vk_dma_buf_turn *out);
 
 /** What the dma-buf of a bridge is: what its maker said, or what Vulkan chose. */
-typedef struct culv_vk_dmabuf_info {
-    size_t struct_size; /**< Set by culv_vk_dmabuf_info_init(). */
+typedef struct culv_vk_dma_buf_info {
+    size_t struct_size; /**< Set by culv_vk_dma_buf_info_init(). */
     uint32_t fourcc;    /**< DRM_FORMAT_...; 0: the bridge was made by `format`. */
     VkFormat format;
     uint32_t width;
     uint32_t height;
     uint64_t modifier; /**< DRM_FORMAT_MOD_... */
     uint32_t num_planes;
-    uint64_t plane_offsets[CULV_VK_DMABUF_PLANES]; /**< Bytes. */
-    uint64_t plane_pitches[CULV_VK_DMABUF_PLANES]; /**< Bytes. */
+    uint64_t plane_offsets[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
+    uint64_t plane_pitches[CULV_VK_DMA_BUF_PLANES]; /**< Bytes. */
     /** Bytes from row to row of CUDA's buffer; 0: CUDA's side is an image. */
     uint64_t buffer_pitch;
     /** 1: CUDA's rows are those of the dma-buf, and what is recorded copies nothing. */
     culv_bool direct;
-} culv_vk_dmabuf_info;
+} culv_vk_dma_buf_info;
 
-/** Returns an empty culv_vk_dmabuf_info with its struct_size set.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_dmabuf_info culv_vk_dmabuf_info_init(void)
-{
-    culv_vk_dmabuf_info i;
-    memset(&i, 0, sizeof i);
-    i.struct_size = sizeof i;
-    return i;
-}
+/** culv_vk_dma_buf_info_init(): struct_size is set, all else is 0. */
+CULV_INIT(culv_vk_dma_buf_info)
 
 /** Describes the dma-buf, for the other side.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_get_info(const culv_vk_dmabuf_bridge *bridge,
-                                                       culv_vk_dmabuf_info *out);
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
+                                                        culv_vk_dma_buf_info *out);
 
 /** A new file descriptor of the dma-buf, for the other side. It is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left).
  * Ownership: *out is yours, for culv_handle_close().
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_bridge *bridge,
-                                                         culv_handle *out);
+ * Threads: any. */
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
+                                                          culv_handle *out);
 
 /** The image that CUDA sees: culv_shared_image_cuda() of it. NULL for NULL and with `to_buffer`.
  * Ownership: the bridge's, which destroys it; culv_shared_image_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const culv_shared_image *
-culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge);
+culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge);
 
 /** The buffer that CUDA sees, with `to_buffer`: culv_shared_buffer_pointer() of it. The rows are
- * culv_vk_dmabuf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and where
- * culv_vk_dmabuf_info::direct is 1.
+ * culv_vk_dma_buf_info::buffer_pitch bytes apart. NULL for NULL, without `to_buffer`, and where
+ * culv_vk_dma_buf_info::direct is 1.
  * Ownership: the bridge's, which destroys it; culv_shared_buffer_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const culv_shared_buffer *
-culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge);
+culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge);
 
 /** With `to_buffer`: CUDA's address of the first row, in the buffer or in the dma-buf itself
- * (culv_vk_dmabuf_info::direct). The rows are culv_vk_dmabuf_info::buffer_pitch bytes apart. 0 for
- * NULL and without `to_buffer`.
+ * (culv_vk_dma_buf_info::direct). The rows are culv_vk_dma_buf_info::buffer_pitch bytes apart. 0
+ * for NULL and without `to_buffer`.
  * Ownership: the memory is the bridge's.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT CUdeviceptr culv_vk_dmabuf_bridge_pointer(const culv_vk_dmabuf_bridge *bridge);
+ * Threads: any. */
+CULV_EXPORT CUdeviceptr culv_vk_dma_buf_bridge_pointer(const culv_vk_dma_buf_bridge *bridge);
 
 /** The timeline: culv_shared_semaphore_cuda() of it is CUDA's. NULL for NULL.
  * Ownership: the bridge's, which destroys it; culv_shared_semaphore_destroy() refuses it (OWNED).
- * Threads: any.
- * Since: 0.1 */
+ * Threads: any. */
 CULV_EXPORT const culv_shared_semaphore *
-culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge);
+culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge);
 
 /* Implicit synchronization ---------------------------------------------------------------------
  * Compositors and cameras leave their fences in the dma-buf. Where the other side tells when it is
@@ -339,33 +299,31 @@ culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge);
  * Errors: INVALID (NULL_ARGUMENT), TIMEOUT (NOT_READY), DRIVER (OS), UNSUPPORTED (NOT_BUILT: on
  * Windows).
  * Threads: any.
- * Since: 0.1.
  * Source: poll() of a dma-buf (Linux: Documentation/driver-api/dma-buf.rst). */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_wait(culv_vk_dmabuf_bridge *bridge, uint64_t timeout);
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_wait(culv_vk_dma_buf_bridge *bridge,
+                                                    uint64_t timeout);
 
 /** Makes the next submission wait for the others without the CPU: gives the fences of the dma-buf
  * to a binary semaphore of yours, as a temporary payload. Let the submission wait for it. Where
- * this is UNSUPPORTED, use culv_vk_dmabuf_bridge_wait().
+ * this is UNSUPPORTED, use culv_vk_dma_buf_bridge_wait().
  * Errors: INVALID (NULL_ARGUMENT; OS: no file descriptor is left), UNSUPPORTED (OS: the kernel is
  * older than Linux 6.0, or it is no dma-buf; EXTENSION_MISSING: semaphores take no SYNC_FD here;
  * NOT_BUILT: on Windows), DRIVER (OS; HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the semaphore stays yours.
  * Threads: any, ordered with other uses of the semaphore.
- * Since: 0.1.
  * Source: DMA_BUF_IOCTL_EXPORT_SYNC_FILE, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_SYNC_FD_BIT. */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_import_fence(culv_vk_dmabuf_bridge *bridge,
-                                                           VkSemaphore semaphore);
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_import_fence(culv_vk_dma_buf_bridge *bridge,
+                                                            VkSemaphore semaphore);
 
 /** Makes the others wait for a submission: leaves the fence of a binary semaphore of yours in the
  * dma-buf. The submission that signals it must have been submitted. The semaphore was created with
  * VkExportSemaphoreCreateInfo{SYNC_FD}, and is unsignaled afterwards.
- * Errors: as culv_vk_dmabuf_bridge_import_fence(); INVALID (NOT_EXPORTABLE).
+ * Errors: as culv_vk_dma_buf_bridge_import_fence(); INVALID (NOT_EXPORTABLE).
  * Ownership: the semaphore stays yours.
  * Threads: any, ordered with other uses of the semaphore.
- * Since: 0.1.
  * Source: DMA_BUF_IOCTL_IMPORT_SYNC_FILE, vkGetSemaphoreFdKHR. */
-CULV_EXPORT culv_result culv_vk_dmabuf_bridge_export_fence(culv_vk_dmabuf_bridge *bridge,
-                                                           VkSemaphore semaphore);
+CULV_EXPORT culv_result culv_vk_dma_buf_bridge_export_fence(culv_vk_dma_buf_bridge *bridge,
+                                                            VkSemaphore semaphore);
 
 CULV_EXTERN_C_END
 

@@ -2,22 +2,22 @@
 /* The bridge to dma-bufs: what it has, and whose turn it is. */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* Rows that suit every copy and CUDA's textures: whole texels, and multiples of 64 of them. */
-static uint64_t buffer_pitch(const culvi_vk_dmabuf_plan *plan)
+static uint64_t buffer_pitch(const culvi_vk_dma_buf_plan *plan)
 {
     return ((uint64_t)plan->d.width + 63) / 64 * 64 * plan->row->block_bytes;
 }
 
 /* CUDA's side. */
-static culv_result make_target(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *plan)
+static culv_result make_target(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *plan)
 {
-    const bool in = b->direction == CULV_VK_DMABUF_IN;
+    const bool in = b->direction == CULV_VK_DMA_BUF_IN;
     if (plan->d.to_buffer) {
         b->info.buffer_pitch = buffer_pitch(plan);
         const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -47,41 +47,41 @@ static culv_result make_target(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_p
     return culv_vk_image_create(b->vk, &d, &b->target);
 }
 
-static void describe(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *plan)
+static void describe(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *plan)
 {
-    b->info = culv_vk_dmabuf_info_init();
+    b->info = culv_vk_dma_buf_info_init();
     b->info.fourcc = plan->d.fourcc;
     b->info.format = plan->format;
     b->info.width = plan->d.width;
     b->info.height = plan->d.height;
-    if (!plan->imported) return; /* dmabuf_image.c says the rest */
+    if (!plan->imported) return; /* dma_buf_image.c says the rest */
     b->info.modifier = plan->d.modifier;
     b->info.num_planes = plan->d.num_planes;
     memcpy(b->info.plane_offsets, plan->d.plane_offsets, sizeof b->info.plane_offsets);
     memcpy(b->info.plane_pitches, plan->d.plane_pitches, sizeof b->info.plane_pitches);
 }
 
-static void drop(culv_vk_dmabuf_bridge *b)
+static void drop(culv_vk_dma_buf_bridge *b)
 {
     if (b->timeline != NULL) culvi_semaphore_pair_destroy(&b->timeline->pair, false, NULL);
     if (b->target != NULL) culvi_pair_destroy(&b->target->pair, false, NULL);
     if (b->buffer != NULL) culvi_pair_destroy(&b->buffer->pair, false, NULL);
-    culvi_vk_dmabuf_direct_drop(b);
-    culvi_vk_dmabuf_image_drop(b);
+    culvi_vk_dma_buf_direct_drop(b);
+    culvi_vk_dma_buf_image_drop(b);
     culvi_graphics_unref(&b->vk->base);
     culvi_free(b);
 }
 
-culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabuf_desc *desc,
-                                         culv_vk_dmabuf_bridge **out)
+culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk, const culv_vk_dma_buf_desc *desc,
+                                          culv_vk_dma_buf_bridge **out)
 {
-    culvi_vk_dmabuf_plan plan;
+    culvi_vk_dma_buf_plan plan;
     CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
     CULVI_REQUIRE2(voice, desc, out);
-    culv_result result = culvi_vk_dmabuf_plan_make(vk, desc, true, &plan);
+    culv_result result = culvi_vk_dma_buf_plan_make(vk, desc, true, &plan);
     if (result == CULV_OK) result = culvi_graphics_check_shares(&vk->base, plan.d.label, false);
-    culv_vk_dmabuf_bridge *b = result == CULV_OK ? culvi_alloc(sizeof *b) : NULL;
+    culv_vk_dma_buf_bridge *b = result == CULV_OK ? culvi_alloc(sizeof *b) : NULL;
     if (b == NULL) {
         culvi_free(plan.modifiers);
         culv_memory_destroy(&plan.direct);
@@ -98,9 +98,9 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
     culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
     timeline.label = b->label;
     if (plan.direct != NULL) {
-        result = culvi_vk_dmabuf_map_direct(b, &plan);
+        result = culvi_vk_dma_buf_map_direct(b, &plan);
     } else {
-        result = culvi_vk_dmabuf_image_make(b, &plan);
+        result = culvi_vk_dma_buf_image_make(b, &plan);
         if (result == CULV_OK) result = make_target(b, &plan);
     }
     if (result == CULV_OK) result = culv_vk_semaphore_create(vk, &timeline, &b->timeline);
@@ -109,7 +109,7 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
         drop(b);
         return result;
     }
-    static const char destroy_call[] = "culv_vk_dmabuf_bridge_destroy";
+    static const char destroy_call[] = "culv_vk_dma_buf_bridge_destroy";
     culvi_semaphore_pair_set_owner(&b->timeline->pair, destroy_call);
     if (b->target != NULL) culvi_pair_set_owner(&b->target->pair, destroy_call);
     if (b->buffer != NULL) culvi_pair_set_owner(&b->buffer->pair, destroy_call);
@@ -122,10 +122,10 @@ culv_result culv_vk_dmabuf_bridge_create(culv_vk_device *vk, const culv_vk_dmabu
     return CULV_OK;
 }
 
-void culv_vk_dmabuf_bridge_destroy(culv_vk_dmabuf_bridge **bridge)
+void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)
 {
     if (bridge == NULL || *bridge == NULL) return;
-    culv_vk_dmabuf_bridge *mine = *bridge;
+    culv_vk_dma_buf_bridge *mine = *bridge;
     *bridge = NULL;
     drop(mine);
 }
@@ -133,17 +133,17 @@ void culv_vk_dmabuf_bridge_destroy(culv_vk_dmabuf_bridge **bridge)
 /* The sides alternate on one timeline. IN: Vulkan signals the odd values, CUDA the even ones. OUT:
  * Vulkan's first submission signals 1, then CUDA signals the even values and Vulkan the odd
  * ones. */
-culv_result culv_vk_dmabuf_bridge_next(culv_vk_dmabuf_bridge *bridge, culv_vk_dmabuf_turn *out)
+culv_result culv_vk_dma_buf_bridge_next(culv_vk_dma_buf_bridge *bridge, culv_vk_dma_buf_turn *out)
 {
     CULVI_REQUIRE(NULL, bridge);
     const culvi_voice *voice = &bridge->vk->base.device->voice;
     CULVI_REQUIRE(voice, out);
-    culv_result result = culvi_struct_check(voice, out, "culv_vk_dmabuf_turn");
+    culv_result result = culvi_struct_check(voice, out, "culv_vk_dma_buf_turn");
     if (result != CULV_OK) return result;
     const uint64_t before = 2 * atomic_fetch_add(&bridge->turns, 1);
-    culv_vk_dmabuf_turn turn = culv_vk_dmabuf_turn_init();
+    culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     turn.semaphore = culv_vk_semaphore_handle(bridge->timeline);
-    if (bridge->direction == CULV_VK_DMABUF_IN) {
+    if (bridge->direction == CULV_VK_DMA_BUF_IN) {
         turn.wait_value = before;
         turn.signal_value = turn.cuda_wait_value = before + 1;
         turn.cuda_signal_value = before + 2;
@@ -156,35 +156,36 @@ culv_result culv_vk_dmabuf_bridge_next(culv_vk_dmabuf_bridge *bridge, culv_vk_dm
     return CULV_OK;
 }
 
-culv_result culv_vk_dmabuf_bridge_get_info(const culv_vk_dmabuf_bridge *bridge,
-                                           culv_vk_dmabuf_info *out)
+culv_result culv_vk_dma_buf_bridge_get_info(const culv_vk_dma_buf_bridge *bridge,
+                                            culv_vk_dma_buf_info *out)
 {
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, out);
     culv_result result =
-        culvi_struct_check(&bridge->vk->base.device->voice, out, "culv_vk_dmabuf_info");
+        culvi_struct_check(&bridge->vk->base.device->voice, out, "culv_vk_dma_buf_info");
     if (result == CULV_OK) culvi_struct_write(out, &bridge->info, sizeof bridge->info);
     return result;
 }
 
-culv_result culv_vk_dmabuf_bridge_export_dup(const culv_vk_dmabuf_bridge *bridge, culv_handle *out)
+culv_result culv_vk_dma_buf_bridge_export_dup(const culv_vk_dma_buf_bridge *bridge,
+                                              culv_handle *out)
 {
     CULVI_REQUIRE(NULL, bridge);
     CULVI_REQUIRE(&bridge->vk->base.device->voice, out);
     return culv_handle_dup(&bridge->handle, out);
 }
 
-const culv_shared_image *culv_vk_dmabuf_bridge_image(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_image *culv_vk_dma_buf_bridge_image(const culv_vk_dma_buf_bridge *bridge)
 {
     return bridge != NULL ? bridge->target : NULL;
 }
 
-const culv_shared_buffer *culv_vk_dmabuf_bridge_buffer(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_buffer *culv_vk_dma_buf_bridge_buffer(const culv_vk_dma_buf_bridge *bridge)
 {
     return bridge != NULL ? bridge->buffer : NULL;
 }
 
-const culv_shared_semaphore *culv_vk_dmabuf_bridge_timeline(const culv_vk_dmabuf_bridge *bridge)
+const culv_shared_semaphore *culv_vk_dma_buf_bridge_timeline(const culv_vk_dma_buf_bridge *bridge)
 {
     return bridge != NULL ? bridge->timeline : NULL;
 }

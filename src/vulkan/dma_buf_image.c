@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A dma-buf as a VkImage: one of others that is imported, or one that is made here and exported. */
-#include "vulkan/vk_dmabuf.h"
+#include "vulkan/vk_dma_buf.h"
 #include "vulkan/vk_export.h"
 #include "vulkan/vk_trace.h"
 
@@ -13,7 +13,7 @@ static VkImageAspectFlags memory_plane(uint32_t plane)
 }
 
 /* The driver knows which offsets and pitches a modifier allows, and does not tell. */
-static culv_result bad_layout(const culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p)
+static culv_result bad_layout(const culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *p)
 {
     char planes[256] = "";
     culvi_text text = {planes, sizeof planes, 0};
@@ -22,7 +22,7 @@ static culv_result bad_layout(const culv_vk_dmabuf_bridge *b, const culvi_vk_dma
                        p->d.plane_offsets[i], p->d.plane_pitches[i]);
     return culvi_fail(
         &b->vk->base.device->voice, b->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-        "culv_vk_dmabuf_desc: with the modifier %#" PRIx64
+        "culv_vk_dma_buf_desc: with the modifier %#" PRIx64
         " the driver has no images of %s whose planes have these offsets and pitches "
         "(bytes): %s; pass what the maker of the dma-buf said (vkCreateImage answered "
         "VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT)",
@@ -30,7 +30,7 @@ static culv_result bad_layout(const culv_vk_dmabuf_bridge *b, const culvi_vk_dma
 }
 
 /* `layout` is one of the two structs about the modifier. */
-static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p,
+static culv_result create(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *p,
                           const void *layout)
 {
     culv_vk_device *vk = b->vk;
@@ -47,7 +47,7 @@ static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT,
-                                    .usage = culvi_vk_dmabuf_usage(b->direction)};
+                                    .usage = culvi_vk_dma_buf_usage(b->direction)};
     VkResult r = CULVI_VK(vk, vkCreateImage, (vk->vk_device, &info, vk->callbacks, &b->image));
     if (r == VK_SUCCESS) return CULV_OK;
     b->image = VK_NULL_HANDLE;
@@ -59,7 +59,7 @@ static culv_result create(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
                          p->d.width, p->d.height, p->row->name);
 }
 
-static culv_result bind(culv_vk_dmabuf_bridge *b)
+static culv_result bind(culv_vk_dma_buf_bridge *b)
 {
     culv_vk_device *vk = b->vk;
     VkResult r = CULVI_VK(vk, vkBindImageMemory, (vk->vk_device, b->image, b->memory, 0));
@@ -68,11 +68,11 @@ static culv_result bind(culv_vk_dmabuf_bridge *b)
                          CULV_REASON_DRIVER_REFUSED, "the memory of a dma-buf could not be bound");
 }
 
-static culv_result import(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p)
+static culv_result import(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *p)
 {
     culv_vk_device *vk = b->vk;
     const culvi_voice *voice = &vk->base.device->voice;
-    VkSubresourceLayout planes[CULV_VK_DMABUF_PLANES];
+    VkSubresourceLayout planes[CULV_VK_DMA_BUF_PLANES];
     VkImageDrmFormatModifierExplicitCreateInfoEXT layout = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
         .drmFormatModifier = p->d.modifier,
@@ -88,7 +88,7 @@ static culv_result import(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
         planes[i].rowPitch = p->d.plane_pitches[i];
     }
     culv_result result =
-        culvi_handle_check(voice, b->label, "culv_vk_dmabuf_desc.handle",
+        culvi_handle_check(voice, b->label, "culv_vk_dma_buf_desc.handle",
                            "the compositor, the camera or the capture tool", &p->d.handle, &facts);
     if (result == CULV_OK) result = culv_handle_dup(&p->d.handle, &b->handle);
     if (result == CULV_OK) result = create(b, p, &layout);
@@ -110,7 +110,7 @@ static culv_result import(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *
     return result == CULV_OK ? bind(b) : result;
 }
 
-static culv_result allocate(culv_vk_dmabuf_bridge *b)
+static culv_result allocate(culv_vk_dma_buf_bridge *b)
 {
     culv_vk_device *vk = b->vk;
     const culvi_voice *voice = &vk->base.device->voice;
@@ -135,7 +135,7 @@ static culv_result allocate(culv_vk_dmabuf_bridge *b)
 }
 
 /* What Vulkan chose. */
-static culv_result look(culv_vk_dmabuf_bridge *b)
+static culv_result look(culv_vk_dma_buf_bridge *b)
 {
     culv_vk_device *vk = b->vk;
     VkImageDrmFormatModifierPropertiesEXT chosen = {
@@ -147,8 +147,8 @@ static culv_result look(culv_vk_dmabuf_bridge *b)
                              "vkGetImageDrmFormatModifierPropertiesEXT", CULV_REASON_DRIVER_REFUSED,
                              "Vulkan does not say which modifier it chose");
     b->info.modifier = chosen.drmFormatModifier;
-    culv_result result =
-        culvi_vk_dmabuf_planes(vk, b->label, b->info.format, b->info.modifier, &b->info.num_planes);
+    culv_result result = culvi_vk_dma_buf_planes(vk, b->label, b->info.format, b->info.modifier,
+                                                 &b->info.num_planes);
     for (uint32_t i = 0; result == CULV_OK && i < b->info.num_planes; i++) {
         const VkImageSubresource which = {.aspectMask = memory_plane(i)};
         VkSubresourceLayout layout = {0};
@@ -159,7 +159,7 @@ static culv_result look(culv_vk_dmabuf_bridge *b)
     return result;
 }
 
-static culv_result make(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p)
+static culv_result make(culv_vk_dma_buf_bridge *b, const culvi_vk_dma_buf_plan *p)
 {
     const VkImageDrmFormatModifierListCreateInfoEXT layout = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT,
@@ -175,15 +175,15 @@ static culv_result make(culv_vk_dmabuf_bridge *b, const culvi_vk_dmabuf_plan *p)
     return result;
 }
 
-culv_result culvi_vk_dmabuf_image_make(culv_vk_dmabuf_bridge *bridge,
-                                       const culvi_vk_dmabuf_plan *plan)
+culv_result culvi_vk_dma_buf_image_make(culv_vk_dma_buf_bridge *bridge,
+                                        const culvi_vk_dma_buf_plan *plan)
 {
     culv_result result = plan->imported ? import(bridge, plan) : make(bridge, plan);
-    if (result != CULV_OK) culvi_vk_dmabuf_image_drop(bridge);
+    if (result != CULV_OK) culvi_vk_dma_buf_image_drop(bridge);
     return result;
 }
 
-void culvi_vk_dmabuf_image_drop(culv_vk_dmabuf_bridge *b)
+void culvi_vk_dma_buf_image_drop(culv_vk_dma_buf_bridge *b)
 {
     culv_vk_device *vk = b->vk;
     if (b->image != VK_NULL_HANDLE)
