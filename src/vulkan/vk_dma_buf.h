@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bridge to dma-bufs, inside. Its parts:
  *   drm_format.c            DRM's formats in Vulkan's terms
- *   dma_buf_check.c          the gate: what a device can bridge
+ *   dma_buf_check.c         the gate: what a device can bridge
  *   dma_buf_direct.c        the dma-buf in CUDA itself, where its driver takes one
  *   dma_buf_image.c         the dma-buf as a VkImage: imported, or made and exported
  *   dma_buf.c               the bridge: create, destroy, turns
