@@ -108,18 +108,19 @@ CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_des
 /** Gives up the image, its level arrays and its surfaces, and sets *image to NULL. NULL, or a
  * pointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.
  * The driver may wait in this call, as culv_buffer_unmap() describes (measured:
- * cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait. The call
- * refuses an image that Culvert made (culv_shared_image_cuda()): it does nothing, the pointer
- * stays, and the last error says so (OWNED).
+ * cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait.
+ * Errors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing
+ * happens, and the pointer keeps its value).
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_image_unmap(culv_image **image);
+CULV_EXPORT culv_result culv_image_unmap(culv_image **image);
 
 /** Does the same as culv_image_unmap(), but DEFERS the release and never waits: see
  * culv_buffer_unmap_after().
+ * Errors: as culv_image_unmap().
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
+CULV_EXPORT culv_result culv_image_unmap_after(culv_image **image, CUstream last_use);
 
 /** The mipmapped array, valid until the image is given up. Never destroy it. NULL for NULL, for an
  * image of several planes, whose planes have no array in common (the last error says so), for 4:2:2

@@ -136,14 +136,13 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * If this is the import's last buffer, the driver WAITS in this call for all CUDA work of the
  * context, and other threads cannot submit any meanwhile. It waits for ever if that work waits for
  * a signal that nobody has submitted yet. culv_buffer_unmap_after() does not wait.
- *
- * Culvert refuses a buffer that it made itself (culv_shared_buffer_cuda()): the last error says
- * OWNED, nothing happens, and the pointer keeps its value.
+ * Errors: INVALID (OWNED: Culvert made the buffer itself (culv_shared_buffer_cuda()); nothing
+ * happens, and the pointer keeps its value).
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemFree of a mapping waits for the
  * context. */
-CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
+CULV_EXPORT culv_result culv_buffer_unmap(culv_buffer **buffer);
 
 /** Like culv_buffer_unmap(), but DEFERS and never waits. Culvert releases the driver's mapping
  * after `last_use` has done the work that has been submitted to it so far. The release happens in a
@@ -151,9 +150,10 @@ CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
  * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
+ * Errors: as culv_buffer_unmap().
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
+CULV_EXPORT culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.

@@ -204,14 +204,13 @@ CULV_EXPORT culv_result culv_ring_create(culv_device *device, const culv_ring_de
  *
  * A side that still waits in culv_ring_acquire() wakes up and gets RING_STOPPED. But a side that
  * gets its frame at that very moment would use a ring that is gone, so end both sides first
- * (culv_ring_stop()). The
- * call waits for no GPU: free the slots after culv_ring_drain() has succeeded.
- *
- * The core of an API's ring (culv_vk_ring_core()) is refused: the last error says OWNED, nothing
- * happens, and the pointer keeps its value.
+ * (culv_ring_stop()). The call waits for no GPU: free the slots after culv_ring_drain() has
+ * succeeded.
+ * Errors: INVALID (OWNED: it is the core of an API's ring (culv_vk_ring_core()); nothing happens,
+ * and the pointer keeps its value).
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side. */
-CULV_EXPORT void culv_ring_destroy(culv_ring **ring);
+CULV_EXPORT culv_result culv_ring_destroy(culv_ring **ring);
 
 /** Takes the side's next slot. The host waits up to `timeout` nanoseconds for the other side to
  * submit (0: it does not wait). It blocks without polling. Afterwards make your queue wait for

@@ -89,15 +89,14 @@ CULV_EXPORT culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *se
  * The driver WAITS in this call for all CUDA work of the context, and other threads cannot submit
  * any meanwhile. It waits for ever if a stream waits for a value that nobody has submitted yet.
  * culv_semaphore_destroy_after() does not wait.
- *
- * Culvert refuses a semaphore that it made itself (culv_shared_semaphore_cuda()): the last error
- * says OWNED, nothing happens, and the pointer keeps its value.
+ * Errors: INVALID (OWNED: Culvert made the semaphore itself (culv_shared_semaphore_cuda()); nothing
+ * happens, and the pointer keeps its value).
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the
  * destruction; measured, docs/measured/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
  * context. */
-CULV_EXPORT void culv_semaphore_destroy(culv_semaphore **semaphore);
+CULV_EXPORT culv_result culv_semaphore_destroy(culv_semaphore **semaphore);
 
 /** Like culv_semaphore_destroy(), but DEFERS and never waits. Culvert releases the driver's import
  * after `last_use` has done the work that has been submitted to it so far. The release happens in a
@@ -105,9 +104,10 @@ CULV_EXPORT void culv_semaphore_destroy(culv_semaphore **semaphore);
  * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
  * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
  * release then waits for all CUDA work.
+ * Errors: as culv_semaphore_destroy().
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object. */
-CULV_EXPORT void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
+CULV_EXPORT culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` signal the semaphore when it gets there. It sets a timeline to `value`, or a
  * binary semaphore to signaled (`value` is then 0). Whoever waits for the signal sees what the

@@ -207,13 +207,12 @@ CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
 /** Destroys the allocation and sets *allocation to NULL. The memory itself lives until the last of
  * its mappings, imports and exported handles is gone, in any process. Does not wait for the GPU.
  * NULL, or a pointer to NULL, is a no-op.
- *
- * Culvert refuses a chunk of a vector or of an adopted range, and a multicast object: the last
- * error says OWNED, nothing happens, and the pointer keeps its value.
+ * Errors: INVALID (OWNED: it is a chunk of a vector or of an adopted range, or a multicast object;
+ * nothing happens, and the pointer keeps its value).
  * Ownership: *allocation is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Source: measured, docs/measured/nvidia-measured.md: cuMemRelease waits for nothing. */
-CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
+CULV_EXPORT culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills *out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).

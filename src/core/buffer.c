@@ -149,24 +149,26 @@ void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstr
     culvi_device_unref(device);
 }
 
-static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUstream last_use)
+static culv_result unmap(culv_buffer **buffer, const char *call, bool has_last_use,
+                         CUstream last_use)
 {
-    if (buffer == NULL || *buffer == NULL) return;
+    if (buffer == NULL || *buffer == NULL) return CULV_OK;
     culv_buffer *mine = *buffer;
     if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
-        return;
+        return CULV_ERROR_INVALID;
     *buffer = NULL;
     culvi_buffer_release_or_defer(mine, has_last_use, last_use);
+    return CULV_OK;
 }
 
-void culv_buffer_unmap(culv_buffer **buffer)
+culv_result culv_buffer_unmap(culv_buffer **buffer)
 {
-    unmap(buffer, "culv_buffer_unmap", false, NULL);
+    return unmap(buffer, "culv_buffer_unmap", false, NULL);
 }
 
-void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
+culv_result culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
 {
-    unmap(buffer, "culv_buffer_unmap_after", true, last_use);
+    return unmap(buffer, "culv_buffer_unmap_after", true, last_use);
 }
 
 CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)

@@ -115,24 +115,25 @@ void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream
     culvi_device_unref(device);
 }
 
-static void unmap(culv_image **image, const char *call, bool has_last_use, CUstream last_use)
+static culv_result unmap(culv_image **image, const char *call, bool has_last_use, CUstream last_use)
 {
-    if (image == NULL || *image == NULL) return;
+    if (image == NULL || *image == NULL) return CULV_OK;
     culv_image *mine = *image;
     if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, call))
-        return;
+        return CULV_ERROR_INVALID;
     *image = NULL;
     culvi_image_release_or_defer(mine, has_last_use, last_use);
+    return CULV_OK;
 }
 
-void culv_image_unmap(culv_image **image)
+culv_result culv_image_unmap(culv_image **image)
 {
-    unmap(image, "culv_image_unmap", false, NULL);
+    return unmap(image, "culv_image_unmap", false, NULL);
 }
 
-void culv_image_unmap_after(culv_image **image, CUstream last_use)
+culv_result culv_image_unmap_after(culv_image **image, CUstream last_use)
 {
-    unmap(image, "culv_image_unmap_after", true, last_use);
+    return unmap(image, "culv_image_unmap_after", true, last_use);
 }
 
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,

@@ -205,24 +205,26 @@ void culvi_semaphore_put_off(culv_semaphore *semaphore)
     culvi_device_unref(device);
 }
 
-static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use,
-                    CUstream last_use)
+static culv_result destroy(culv_semaphore **semaphore, const char *call, bool has_last_use,
+                           CUstream last_use)
 {
-    if (semaphore == NULL || *semaphore == NULL) return;
+    if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, call)) return;
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, call))
+        return CULV_ERROR_INVALID;
     *semaphore = NULL;
     culvi_semaphore_release_or_defer(mine, has_last_use, last_use);
+    return CULV_OK;
 }
 
-void culv_semaphore_destroy(culv_semaphore **semaphore)
+culv_result culv_semaphore_destroy(culv_semaphore **semaphore)
 {
-    destroy(semaphore, "culv_semaphore_destroy", false, NULL);
+    return destroy(semaphore, "culv_semaphore_destroy", false, NULL);
 }
 
-void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
+culv_result culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
 {
-    destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
+    return destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
 }
 
 void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value)

@@ -176,24 +176,24 @@ culv_result culvi_gl_copy(const culvi_pair *pair, bool up, bool finish, const ch
 
 culv_result culv_gl_buffer_upload(culv_shared_buffer *buffer)
 {
-    if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
+    CULVI_REQUIRE(NULL, buffer);
     return culvi_gl_copy(&buffer->pair, true, true, __func__);
 }
 
 culv_result culv_gl_buffer_download(culv_shared_buffer *buffer)
 {
-    if (buffer == NULL) return culvi_fail_null(NULL, __func__, "buffer");
+    CULVI_REQUIRE(NULL, buffer);
     return culvi_gl_copy(&buffer->pair, false, false, __func__);
 }
 
 culv_result culv_gl_image_upload(culv_shared_image *image)
 {
-    if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
+    CULVI_REQUIRE(NULL, image);
     return culvi_gl_copy(&image->pair, true, true, __func__);
 }
 
 culv_result culv_gl_image_download(culv_shared_image *image)
 {
-    if (image == NULL) return culvi_fail_null(NULL, __func__, "image");
+    CULVI_REQUIRE(NULL, image);
     return culvi_gl_copy(&image->pair, false, false, __func__);
 }

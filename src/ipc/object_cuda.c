@@ -139,7 +139,7 @@ culv_result culv_ipc_import_pool_memory(const culv_ipc_object *object, culv_mem_
     culv_result result =
         culvi_ipc_object_check(object, __func__, CULV_IPC_POOL_MEMORY, (const void *)out);
     if (result != CULV_OK) return result;
-    if (pool == NULL) return culvi_fail_null(&object->device->voice, __func__, "pool");
+    CULVI_REQUIRE(&object->device->voice, pool);
     memcpy(data.data, object->data, sizeof data.data);
     return culv_mem_pool_import_pointer(pool, &data, out);
 }

@@ -293,17 +293,15 @@ free_ring:
     return culvi_fail_host_memory(voice, d.label);
 }
 
-void culv_ring_destroy(culv_ring **ring)
+culv_result culv_ring_destroy(culv_ring **ring)
 {
-    if (ring == NULL || *ring == NULL) return;
+    if (ring == NULL || *ring == NULL) return CULV_OK;
     culv_ring *mine = *ring;
-    if (mine->owner != NULL) {
-        (void)culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                         "culv_ring_destroy: it is the core of another ring; %s() destroys both. "
-                         "Nothing was done",
-                         mine->owner->destroy_call);
-        return;
-    }
+    if (mine->owner != NULL)
+        return culvi_fail(&mine->device->voice, mine->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                          "culv_ring_destroy: it is the core of another ring; %s() destroys both. "
+                          "Nothing was done",
+                          mine->owner->destroy_call);
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
     culvi_ring_end(mine, "it is being destroyed");
@@ -320,12 +318,13 @@ void culv_ring_destroy(culv_ring **ring)
     culvi_log_object(&device->voice, "destroyed", "ring", mine->label, 0);
     culvi_free(mine);
     culvi_device_unref(device);
+    return CULV_OK;
 }
 
 void culvi_ring_destroy_core(culv_ring **ring)
 {
     if (*ring != NULL) (*ring)->owner = NULL;
-    culv_ring_destroy(ring);
+    (void)culv_ring_destroy(ring);
 }
 
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)

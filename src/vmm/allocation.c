@@ -208,14 +208,15 @@ void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation)
     culvi_device_unref(device);
 }
 
-void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
+culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
 {
-    if (allocation == NULL || *allocation == NULL) return;
+    if (allocation == NULL || *allocation == NULL) return CULV_OK;
     const culv_vmm_allocation *mine = *allocation;
     if (culvi_refuse_part(mine->device, mine->label, mine->owner_destroy_call,
                           "culv_vmm_allocation_destroy"))
-        return;
+        return CULV_ERROR_INVALID;
     culvi_vmm_allocation_give_up(allocation);
+    return CULV_OK;
 }
 
 culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,

@@ -236,7 +236,7 @@ culv_result culvi_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64
 culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
                                  CUstream last_use)
 {
-    if (range == NULL) return culvi_fail_null(NULL, __func__, "range");
+    CULVI_REQUIRE(NULL, range);
     return culvi_vmm_unmap_after(range, offset, size, last_use, __func__);
 }
 

@@ -111,15 +111,9 @@ static void cuda_side_is_not_the_callers(void)
     culv_shared_semaphore *made = make(&w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
     for (int i = 0; i < 2; i++) {
-        lib_forget_error();
-        if (i == 0)
-            culv_semaphore_destroy(&cuda);
-        else
-            culv_semaphore_destroy_after(&cuda, NULL);
-        culv_error e = culv_error_init();
-        culv_last_error(&e);
-        REQUIRE_EQ(e.result, CULV_ERROR_INVALID);
-        REQUIRE_EQ(e.reason, CULV_REASON_OWNED);
+        LIB_ERROR(i == 0 ? culv_semaphore_destroy(&cuda)
+                         : culv_semaphore_destroy_after(&cuda, NULL),
+                  CULV_ERROR_INVALID, CULV_REASON_OWNED);
         LIB_SAYS("culv_semaphore_destroy");
         LIB_SAYS("culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");

@@ -990,11 +990,8 @@ static void refuse_others_calls(culv_ring *core, culv_ring_side side, const char
               CULV_REASON_RING_ORDER);
     LIB_ERROR(culv_ring_cancel(core, side, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     REQUIRE(culv_ring_semaphore(core, side) == NULL);
-    culv_error error = culv_error_init();
-    lib_forget_error();
-    culv_ring_destroy(&core);
-    culv_last_error(&error);
-    REQUIRE(core == was && error.reason == CULV_REASON_OWNED);
+    LIB_ERROR(culv_ring_destroy(&core), CULV_ERROR_INVALID, CULV_REASON_OWNED);
+    REQUIRE(core == was);
     LIB_SAYS(whose);
 }
 

@@ -186,8 +186,8 @@ static void chunks(void)
     LIB_OK(culv_vector_get_chunks(v, chunk, 2, &count, NULL));
     REQUIRE_EQ(count, 2);
     for (int i = 0; i < 2; i++) {
-        lib_forget_error();
-        culv_vmm_allocation_destroy(&chunk[i].allocation);
+        LIB_ERROR(culv_vmm_allocation_destroy(&chunk[i].allocation), CULV_ERROR_INVALID,
+                  CULV_REASON_OWNED);
         REQUIRE(chunk[i].allocation != NULL);
         LIB_SAYS("culv_vmm_allocation_destroy: it is a part of another object; "
                  "culv_vector_destroy() destroys both");

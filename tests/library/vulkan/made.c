@@ -314,15 +314,12 @@ static void nothing_to_give_up(void)
     REQUIRE(culv_vk_image_memory(NULL, NULL) == VK_NULL_HANDLE);
 }
 
-static void require_owned(const char *call)
-{
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
-    REQUIRE_EQ(e.result, CULV_ERROR_INVALID);
-    REQUIRE_EQ(e.reason, CULV_REASON_OWNED);
-    LIB_SAYS(call);
-    lib_forget_error();
-}
+/* `call` says what was called. */
+#define REQUIRE_OWNED(destroy, call)                                                               \
+    do {                                                                                           \
+        LIB_ERROR(destroy, CULV_ERROR_INVALID, CULV_REASON_OWNED);                                 \
+        LIB_SAYS(call);                                                                            \
+    } while (0)
 
 /* CUDA's side belongs to the object: giving it up apart is refused, and nothing happens. */
 static void borrowed_sides_are_refused(void)
@@ -335,15 +332,10 @@ static void borrowed_sides_are_refused(void)
     culv_buffer *b = culv_shared_buffer_cuda(buffer);
     culv_image *i = culv_shared_image_cuda(image);
     for (int turn = 0; turn < 2; turn++) {
-        lib_forget_error();
-        culv_buffer_unmap(&b);
-        require_owned("culv_buffer_unmap");
-        culv_buffer_unmap_after(&b, s.stream);
-        require_owned("culv_buffer_unmap");
-        culv_image_unmap(&i);
-        require_owned("culv_image_unmap");
-        culv_image_unmap_after(&i, s.stream);
-        require_owned("culv_image_unmap");
+        REQUIRE_OWNED(culv_buffer_unmap(&b), "culv_buffer_unmap");
+        REQUIRE_OWNED(culv_buffer_unmap_after(&b, s.stream), "culv_buffer_unmap_after");
+        REQUIRE_OWNED(culv_image_unmap(&i), "culv_image_unmap");
+        REQUIRE_OWNED(culv_image_unmap_after(&i, s.stream), "culv_image_unmap_after");
         REQUIRE(b == culv_shared_buffer_cuda(buffer) && i == culv_shared_image_cuda(image));
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.buffers, 1);

@@ -266,13 +266,6 @@ static void calls(void)
     ring_world_close(&s);
 }
 
-static culv_reason last_reason(void)
-{
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
-    return e.reason;
-}
-
 /* What the ring owns goes with it: giving up a part is refused, and nothing happens. */
 static void parts(void)
 {
@@ -288,30 +281,24 @@ static void parts(void)
     const uint64_t created = lib_counts(&s.w).created;
     /* The caller sees only CUDA's halves of the timelines, and no culv_shared_semaphore. */
     culv_semaphore *half = culv_ring_semaphore(core, CULV_RING_PRODUCER);
-    lib_forget_error();
-    culv_semaphore_destroy(&half);
-    REQUIRE(half != NULL && last_reason() == CULV_REASON_OWNED);
+    LIB_ERROR(culv_semaphore_destroy(&half), CULV_ERROR_INVALID, CULV_REASON_OWNED);
+    REQUIRE(half != NULL);
     LIB_SAYS("culv_vk_ring_destroy() destroys both");
     for (int after = 0; after < 2; after++) {
-        lib_forget_error();
-        culv_ring_destroy(&core);
-        REQUIRE(core == s.core && last_reason() == CULV_REASON_OWNED);
+        LIB_ERROR(culv_ring_destroy(&core), CULV_ERROR_INVALID, CULV_REASON_OWNED);
+        REQUIRE(core == s.core);
         LIB_SAYS("culv_vk_ring_destroy() destroys both");
-        lib_forget_error();
-        if (after)
-            culv_shared_buffer_destroy_after(&buffer, s.stream);
-        else
-            culv_shared_buffer_destroy(&buffer);
-        REQUIRE(buffer == was && last_reason() == CULV_REASON_OWNED);
+        LIB_ERROR(after ? culv_shared_buffer_destroy_after(&buffer, s.stream)
+                        : culv_shared_buffer_destroy(&buffer),
+                  CULV_ERROR_INVALID, CULV_REASON_OWNED);
+        REQUIRE(buffer == was);
         LIB_SAYS(after ? "culv_shared_buffer_destroy_after: it is a part of another object"
                        : "culv_shared_buffer_destroy: it is a part of another object");
         LIB_SAYS("; culv_vk_ring_destroy()");
-        lib_forget_error();
-        if (after)
-            culv_shared_image_destroy_after(&image, s.stream);
-        else
-            culv_shared_image_destroy(&image);
-        REQUIRE(image == kept && last_reason() == CULV_REASON_OWNED);
+        LIB_ERROR(after ? culv_shared_image_destroy_after(&image, s.stream)
+                        : culv_shared_image_destroy(&image),
+                  CULV_ERROR_INVALID, CULV_REASON_OWNED);
+        REQUIRE(image == kept);
         LIB_SAYS(after ? "culv_shared_image_destroy_after: it is a part of another object"
                        : "culv_shared_image_destroy: it is a part of another object");
         LIB_SAYS("; culv_vk_ring_destroy()");
