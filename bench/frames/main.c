@@ -21,6 +21,8 @@ const section sections[] = {
     {"graphs", "the solver's side launched as CUDA graphs", section_graphs, false},
     {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", section_sizes, false},
     {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},
+    {"waits", "the GPU waits, or the host in its place, over loads of 100 us to 20 ms",
+     section_waits, false},
     {"search", "what changes the cost of switching between solver and renderer", section_search,
      true},
 };

@@ -9,6 +9,7 @@ static void make(run *r, culv_vk_ring **out)
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = r->c->burst;
     settings.max_latency = r->c->max_latency;
+    if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE_READ,
                                    .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
@@ -18,6 +19,7 @@ static void make(run *r, culv_vk_ring **out)
     desc.settings = &settings;
     desc.resources = &slots;
     desc.num_resources = 1;
+    if (r->c->tuning.renderer_late) desc.waits = CULV_RING_WAITS_SIGNAL_FIRST;
     CULV_OK_OR_EXIT(culv_vk_ring_create(gpu->attached, gpu->vk.queues[0].queue, &desc, out));
 }
 
@@ -79,7 +81,8 @@ static void consume(run *r, culv_vk_ring *ring, uint32_t n)
                                         commands_of(r, &frame, n), VK_NULL_HANDLE, &frame));
 }
 
-/* One thread for both sides: a burst of the one, a burst of the other. */
+/* One thread for both sides: a burst of the one, a burst of the other. Where the renderer's turn
+ * waits on the host, it is a burst behind, so that the solver has work meanwhile. */
 void ring_go(run *r)
 {
     const ring_run *own = r->own;
@@ -88,6 +91,8 @@ void ring_go(run *r)
     const rig *gpu = &r->b->bench.rig;
     VkQueue queue = gpu->vk.queues[0].queue;
     uint32_t produced = 0, consumed = 0;
+    const uint32_t behind =
+        r->c->tuning.renderer_late && r->c->depth >= 2 * r->c->burst ? r->c->burst : 0;
     bool settling = r->c->settle != 0;
     while (produced < r->c->frames) {
         bool ended = false;
@@ -99,7 +104,7 @@ void ring_go(run *r)
         while (!ended && produced < r->c->frames)
             ended = own->produce(r, &produced);
         if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
-        while (consumed < produced)
+        while (consumed + (produced < r->c->frames ? behind : 0) < produced)
             consume(r, vk, consumed++);
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
         if (r->c->max_latency != 0 || !ended)

@@ -222,6 +222,48 @@ void section_loads(frames_bench *b, const options *o, results *all)
     }
 }
 
+/* Who waits, and where: the GPU, the host in place of a stream, of a queue, or of both. */
+static void add_waits(plan *p, uint32_t slots)
+{
+    static const struct {
+        const char *variant;
+        tuning how;
+    } ways[] = {{"", {0}},
+                {"CUDA waits on the host", {.solver_late = true}},
+                {"Vulkan waits on the host", {.renderer_late = true}},
+                {"both wait on the host", {.solver_late = true, .renderer_late = true}}};
+    plan_add(p, &scheme_host_waits, 1, 1);
+    for (uint32_t depth = 1; depth <= slots; depth++) {
+        plan_add(p, &scheme_raw, depth, 1);
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            config *c = plan_add(p, &scheme_ring, depth, 1);
+            if (c == NULL) continue;
+            c->variant = ways[i].variant;
+            c->tuning = ways[i].how;
+        }
+        plan_add(p, &scheme_async, depth, 1);
+    }
+    plan_add(p, &scheme_in_queue, 1, 1);
+}
+
+void section_waits(frames_bench *b, const options *o, results *all)
+{
+    static const double loads[][2] = {{100, 100},    {1000, 1000},  {5000, 5000}, {20000, 20000},
+                                      {1000, 20000}, {20000, 1000}, {100, 20000}, {20000, 100}};
+    static plan p;
+    size_t count = o->quick                        ? 1
+                   : b->bench.rig.caps.is_software ? 2
+                                                   : sizeof loads / sizeof loads[0];
+    for (size_t i = 0; i < count; i++) {
+        workload w = options_workload(o);
+        w.solver_us = loads[i][0];
+        w.renderer_us = loads[i][1];
+        if (!plan_begin(&p, b, o, w, o->quick ? 2 : 3, false)) return;
+        add_waits(&p, o->quick ? 2 : 3);
+        plan_run(&p, b, all, "waits", o->rounds < SWEEP_ROUNDS ? o->rounds : SWEEP_ROUNDS);
+    }
+}
+
 /* Each bound against the best fixed choice that kept it. */
 static void print_bounds(const frames_bench *b, const results *all, size_t from)
 {

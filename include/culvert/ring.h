@@ -59,14 +59,15 @@ typedef enum culv_ring_policy {
     CULV_RING_POLICY_FORCE32 = 0x7fffffff
 } culv_ring_policy;
 
-/** When a queue of a graphics API is told to wait for CUDA's signal. */
+/** When a side's queue or stream is told to wait for the other side's signal. */
 typedef enum culv_ring_waits {
-    /** SIGNAL_FIRST for a consumer on Windows, QUEUED otherwise. */
+    /** SIGNAL_FIRST for a consumer of a graphics API on Windows, QUEUED otherwise. */
     CULV_RING_WAITS_DEFAULT = 0,
-    /** The queue waits on the GPU, maybe for a signal that CUDA has not reached yet. The host runs
-     * ahead of both. */
+    /** The queue waits on the GPU, maybe for a signal that the other side has not reached yet. The
+     * host runs ahead of both. */
     CULV_RING_WAITS_QUEUED = 1,
-    /** Acquire waits on the host until CUDA has reached its signal, so that no queue waits for it.
+    /** Acquire waits on the host until the other side has reached its signal, so that no queue
+     * waits for it. The GPU then runs one side's work to its end before it begins the other's.
      * For a queue that presents: on Windows a queue that waits for a signal at Present can lock the
      * desktop (KhronosGroup/Vulkan-Samples issue 588). Frames still overlap where the ring is two
      * or more slots deep. */
@@ -105,6 +106,10 @@ typedef struct culv_ring_settings {
      * that value. A signal that is submitted before its release is recognized only while the frame
      * is held. Default: 0. */
     culv_bool check_counters;
+    /** When CUDA's stream is told to wait, by culv_ring_acquire_on(). SIGNAL_FIRST needs `wait` of
+     * both timelines, and is for a ring whose other side draws for long (docs/waits.md). A graphics
+     * API's side has this setting in its own descriptor. Default: QUEUED. */
+    culv_ring_waits cuda_waits;
 } culv_ring_settings;
 
 /** culv_ring_settings_init(): struct_size is set, all else is 0. */

@@ -110,6 +110,18 @@ CULV_EXPORT culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphor
  * Threads: any. */
 CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore);
 
+/** Waits on the host until a timeline has reached `value`, whichever side signals it, and at most
+ * `timeout` nanoseconds (0: it only asks). Call it before culv_semaphore_wait(), or before a
+ * submission that waits: then the GPU waits for nothing. It does not replace that wait, which also
+ * makes the other side's writes visible. docs/waits.md says when it is faster.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), TIMEOUT (NOT_READY),
+ * UNSUPPORTED (EXTENSION_MISSING: the device has no timelines that the host can wait for), DRIVER,
+ * ASYNC (DEVICE_LOST).
+ * Threads: any, more than one at the same time too.
+ * Source: Vulkan specification, vkWaitSemaphores; ID3D12Fence::SetEventOnCompletion. */
+CULV_EXPORT culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *semaphore,
+                                                           uint64_t value, uint64_t timeout);
+
 CULV_EXTERN_C_END
 
 #endif

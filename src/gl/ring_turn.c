@@ -128,7 +128,7 @@ static culv_result take_for_cuda(culv_gl_ring *ring, CUstream stream, uint64_t t
     /* With STAGED OpenGL reads and writes memory of its own, and each of its copies to or from the
      * host's memory is over when its call is. */
     if (culvi_ring_acquire_next(ring->base.core, side, out)) return CULV_OK;
-    return culvi_ring_acquire(ring->base.core, side, timeout, out, call);
+    return culvi_ring_acquire_for_cuda(ring->base.core, side, timeout, out, call);
 }
 
 static culv_result acquire_by_cuda(void *context, CUstream stream, uint64_t timeout,

@@ -12,25 +12,16 @@ static const char *label_of(const culvi_graphics_ring *ring)
     return ring->label[0] != '\0' ? ring->label : NULL;
 }
 
-/* A device that is lost is so for all of its rings. One that waited when the ring was stopped is
- * not. */
-static culv_result notice(culvi_graphics *graphics, culv_result result)
-{
-    if (result == CULV_ERROR_ASYNC &&
-        culvi_thread_state()->error.reason != CULV_REASON_RING_STOPPED)
-        culvi_graphics_lose(graphics);
-    return result;
-}
-
 static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culvi_graphics_timeline *t = context;
     culvi_graphics *graphics = t->ring->graphics;
     int code = graphics->api->timeline_value(graphics, t->pair->native, out);
     if (code == 0) return CULV_OK;
-    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
-                                                graphics->api->words->read_call,
-                                                "a ring's timeline could not be read"));
+    return culvi_graphics_notice(graphics,
+                                 graphics->api->fail(graphics, label_of(t->ring), code,
+                                                     graphics->api->words->read_call,
+                                                     "a ring's timeline could not be read"));
 }
 
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
@@ -46,8 +37,9 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
                           timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
-                                                graphics->api->words->wait_call, buffer));
+    return culvi_graphics_notice(graphics,
+                                 graphics->api->fail(graphics, label_of(t->ring), code,
+                                                     graphics->api->words->wait_call, buffer));
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
@@ -59,8 +51,9 @@ static culv_result timeline_signal(void *context, uint64_t value)
     int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
     if (code == 0) return CULV_OK;
     culvi_text_add(&text, "a ring's timeline could not be signaled (value %" PRIu64 ")", value);
-    return notice(graphics, graphics->api->fail(graphics, label_of(t->ring), code,
-                                                graphics->api->words->signal_call, buffer));
+    return culvi_graphics_notice(graphics,
+                                 graphics->api->fail(graphics, label_of(t->ring), code,
+                                                     graphics->api->words->signal_call, buffer));
 }
 
 static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)
@@ -371,7 +364,8 @@ static culv_result submit(void *context, uint64_t value)
         ring->pending_wait = wait;
         return CULV_OK;
     }
-    culv_result result = notice(ring->graphics, ring->api->submit(ring, work, count, wait, value));
+    culv_result result =
+        culvi_graphics_notice(ring->graphics, ring->api->submit(ring, work, count, wait, value));
     if (result != CULV_OK) return result;
     ring->num_pending = 0;
     ring->pending_wait = 0;

@@ -108,3 +108,11 @@ void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair)
     (void)culvi_semaphore_unblock(pair->cuda, value);
     culvi_thread_state()->attempts--;
 }
+
+culv_result culvi_graphics_notice(culvi_graphics *graphics, culv_result result)
+{
+    if (result == CULV_ERROR_ASYNC &&
+        culvi_thread_state()->error.reason != CULV_REASON_RING_STOPPED)
+        culvi_graphics_lose(graphics);
+    return result;
+}

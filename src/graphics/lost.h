@@ -21,4 +21,8 @@ void culvi_semaphore_pair_notice_loss(culvi_semaphore_pair *pair);
  * comes soon or is signaled here. */
 void culvi_semaphore_pair_settle(culvi_semaphore_pair *pair);
 
+/* What a call of the API's answered, and its error is recorded: a lost device is noticed. One that
+ * waited when a ring was stopped is not lost. */
+culv_result culvi_graphics_notice(culvi_graphics *graphics, culv_result result);
+
 #endif

@@ -2,7 +2,10 @@
 /* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
  * has the other half. */
 #include "core/semaphore.h"
+#include "graphics/lost.h"
 #include "graphics/pair.h"
+
+#include <inttypes.h>
 
 culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
                                 const char *label, const char *call)
@@ -116,4 +119,32 @@ culv_result culv_shared_semaphore_destroy_after(culv_shared_semaphore **semaphor
 culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semaphore *semaphore)
 {
     return semaphore != NULL ? semaphore->pair.cuda : NULL;
+}
+
+culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *semaphore,
+                                               uint64_t value, uint64_t timeout)
+{
+    CULVI_REQUIRE(NULL, semaphore);
+    const culvi_semaphore_pair *pair = &semaphore->pair;
+    culvi_graphics *graphics = pair->graphics;
+    const culvi_voice *voice = &graphics->device->voice;
+    const char *label = pair->cuda->label;
+    if (pair->cuda->type != CULV_SEMAPHORE_TIMELINE)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: a binary semaphore has no counter that the host can wait for; use a "
+                          "timeline, or a fence of the submission",
+                          __func__);
+    culv_result result =
+        graphics->api->check_timelines(graphics, label, true, CULV_ERROR_UNSUPPORTED);
+    if (result != CULV_OK) return result;
+    const int code = graphics->api->timeline_wait(graphics, pair->native, value, timeout);
+    if (code == 0) return CULV_OK;
+    if (code > 0)
+        return culvi_fail(voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY,
+                          "%s: the timeline has not reached %" PRIu64 " in %" PRIu64
+                          " ns; CUDA has signaled or promised %" PRIu64,
+                          __func__, value, timeout, culvi_semaphore_last(pair->cuda));
+    return culvi_graphics_notice(
+        graphics, graphics->api->fail(graphics, label, code, graphics->api->words->wait_call,
+                                      "the host could not wait for the timeline"));
 }

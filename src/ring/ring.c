@@ -129,6 +129,10 @@ static culv_result check_functions(const culvi_voice *voice, const char *label,
         what = s->max_frames_in_flight != 0 ? "a lead" : "max_latency";
         lacks = "done.wait";
     }
+    if (lacks == NULL && s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST) {
+        what = "cuda_waits";
+        lacks = d->ready.wait == NULL ? "ready.wait" : d->done.wait == NULL ? "done.wait" : NULL;
+    }
     if (lacks == NULL) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL", what, lacks);
@@ -147,6 +151,10 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                           "culv_ring_settings.policy is %d; "
                           "it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
                           (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
+    if ((uint32_t)s.cuda_waits > CULV_RING_WAITS_SIGNAL_FIRST)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
+                          (unsigned)s.cuda_waits);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
     if (s.depth > d->max_depth)

@@ -334,6 +334,9 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
  * reached. When the time is up (RING_LATE), nothing is acquired. */
 culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                        culv_ring_frame *out, const char *call);
+/* Either of them, as culv_ring_settings::cuda_waits says. */
+culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                                        culv_ring_frame *out, const char *call);
 /* ring_stream.c: gives a frame back that was acquired and could not be begun: `result`, whose error
  * stays the last one. A lost device stops the ring for the other side, too. */
 culv_result culvi_ring_give_back(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,

@@ -340,7 +340,9 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     return result;
 }
 
-static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, bool reaches,
+typedef enum waits { QUEUED, REACHED, AS_SET } waits;
+
+static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, waits how,
                            culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
@@ -356,6 +358,8 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
         result = check_counter(ring, side, &need);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
+        const bool reaches = how == REACHED || (how == AS_SET && ring->settings.cuda_waits ==
+                                                                     CULV_RING_WAITS_SIGNAL_FIRST);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
@@ -366,13 +370,19 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                culv_ring_frame *out, const char *call)
 {
-    return acquire(ring, side, timeout, false, out, call);
+    return acquire(ring, side, timeout, QUEUED, out, call);
 }
 
 culv_result culvi_ring_acquire_reached(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                        culv_ring_frame *out, const char *call)
 {
-    return acquire(ring, side, timeout, true, out, call);
+    return acquire(ring, side, timeout, REACHED, out, call);
+}
+
+culv_result culvi_ring_acquire_for_cuda(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                                        culv_ring_frame *out, const char *call)
+{
+    return acquire(ring, side, timeout, AS_SET, out, call);
 }
 
 culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,

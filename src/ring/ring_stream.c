@@ -74,7 +74,7 @@ culv_result culvi_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream
     culv_result result = check_stream_call(ring, side, true, call);
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL, call);
+    result = culvi_ring_acquire_for_cuda(ring, side, timeout, out != NULL ? &frame : NULL, call);
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)
         result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,

@@ -103,6 +103,43 @@ static void initial_value(void)
     lib_close(&w);
 }
 
+/* The host waits for either side's signal, and moves nothing. */
+static void host_waits(void)
+{
+    lib_world w;
+    culv_shared_semaphore *binary = NULL;
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    lib_open(&w);
+    culv_shared_semaphore *made = make(&w, 3);
+    culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
+    VkSemaphore handle = culv_vk_semaphore_handle(made);
+    CUstream stream = lib_stream(&w);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 4, i * UINT64_C(2000000)),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+    LIB_SAYS("has not reached 4 in 2000000 ns; CUDA has signaled or promised 3");
+    LIB_OK(culv_semaphore_signal(cuda, stream, 4));
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 4, UINT64_MAX));
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 4);
+    raw_vk_timeline_signal(&w.vk, handle, 5);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 5, 0));
+    LIB_OK(culv_semaphore_wait(cuda, stream, 5));
+    LIB_OK(culv_semaphore_signal(cuda, stream, 6));
+    lib_finish(&w, stream);
+    LIB_ERROR(culv_shared_semaphore_wait_on_host(NULL, 1, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    d.type = CULV_SEMAPHORE_BINARY;
+    LIB_OK(culv_vk_semaphore_create(w.attachment, &d, &binary));
+    LIB_ERROR(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    culv_shared_semaphore_destroy(&binary);
+    culv_shared_semaphore_destroy(&made);
+    lib_stream_destroy(&w, stream);
+    lib_close(&w);
+}
+
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
 static void cuda_side_is_not_the_callers(void)
 {
@@ -250,6 +287,7 @@ static void device_without_timelines(void)
 const test_case semaphore_made_cases[] = {
     {.name = "made.use", .run = use},
     {.name = "made.initial_value", .run = initial_value},
+    {.name = "made.host_waits", .run = host_waits},
     {.name = "made.cuda_side_is_not_the_callers", .run = cuda_side_is_not_the_callers},
     {.name = "made.any_order", .run = any_order},
     {.name = "made.destroyed_while_cuda_uses_it", .run = destroyed_while_cuda_uses_it},

@@ -336,6 +336,70 @@ static void signal_first(void)
     ring_world_close(&s);
 }
 
+/* The mirror: Vulkan's queue stands still, and the host waits in place of CUDA's stream. */
+static void cuda_waits_on_host(void)
+{
+    ring_stage s;
+    culv_shared_semaphore *gate = NULL;
+    culv_ring_frame frame;
+    ring_options o = ring_options_init(CULV_RING_PRODUCER, 2);
+    o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    LIB_OK(culv_vk_semaphore_create(s.w.attachment, NULL, &gate));
+    const VkSemaphoreSubmitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                        .semaphore = culv_vk_semaphore_handle(gate),
+                                        .value = 1,
+                                        .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
+    const VkSubmitInfo2 closed = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                  .waitSemaphoreInfoCount = 1,
+                                  .pWaitSemaphoreInfos = &wait};
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+    VK_OK(vkQueueSubmit2(s.queue, 1, &closed, VK_NULL_HANDLE));
+    LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_CONSUMER, s.stream, i * UINT64_C(2000000),
+                                       &frame),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    /* Set while frames flow: the stream waits, and the call does not. */
+    o.settings.cuda_waits = CULV_RING_WAITS_QUEUED;
+    LIB_OK(culv_ring_configure(s.core, &o.settings));
+    LIB_OK(culv_ring_acquire_on(s.core, CULV_RING_CONSUMER, s.stream, 0, &frame));
+    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
+    REQUIRE_EQ(frame.number, 1);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_semaphore_handle(gate), 1);
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame));
+    o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
+    LIB_OK(culv_ring_configure(s.core, &o.settings));
+    LIB_OK(ring_cuda_turn(&s, RING_LIMIT)); /* the right data */
+    o.settings.cuda_waits = (culv_ring_waits)3;
+    LIB_ERROR(culv_ring_configure(s.core, &o.settings), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("culv_ring_settings.cuda_waits is 3");
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    culv_shared_semaphore_destroy(&gate);
+    ring_world_close(&s);
+}
+
+/* Each side waits on the host: every frame in order, on one thread and on two. */
+static void all_wait_on_host(void)
+{
+    ring_stage s;
+    ring_world_open(&s);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t depth = 1; depth <= 3; depth++) {
+            ring_options o = ring_options_init((culv_ring_side)side, depth);
+            o.settings.cuda_waits = o.waits = CULV_RING_WAITS_SIGNAL_FIRST;
+            ring_open(&s, &o);
+            ring_run(&s, 6);
+            ring_race(&s, 50);
+            ring_close(&s);
+        }
+    ring_world_close(&s);
+}
+
 /* Blocks that Vulkan holds by the caller's functions. */
 typedef struct blocks {
     atomic_ulong made, held;
@@ -409,6 +473,8 @@ const test_case ring_make_cases[] = {
     {.name = "fallback", .run = fallback, .own = true},
     {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
     {.name = "signal_first", .run = signal_first},
+    {.name = "cuda_waits_on_host", .run = cuda_waits_on_host},
+    {.name = "all_wait_on_host", .run = all_wait_on_host},
     {.name = "queue_families", .run = queue_families},
     {.name = "picked_families", .run = picked_families},
     {.name = "allocation_callbacks", .run = callbacks},
