@@ -241,8 +241,10 @@ static void add_waits(plan *p, uint32_t slots)
             c->variant = ways[i].variant;
             c->tuning = ways[i].how;
         }
+        plan_add(p, &scheme_raw_async, depth, 1);
         plan_add(p, &scheme_async, depth, 1);
     }
+    plan_add(p, &scheme_raw_in_queue, 1, 1);
     plan_add(p, &scheme_in_queue, 1, 1);
 }
 

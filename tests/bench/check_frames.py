@@ -53,7 +53,7 @@ def check_all(run):
     assert raw == set(ring) == {(1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (4, 4)}, (raw, ring)
     assert all(r["over_raw"] is not None for r in ring.values())
     waits = {(r["depth"], r["variant"]) for r in run["frames"] if r["section"] == "waits" and r["scheme"] == "culv_ring"}
-    hosts = ("", "CUDA waits on the host", "Vulkan waits on the host", "both wait on the host")
+    hosts = (None, "CUDA waits on the host", "Vulkan waits on the host", "both wait on the host")
     assert waits == {(depth, who) for depth in (1, 2) for who in hosts}, waits
     assert "culv_ring, graphs" in {r["scheme"] for r in run["frames"] if r["us"] is not None}
     assert any(r["max_latency_ns"] for r in run["frames"])

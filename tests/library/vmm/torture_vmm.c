@@ -74,12 +74,13 @@ static void run_with(lib_world *w, CUstream stream)
     r.label = "tortured";
     TRY_AGAIN(culv_vmm_range_create(w->device, &r, &range), range == POISON(culv_vmm_range));
     /* Where something was a moment ago, so that it is free: not every address is the driver's to
-     * give. */
-    r.size = BLOCK;
+     * give. It is the lowest of many, since whoever else looks for a place gets the highest. */
+    r.size = 64 * BLOCK;
     TRY_AGAIN(culv_vmm_range_create(w->device, &r, &exact), exact == POISON(culv_vmm_range));
     r.address = culv_vmm_range_pointer(exact);
     TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
     exact = POISON(culv_vmm_range);
+    r.size = BLOCK;
     r.fixed_address = 1;
     TRY_AGAIN(culv_vmm_range_create(w->device, &r, &exact), exact == POISON(culv_vmm_range));
     TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
