@@ -337,7 +337,7 @@ const test_case vector_shrink_cases[] = {
     {.name = "refuses_captures", .run = refuses_captures},
     {.name = "destroys", .run = destroys},
     {.name = "destroys_in_spite_of_a_refusal", .run = destroys_in_spite_of_a_refusal},
-    {.name = "two_refusals_are_told", .run = two_refusals_are_told},
+    {.name = "two_refusals_are_told", .run = two_refusals_are_told, .own = true},
     {.name = "goes_with_its_device", .run = goes_with_its_device},
     {.name = NULL},
 };
