@@ -9,6 +9,7 @@ enum {
     RUN_US = 75000,
     QUICK_FRAMES = 24,
     SWEEP_ROUNDS = 3,
+    WAITS_FRAMES = 12,
     AUTO_SETTLES = 1200,
     AUTO_FRAMES = 400,
     BUS_BYTES_A_US = 25000
@@ -262,6 +263,9 @@ void section_waits(frames_bench *b, const options *o, results *all)
         w.renderer_us = loads[i][1];
         if (!plan_begin(&p, b, o, w, o->quick ? 2 : 3, false)) return;
         add_waits(&p, o->quick ? 2 : 3);
+        for (size_t k = 0; k < p.count; k++) /* enough for what repeats from frame to frame */
+            if (p.outcomes[k].config.frames < WAITS_FRAMES)
+                p.outcomes[k].config.frames = WAITS_FRAMES;
         plan_run(&p, b, all, "waits", o->rounds < SWEEP_ROUNDS ? o->rounds : SWEEP_ROUNDS);
     }
 }
