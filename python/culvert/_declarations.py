@@ -1311,7 +1311,8 @@ class culv_ring_settings(Structure):
         ("burst", c_uint32),
         ("max_frames_in_flight", c_uint32),
         ("max_latency", c_uint64),
-        ("check_counters", c_uint32)]
+        ("check_counters", c_uint32),
+        ("cuda_waits", c_int)]
 
 
 class culv_ring_timeline(Structure):
@@ -2924,7 +2925,7 @@ FUNCTIONS = {
     "culv_image_sharing": (c_int, (("image", c_void_p), ),
         'How CUDA reaches an image; SHARED for NULL.\nThreads: any.'),
     "culv_image_unmap": (culv_result, (("image", c_void_p), ),
-        "Gives up the image, its level arrays and its surfaces, and sets *image to NULL. NULL, or a\npointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.\nThe driver may wait in this call, as culv_buffer_unmap() describes (measured:\ncuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait.\nErrors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing happens,\nand the pointer keeps its value).\nOwnership: *image is Culvert's again.\nThreads: any, ordered with other calls on this object."),
+        "Gives up the image, its level arrays and its surfaces, and sets *image to NULL. NULL, or a\npointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.\nThe driver may wait in this call, as culv_buffer_unmap() describes (measured:\ncuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait.\nErrors: INVALID (OWNED: Culvert made the image itself (culv_shared_image_cuda()); nothing\nhappens, and the pointer keeps its value).\nOwnership: *image is Culvert's again.\nThreads: any, ordered with other calls on this object."),
     "culv_image_unmap_after": (culv_result, (("image", c_void_p), ("last_use", c_void_p), ),
         "Does the same as culv_image_unmap(), but DEFERS the release and never waits: see\nculv_buffer_unmap_after().\nErrors: as culv_image_unmap().\nOwnership: *image is Culvert's again.\nThreads: any, ordered with other calls on this object."),
     "culv_image_upload": (culv_result, (("image", c_void_p), ("stream", c_void_p), ),
@@ -3319,6 +3320,8 @@ FUNCTIONS = {
         "Destroys CUDA's import and the API's semaphore, and sets *semaphore to NULL. The API's use of it\nmust be over, as for vkDestroySemaphore. CUDA's use should be over: the call waits for it, as\nculv_semaphore_destroy() does. NULL, or a pointer to NULL, is a no-op.\nErrors: as culv_shared_buffer_destroy().\nOwnership: *semaphore is Culvert's again, unless the call failed.\nThreads: as culv_shared_buffer_destroy()."),
     "culv_shared_semaphore_destroy_after": (culv_result, (("semaphore", c_void_p), ("last_use", c_void_p), ),
         "Does the same as culv_shared_semaphore_destroy(), but never waits for CUDA, as\nculv_semaphore_destroy_after() describes. The API's use must be over now. On the HOST path\n(culvert/fallback.h) the API's semaphore goes when no host function is on its way, and at the\nlatest when you detach. After that, this call waits when it destroys the last object of the\nattachment.\nErrors: as culv_shared_buffer_destroy().\nOwnership: as culv_shared_semaphore_destroy().\nThreads: as culv_shared_buffer_destroy()."),
+    "culv_shared_semaphore_wait_on_host": (culv_result, (("semaphore", c_void_p), ("value", c_uint64), ("timeout", c_uint64), ),
+        "Waits on the host until a timeline has reached `value`, whichever side signals it, and at most\n`timeout` nanoseconds (0: it only asks). Call it before culv_semaphore_wait(), or before a\nsubmission that waits: then the GPU waits for nothing. It does not replace that wait, which also\nmakes the other side's writes visible. docs/waits.md says when it is faster.\nErrors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), TIMEOUT (NOT_READY),\nUNSUPPORTED (EXTENSION_MISSING: the device has no timelines that the host can wait for), DRIVER,\nASYNC (DEVICE_LOST).\nThreads: any, more than one at the same time too.\nSource: Vulkan specification, vkWaitSemaphores; ID3D12Fence::SetEventOnCompletion."),
     "culv_sharing_name": (c_char_p, (("sharing", c_int), ),
         'The name of a way of sharing, "SHARED".\nErrors: none; "unknown" for other values.\nOwnership: a static string, never NULL.\nThreads: any.'),
     "culv_soft_enable": (culv_result, (),
