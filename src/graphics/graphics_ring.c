@@ -3,6 +3,7 @@
 #include "graphics/graphics_ring.h"
 
 #include "base/alloc.h"
+#include "graphics/host_wait.h"
 #include "graphics/lost.h"
 
 /* Timelines, as the ring's core asks for them -------------------------------------------------- */
@@ -30,7 +31,7 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
     culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    int code = graphics->api->timeline_wait(graphics, t->pair->native, value, timeout);
+    int code = culvi_graphics_wait(graphics, t->pair, value, timeout);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,

@@ -2,6 +2,7 @@
 /* culv_shared_buffer, culv_shared_image and culv_shared_semaphore: what is the same whichever API
  * has the other half. */
 #include "core/semaphore.h"
+#include "graphics/host_wait.h"
 #include "graphics/lost.h"
 #include "graphics/pair.h"
 
@@ -137,7 +138,7 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
     culv_result result =
         graphics->api->check_timelines(graphics, label, true, CULV_ERROR_UNSUPPORTED);
     if (result != CULV_OK) return result;
-    const int code = graphics->api->timeline_wait(graphics, pair->native, value, timeout);
+    const int code = culvi_graphics_wait(graphics, pair, value, timeout);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY,
