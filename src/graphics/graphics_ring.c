@@ -31,16 +31,16 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
     culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    int code = culvi_graphics_wait(graphics, t->pair, value, timeout);
+    const char *call = NULL;
+    int code = culvi_graphics_wait(graphics, t->pair, value, timeout, &call);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
                           timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-    return culvi_graphics_notice(graphics,
-                                 graphics->api->fail(graphics, label_of(t->ring), code,
-                                                     graphics->api->words->wait_call, buffer));
+    return culvi_graphics_notice(
+        graphics, graphics->api->fail(graphics, label_of(t->ring), code, call, buffer));
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)

@@ -28,9 +28,10 @@ static bool nap(uint64_t ns)
 
 /* Looks at the counter again and again. */
 static int look(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
-                uint64_t timeout_ns)
+                uint64_t timeout_ns, const char **call)
 {
     const uint64_t began = culvi_now();
+    *call = graphics->api->words->read_call;
     for (;;) {
         uint64_t counter = 0;
         const int code = graphics->api->timeline_value(graphics, semaphore, &counter);
@@ -42,12 +43,14 @@ static int look(const culvi_graphics *graphics, uint64_t semaphore, uint64_t val
         if (ns < LEAST_NAP_NS) ns = LEAST_NAP_NS;
         if (ns > MOST_NAP_NS) ns = MOST_NAP_NS;
         if (ns > timeout_ns - since) ns = timeout_ns - since;
-        if (!nap(ns)) return graphics->api->timeline_wait(graphics, semaphore, value, timeout_ns);
+        if (nap(ns)) continue;
+        *call = graphics->api->words->wait_call;
+        return graphics->api->timeline_wait(graphics, semaphore, value, timeout_ns - since);
     }
 }
 
 int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pair *pair,
-                        uint64_t value, uint64_t timeout_ns)
+                        uint64_t value, uint64_t timeout_ns, const char **call)
 {
     const uint64_t began = culvi_now();
     for (;;) {
@@ -56,7 +59,8 @@ int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pa
         /* CUDA has been told to signal it. */
         if (culv_semaphore_sharing(pair->cuda) == CULV_SHARING_SHARED &&
             culvi_semaphore_last(pair->cuda) >= value)
-            return look(graphics, pair->native, value, left);
+            return look(graphics, pair->native, value, left, call);
+        *call = graphics->api->words->wait_call;
         const int code = graphics->api->timeline_wait(graphics, pair->native, value,
                                                       left < SLICE_NS ? left : SLICE_NS);
         if (code <= 0 || left <= SLICE_NS) return code;

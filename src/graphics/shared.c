@@ -138,14 +138,15 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
     culv_result result =
         graphics->api->check_timelines(graphics, label, true, CULV_ERROR_UNSUPPORTED);
     if (result != CULV_OK) return result;
-    const int code = culvi_graphics_wait(graphics, pair, value, timeout);
+    const char *call = NULL;
+    const int code = culvi_graphics_wait(graphics, pair, value, timeout, &call);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY,
                           "%s: the timeline has not reached %" PRIu64 " in %" PRIu64
                           " ns; CUDA has signaled or promised %" PRIu64,
                           __func__, value, timeout, culvi_semaphore_last(pair->cuda));
-    return culvi_graphics_notice(
-        graphics, graphics->api->fail(graphics, label, code, graphics->api->words->wait_call,
-                                      "the host could not wait for the timeline"));
+    return culvi_graphics_notice(graphics,
+                                 graphics->api->fail(graphics, label, code, call,
+                                                     "the host could not wait for the timeline"));
 }
