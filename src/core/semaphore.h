@@ -70,6 +70,12 @@ static inline uint64_t culvi_semaphore_last(const culv_semaphore *semaphore)
     return noted > signaled ? noted : signaled;
 }
 
+/* Whether CUDA has been told to signal this value. */
+static inline bool culvi_semaphore_is_to_signal(const culv_semaphore *semaphore, uint64_t value)
+{
+    return atomic_load_explicit(&semaphore->signaled, memory_order_relaxed) >= value;
+}
+
 /* Who has signaled a binary semaphore that nobody has waited for since. */
 enum { CULVI_UNSIGNALED = 0, CULVI_SIGNALED_BY_CUDA = 1, CULVI_SIGNALED_BY_PEER = 2 };
 

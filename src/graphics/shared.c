@@ -139,7 +139,9 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
         graphics->api->check_timelines(graphics, label, true, CULV_ERROR_UNSUPPORTED);
     if (result != CULV_OK) return result;
     const char *call = NULL;
+    const int cancel = culvi_cancel_disable();
     const int code = culvi_graphics_wait(graphics, pair, value, timeout, &call);
+    culvi_cancel_restore(cancel);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY,
