@@ -8,7 +8,7 @@
 
 /* A nap is a sixteenth of the time that has passed, so that the wait ends about so much late. */
 enum { SHARE = 16, NO_SLEEP = INT_MAX };
-static const uint64_t LEAST_NAP_NS = 20000, MOST_NAP_NS = 1000000, SLICE_NS = 10000000;
+static const uint64_t LEAST_NAP_NS = 20000, MOST_NAP_NS = 1000000, SLICE_NS = 100000000;
 
 static uint64_t nap_after(uint64_t since, uint64_t left)
 {
