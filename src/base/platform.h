@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #ifdef _WIN32
+enum { CULVI_NAPS_ARE_SHORT = 0 }; /* they end with a tick of the clock, up to 15 ms later */
 typedef struct culvi_mutex {
     void *srw; /* an SRWLOCK */
 } culvi_mutex;
@@ -22,6 +23,7 @@ typedef struct culvi_worker {
 } culvi_worker;
 #else
 #    include <pthread.h>
+enum { CULVI_NAPS_ARE_SHORT = 1 }; /* they end within some 60 us */
 typedef struct culvi_mutex {
     pthread_mutex_t m;
 } culvi_mutex;

@@ -63,6 +63,8 @@ typedef struct culvi_graphics_api {
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
     int (*timeline_wait)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns);
+    /* timeline_wait() may return late for what CUDA signals (graphics/host_wait.h). */
+    bool waits_late;
     int (*timeline_signal)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
     /* Records such a code as an error of the class that it belongs to. */
     culv_result (*fail)(const culvi_graphics *graphics, const char *label, int code,

@@ -54,7 +54,8 @@ int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pa
     for (;;) {
         const uint64_t since = culvi_now() - began;
         const uint64_t left = since < timeout_ns ? timeout_ns - since : 0;
-        if (culv_semaphore_sharing(pair->cuda) == CULV_SHARING_SHARED &&
+        if (CULVI_NAPS_ARE_SHORT && graphics->api->waits_late &&
+            culv_semaphore_sharing(pair->cuda) == CULV_SHARING_SHARED &&
             culvi_semaphore_is_to_signal(pair->cuda, value)) {
             *call = graphics->api->words->read_call;
             const int code = look(graphics, pair->native, value, left);

@@ -8,7 +8,8 @@
 
 /* As culvi_graphics_api::timeline_wait. NVIDIA's vkWaitSemaphores returns up to 10 ms late for a
  * value that CUDA signals (measured on an H200, docs/waits.md), so for such a value this looks at
- * the counter instead. *call is the API's call that answered. */
+ * the counter instead. Direct3D's waits are not late, and Windows has no naps that are short
+ * enough. *call is the API's call that answered. */
 int culvi_graphics_wait(const culvi_graphics *graphics, const culvi_semaphore_pair *pair,
                         uint64_t value, uint64_t timeout_ns, const char **call);
 

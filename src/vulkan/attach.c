@@ -293,6 +293,7 @@ const culvi_graphics_api culvi_vk_api = {
     .check_timelines = check_timelines,
     .timeline_value = timeline_value,
     .timeline_wait = timeline_wait,
+    .waits_late = true,
     .timeline_signal = timeline_signal,
     .fail = fail,
 };
