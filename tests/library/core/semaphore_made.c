@@ -110,7 +110,7 @@ static void host_waits(void)
     culv_shared_semaphore *binary = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     lib_open(&w);
-    culv_shared_semaphore *made = make(&w, 3);
+    culv_shared_semaphore *made = make(&w, 3), *gate = make(&w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
     CUstream stream = lib_stream(&w);
@@ -128,6 +128,17 @@ static void host_waits(void)
     LIB_OK(culv_semaphore_wait(cuda, stream, 5));
     LIB_OK(culv_semaphore_signal(cuda, stream, 6));
     lib_finish(&w, stream);
+    /* CUDA is to signal it, and stands still. */
+    LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), stream, 1));
+    LIB_OK(culv_semaphore_signal(cuda, stream, 7));
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000),
+                  CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+    LIB_SAYS("CUDA has signaled or promised 7");
+    raw_vk_timeline_signal(&w.vk, culv_vk_semaphore_handle(gate), 1);
+    LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
+    lib_finish(&w, stream);
+    culv_shared_semaphore_destroy(&gate);
     LIB_ERROR(culv_shared_semaphore_wait_on_host(NULL, 1, 0), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     d.type = CULV_SEMAPHORE_BINARY;
