@@ -442,6 +442,27 @@ static culv_result late(const culv_ipc_consumer *c, uint64_t head)
         "the producer (process %d) has released no frame in time", (int)c->client->server_pid);
 }
 
+/* Whether a frame can be read although nobody is at the other end of the socket: its ring was closed
+ * in order, and the producer's GPU had written it. `ready` is moved on only as far as this side has
+ * waited, so a counter that is further was written by the producer. */
+static bool was_left(const culv_ipc_consumer *c, uint64_t frame)
+{
+    return c->ready.word != NULL && atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED &&
+           atomic_load(c->ready.word) > frame;
+}
+
+/* The next frame for this side's policy. The newest one comes again and again while the ring runs,
+ * and once when it was closed. */
+static bool take(culv_ipc_consumer *c, bool runs, uint64_t head, uint64_t *frame, uint32_t *slot)
+{
+    const bool every = c->policy == CULV_RING_FIFO;
+    if (!runs && !every && head == c->frame) return false;
+    if (!(every ? take_next(c, head, frame, slot) : take_newest(c, frame, slot))) return false;
+    if (!c->dead || was_left(c, *frame)) return true;
+    if (!every) let_slot_go(c);
+    return false;
+}
+
 static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_frame *out)
 {
     const uint64_t until = culvi_ipc_until(timeout);
@@ -456,10 +477,8 @@ static culv_result acquire(culv_ipc_consumer *c, uint64_t timeout, culv_ipc_fram
         const bool begun = counts(c);
         const uint64_t head = atomic_load(&ring_page(c)->head);
         /* When a ring was closed, its last frames can still be read. */
+        if (begun && take(c, there, head, &frame, &slot)) break;
         if (c->dead) return stopped(c);
-        if (begun && (c->policy == CULV_RING_FIFO ? take_next(c, head, &frame, &slot)
-                                                  : take_newest(c, &frame, &slot)))
-            break;
         if (begun && c->policy == CULV_RING_FIFO && head > c->next)
             return culvi_fail(
                 culvi_ipc_voice(c->device), c->name, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,

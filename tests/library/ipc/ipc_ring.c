@@ -371,6 +371,47 @@ static void deaths(void)
     }
 }
 
+/* The solver ends in order, and its process too, before anybody has read its last frames. */
+static void end_in_order(ipc_child *parent, const char *name)
+{
+    producer p;
+    producer_open(&p, name, false);
+    ipc_hear_serving(parent, 'j', p.slots.server);
+    wait_for_consumers(&p, 1);
+    for (uint32_t i = 0; i < ring_slots; i++)
+        produce(&p, words);
+    producer_close(&p, false);
+}
+
+static void read_what_is_left(culv_ring_policy policy, const char *word)
+{
+    ipc_child child;
+    consumer c;
+    culv_ring_frame f;
+    char name[CULV_IPC_NAME_SIZE];
+    ipc_fork(&child, end_in_order, ipc_name(name, word));
+    consumer_open(&c, name, policy);
+    ipc_say(&child, 'j');
+    ipc_join(&child);
+    REQUIRE(!culv_ipc_consumer_connected(c.side));
+    for (uint64_t i = policy == CULV_RING_FIFO ? 0 : ring_slots - 1; i < ring_slots; i++)
+        REQUIRE_EQ(consume(&c), i);
+    for (int i = 0; i < 2; i++)
+        LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
+                                       IPC_FAR, &f),
+                  CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    consumer_close(&c);
+}
+
+static void every_is_left(void)
+{
+    read_what_is_left(CULV_RING_FIFO, "left0");
+}
+static void newest_is_left(void)
+{
+    read_what_is_left(CULV_RING_MAILBOX, "left1");
+}
+
 /* The producer dies: before its GPU has signaled what the consumer's stream waits for. */
 static void die_producing(ipc_child *parent, const char *name)
 {
@@ -1123,6 +1164,8 @@ const test_case ipc_ring_cases[] = {
     {.name = "ring.past_newest.holds", .run = newest_holds, .own = true},
     {.name = "ring.past_newest.busy", .run = newest_busy, .own = true},
     {.name = "ring.past_newest.reads_not", .run = newest_reads_not, .own = true},
+    {.name = "ring.left.every", .run = every_is_left, .own = true},
+    {.name = "ring.left.newest", .run = newest_is_left, .own = true},
     {.name = "ring.past_newest.lies", .run = newest_lies, .own = true},
     {.name = "ring.late_log", .run = late_log, .own = true},
     {.name = "ring.late_limit", .run = late_limit, .own = true},
