@@ -107,7 +107,7 @@ typedef struct culv_ring_settings {
      * is held. Default: 0. */
     culv_bool check_counters;
     /** When CUDA's stream is told to wait, by culv_ring_acquire_on(). SIGNAL_FIRST needs `wait` of
-     * both timelines, and is for a ring whose other side draws for long (docs/waits.md). A graphics
+     * both timelines; docs/waits.md says what it costs, and when to take it. A graphics
      * API's side has this setting in its own descriptor. Default: QUEUED. */
     culv_ring_waits cuda_waits;
 } culv_ring_settings;

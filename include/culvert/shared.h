@@ -113,7 +113,7 @@ CULV_EXPORT culv_semaphore *culv_shared_semaphore_cuda(const culv_shared_semapho
 /** Waits on the host until a timeline has reached `value`, whichever side signals it, and at most
  * `timeout` nanoseconds (0: it only asks). Call it before culv_semaphore_wait(), or before a
  * submission that waits: then the GPU waits for nothing. It does not replace that wait, which also
- * makes the other side's writes visible. docs/waits.md says when it is faster.
+ * makes the other side's writes visible. docs/waits.md says what it costs, and when to take it.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is a binary semaphore), TIMEOUT (NOT_READY),
  * UNSUPPORTED (EXTENSION_MISSING: the device has no timelines that the host can wait for), DRIVER,
  * ASYNC (DEVICE_LOST).

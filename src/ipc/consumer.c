@@ -442,8 +442,8 @@ static culv_result late(const culv_ipc_consumer *c, uint64_t head)
         "the producer (process %d) has released no frame in time", (int)c->client->server_pid);
 }
 
-/* Whether a frame can be read although nobody is at the other end of the socket: its ring was closed
- * in order, and the producer's GPU had written it. `ready` is moved on only as far as this side has
+/* Whether a frame can be read although nobody is at the other end of the socket: its ring was
+ * closed in order, and the producer's GPU had written it. `ready` is moved on only as far as this side has
  * waited, so a counter that is further was written by the producer. */
 static bool was_left(const culv_ipc_consumer *c, uint64_t frame)
 {

@@ -73,8 +73,10 @@ culv_result culv_vk_ring_submit_failed(culv_vk_ring *ring, culv_vk_ring_frame *f
     if (result != VK_ERROR_DEVICE_LOST)
         return culvi_graphics_ring_submit_failed(&ring->base, &frame->frame, call);
     culvi_graphics_lose(&ring->vk->base);
-    return culvi_fail_vk(voice, ring->base.label, result, "vkQueueSubmit2",
-                         CULV_REASON_DRIVER_REFUSED, "a ring's frame was not submitted");
+    return culvi_fail_vk(
+        voice, ring->base.label, result, "vkQueueSubmit2", CULV_REASON_DRIVER_REFUSED,
+        "a frame was not submitted; the ring stops, and CUDA goes on: destroy what "
+        "is the VkDevice's");
 }
 
 /* Submissions ---------------------------------------------------------------------------------- */
