@@ -154,9 +154,9 @@ CULV_EXPORT culv_result culv_ipc_ring_create(culv_ipc_server *server,
 /** Destroys the ring, with what it offers, and sets *ring to NULL. Its server may have gone before:
  * the ring had ended then, and all its other calls answer ASYNC (RING_STOPPED). Consumers can still
  * read the frames that were released: from CUDA to CUDA also when this process has ended, with a
- * graphics API's timelines as long as the server lives. The GPU's work with the ring should be done. What CUDA holds
- * is released by a later culv_device_collect(), or with the device. NULL, or a pointer to NULL, is
- * a no-op.
+ * graphics API's timelines as long as the server lives. The GPU's work with the ring should be
+ * done. What CUDA holds is released by a later culv_device_collect(), or with the device. NULL, or
+ * a pointer to NULL, is a no-op.
  * Ownership: *ring is Culvert's again.
  * Threads: one at a time. */
 CULV_EXPORT void culv_ipc_ring_destroy(culv_ipc_ring **ring);
