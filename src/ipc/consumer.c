@@ -443,11 +443,13 @@ static culv_result late(const culv_ipc_consumer *c, uint64_t head)
 }
 
 /* Whether a frame can be read although nobody is at the other end of the socket: its ring was
- * closed in order, and the producer's GPU had written it. `ready` is moved on only as far as this
- * side has waited, so a counter that is further was written by the producer. */
+ * closed in order, this side was not dropped, and the producer's GPU had written it. `ready` is
+ * moved on only as far as this side has waited, so a counter that is further was written by the
+ * producer. */
 static bool was_left(const culv_ipc_consumer *c, uint64_t frame)
 {
-    return c->ready.word != NULL && atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED &&
+    return c->ready.word != NULL && atomic_load(&my_page(c)->dropped) == 0 &&
+           atomic_load(&ring_page(c)->state) == CULVI_IPC_STOPPED &&
            atomic_load(c->ready.word) > frame;
 }
 
