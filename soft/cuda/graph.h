@@ -67,6 +67,9 @@ struct soft_launch_how {
     uint32_t cluster[3]; /* 0: as the kernel says */
     int cooperative, priority, updatable;
 };
+/* One attribute of a launch or of a kernel node. False: the twin does not tell it apart. */
+bool soft_launch_read_attribute(struct soft_launch_how *how, CUlaunchAttributeID id,
+                                const CUlaunchAttributeValue *value);
 CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *params, const struct soft_launch_how *how,
                           struct soft_op **work);
 const struct soft_launch_how *soft_kernel_how(const struct soft_op *work);

@@ -218,19 +218,7 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUlaunchAttrib
     CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &node);
     if (result != CUDA_SUCCESS) return result;
     struct soft_launch_how how = *soft_kernel_how(node->work);
-    switch (attr) {
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        how.cluster[0] = value->clusterDim.x;
-        how.cluster[1] = value->clusterDim.y;
-        how.cluster[2] = value->clusterDim.z;
-        break;
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: how.cooperative = value->cooperative; break;
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY: how.priority = value->priority; break;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        how.updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
-        break;
-    default: return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    }
+    if (!soft_launch_read_attribute(&how, attr, value)) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     soft_kernel_params(node->work, &params);
     result = soft_kernel_make(&params, &how, &work);
     return replace_and_end(&node->work, result, work);

@@ -198,26 +198,30 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
     return launch_kernel(__func__, &params, &(struct soft_launch_how){.cooperative = 0}, hStream);
 }
 
+bool soft_launch_read_attribute(struct soft_launch_how *how, CUlaunchAttributeID id,
+                                const CUlaunchAttributeValue *value)
+{
+    switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        how->cluster[0] = value->clusterDim.x;
+        how->cluster[1] = value->clusterDim.y;
+        how->cluster[2] = value->clusterDim.z;
+        return true;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: how->cooperative = value->cooperative; return true;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: how->priority = value->priority; return true;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+        how->updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
+        return true;
+    default: return false;
+    }
+}
+
 /* What the twin does not tell apart is passed over. */
 static struct soft_launch_how read_attributes(const CUlaunchConfig *config)
 {
     struct soft_launch_how how = {.cooperative = 0};
-    for (unsigned i = 0; config->attrs != NULL && i < config->numAttrs; i++) {
-        const CUlaunchAttributeValue *value = &config->attrs[i].value;
-        switch (config->attrs[i].id) {
-        case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-            how.cluster[0] = value->clusterDim.x;
-            how.cluster[1] = value->clusterDim.y;
-            how.cluster[2] = value->clusterDim.z;
-            break;
-        case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: how.cooperative = value->cooperative; break;
-        case CU_LAUNCH_ATTRIBUTE_PRIORITY: how.priority = value->priority; break;
-        case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-            how.updatable = value->deviceUpdatableKernelNode.deviceUpdatable;
-            break;
-        default: break;
-        }
-    }
+    for (unsigned i = 0; config->attrs != NULL && i < config->numAttrs; i++)
+        (void)soft_launch_read_attribute(&how, config->attrs[i].id, &config->attrs[i].value);
     return how;
 }
 
