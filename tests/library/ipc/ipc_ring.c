@@ -371,6 +371,8 @@ static void deaths(void)
     }
 }
 
+static bool drops_first;
+
 /* The solver ends in order, and its process too, before anybody has read its last frames. */
 static void end_in_order(ipc_child *parent, const char *name)
 {
@@ -380,6 +382,13 @@ static void end_in_order(ipc_child *parent, const char *name)
     wait_for_consumers(&p, 1);
     for (uint32_t i = 0; i < ring_slots; i++)
         produce(&p, words);
+    if (drops_first) {
+        culv_ipc_consumer_info info;
+        size_t count = 0;
+        LIB_OK(culv_ipc_ring_get_consumers(p.slots.ring, &info, 1, &count));
+        REQUIRE_EQ(count, 1);
+        LIB_OK(culv_ipc_ring_drop(p.slots.ring, info.number));
+    }
     producer_close(&p, false);
 }
 
@@ -394,12 +403,14 @@ static void read_what_is_left(culv_ring_policy policy, const char *word)
     ipc_say(&child, 'j');
     ipc_join(&child);
     REQUIRE(!culv_ipc_consumer_connected(c.side));
-    for (uint64_t i = policy == CULV_RING_FIFO ? 0 : ring_slots - 1; i < ring_slots; i++)
-        REQUIRE_EQ(consume(&c), i);
+    uint64_t next = policy == CULV_RING_FIFO ? 0 : ring_slots - 1;
+    for (; next < ring_slots && !drops_first; next++)
+        REQUIRE_EQ(consume(&c), next);
     for (int i = 0; i < 2; i++)
         LIB_ERROR(culv_ring_acquire_on(culv_ipc_consumer_core(c.side), CULV_RING_CONSUMER, c.stream,
                                        IPC_FAR, &f),
-                  CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+                  CULV_ERROR_ASYNC,
+                  drops_first ? CULV_REASON_IPC_DROPPED : CULV_REASON_RING_STOPPED);
     consumer_close(&c);
 }
 
@@ -410,6 +421,12 @@ static void every_is_left(void)
 static void newest_is_left(void)
 {
     read_what_is_left(CULV_RING_MAILBOX, "left1");
+}
+/* Who was dropped before has no claim on them. */
+static void nothing_is_left(void)
+{
+    drops_first = true;
+    read_what_is_left(CULV_RING_FIFO, "left2");
 }
 
 /* The producer dies: before its GPU has signaled what the consumer's stream waits for. */
@@ -1166,6 +1183,7 @@ const test_case ipc_ring_cases[] = {
     {.name = "ring.past_newest.reads_not", .run = newest_reads_not, .own = true},
     {.name = "ring.left.every", .run = every_is_left, .own = true},
     {.name = "ring.left.newest", .run = newest_is_left, .own = true},
+    {.name = "ring.left.dropped", .run = nothing_is_left, .own = true},
     {.name = "ring.past_newest.lies", .run = newest_lies, .own = true},
     {.name = "ring.late_log", .run = late_log, .own = true},
     {.name = "ring.late_limit", .run = late_limit, .own = true},
