@@ -271,7 +271,7 @@ static void measure(world *w, row *rows, size_t count, unsigned turns, double le
             r->left_out = r->why;
             continue;
         }
-        r->on_cpu = culv_gl_ring_waits_on_cpu(rings[i]) != 0;
+        r->on_cpu = culv_gl_ring_waits_on_host(rings[i]) != 0;
         check_slots(w, rings[i], r);
         const double once = frame_us(w, rings[i], r, r->flow.burst, true);
         const double wished = least_us / (once > 1.0 ? once : 1.0);

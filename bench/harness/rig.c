@@ -30,8 +30,8 @@ static void open_culvert(rig *r)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = r->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    CULV_OK_OR_EXIT(culv_device_open_for_vulkan(vkGetInstanceProcAddr, r->vk.instance,
-                                                r->vk.physical, &desc, &r->device));
+    CULV_OK_OR_EXIT(culv_device_open_for_vk(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
+                                            &desc, &r->device));
     r->caps = culv_device_caps_init();
     CULV_OK_OR_EXIT(culv_device_get_caps(r->device, &r->caps));
     /* Otherwise two different things would be compared. */

@@ -63,7 +63,7 @@ CULV_EXPORT void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted);
  * Threads: any, but not while the memory is mapped or unmapped.
  * Source: the driver's handle of what is mapped there, cuMemRetainAllocationHandle. The range holds
  * its own, so no other memory can have it. */
-CULV_EXPORT culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted);
+CULV_EXPORT culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted);
 
 /** Returns the number of bytes from the first chunk's beginning to the range's. 0 for NULL.
  * Threads: any. */

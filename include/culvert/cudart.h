@@ -179,7 +179,7 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
 
 /** Opens the runtime's current device of this thread (cudaGetDevice). Otherwise like
  * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
- * API instead, with culv_device_open_for_vulkan(), and then call culv_cudart_device_make_current().
+ * API instead, with culv_device_open_for_vk(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any. */

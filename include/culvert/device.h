@@ -134,7 +134,7 @@ typedef struct culv_device_counts {
 CULV_INIT(culv_device_counts)
 
 /** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls
- * culv_device_open_for_vulkan() instead, because its error messages know the graphics side too.
+ * culv_device_open_for_vk() instead, because its error messages know the graphics side too.
  * Errors: INVALID; NO_DEVICE, whose message names every CUDA device; UNSUPPORTED without a usable
  * driver; DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close().

@@ -3,7 +3,7 @@
  * in which way, and what to do where they cannot.
  *
  *   culv_gl_report report = culv_gl_report_init();
- *   culv_gl_check(NULL, NULL, &report);
+ *   culv_gl_check_context(NULL, NULL, &report);
  *   if (report.way == CULV_GL_WAY_NONE) puts(report.text);
  */
 #ifndef CULV_GL_CHECK_H_
@@ -36,7 +36,7 @@ typedef enum culv_gl_platform {
     CULV_GL_PLATFORM_FORCE32 = 0x7fffffff
 } culv_gl_platform;
 
-/** What culv_gl_check() found. Flags are 0 or 1. */
+/** What culv_gl_check_context() found. Flags are 0 or 1. */
 typedef struct culv_gl_report {
     size_t struct_size;        /**< Set by culv_gl_report_init(). */
     culv_gl_platform platform; /**< The platform of this thread's current context. */
@@ -83,8 +83,8 @@ CULV_INIT(culv_gl_report)
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), OUT_OF_MEMORY.
  * Ownership: the copy is yours.
  * Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_check(const culv_gl_desc *desc, culv_device *device,
-                                      culv_gl_report *out);
+CULV_EXPORT culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
+                                              culv_gl_report *out);
 
 /** The name of a way: "MEMORY".
  * Errors: none; "unknown" for other values.

@@ -46,7 +46,7 @@ CULV_INIT(culv_gl_desc)
  * or, where OpenGL tells none, by cuGLGetDevices and EGL_NV_device_cuda. Both descriptors may be
  * NULL. Of `desc` only get_proc_address is read.
  * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
- * both sides and the likely cause, and culv_gl_check() says what to do), UNSUPPORTED
+ * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: nothing tells which GPU the context is), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: the context's. */

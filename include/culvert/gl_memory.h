@@ -208,7 +208,7 @@ CULV_EXPORT culv_result culv_gl_memory_destroy(culv_gl_memory **memory);
  * Errors: INVALID (NULL_ARGUMENT, CONTEXT), UNSUPPORTED (EXTENSION_MISSING, NOT_EXPORTABLE),
  * DRIVER, OUT_OF_MEMORY.
  * Threads: the context's. */
-CULV_EXPORT culv_result culv_gl_get_offsets_honoured(culv_gl *gl, culv_bool *out);
+CULV_EXPORT culv_result culv_gl_get_offsets_honored(culv_gl *gl, culv_bool *out);
 
 CULV_EXTERN_C_END
 

@@ -15,7 +15,7 @@
  * The calls are the same in each way:
  *
  *   MEMORY    memory objects and semaphores. Where OpenGL lacks the semaphores, its two calls wait
- *             on the CPU (culv_gl_ring_waits_on_cpu()).
+ *             on the CPU (culv_gl_ring_waits_on_host()).
  *   REGISTER  registered objects. CUDA's two calls map and unmap them, once for a whole burst, so
  *             their thread needs a context of the attachment (culv_gl_add_context()).
  *   STAGED    copies through host memory, made inside these calls, on the CPU's time. */
@@ -124,7 +124,7 @@ CULV_EXPORT culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring);
 /** Whether OpenGL's two calls wait on the CPU for CUDA's work or for OpenGL's own: with
  * MEMORY without GL_EXT_semaphore or GL_NV_timeline_semaphore, and with STAGED. 0 for NULL.
  * Threads: any. */
-CULV_EXPORT culv_bool culv_gl_ring_waits_on_cpu(const culv_gl_ring *ring);
+CULV_EXPORT culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring);
 
 /** Why the ways before were refused: a line for each, which ends with '\n'. "" where the first one
  * works, and for NULL.

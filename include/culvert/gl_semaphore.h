@@ -12,7 +12,7 @@
  * Where OpenGL has GL_EXT_semaphore (and for timelines GL_NV_timeline_semaphore), the GPU waits and
  * the host goes on. Elsewhere, as with Mesa's llvmpipe, the same calls wait on the CPU: a signal
  * finishes OpenGL's work and then signals the timeline from the host, and a wait blocks the calling
- * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_cpu()
+ * thread until the timeline has the value, or the time is up. culv_gl_semaphore_waits_on_host()
  * tells.
  *
  * Use one semaphore a direction. Signals that go to and fro on one are right, but a signal must
@@ -109,7 +109,7 @@ CULV_EXPORT uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semapho
 
 /** Whether OpenGL's signals and waits of it happen on the CPU inside Culvert's calls. 0 for NULL.
  * Threads: any. */
-CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_cpu(const culv_shared_semaphore *semaphore);
+CULV_EXPORT culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

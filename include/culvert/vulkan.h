@@ -8,7 +8,7 @@
  *      culv_vk_merge_instance_layers() adds them to your own.               vulkan_setup.h
  *   2. Let culv_vk_choose_physical_device() choose a device that CUDA can
  *      reach and open it, or culv_vk_rank_physical_devices() tell what
- *      there is, and culv_device_open_for_vulkan() open it.
+ *      there is, and culv_device_open_for_vk() open it.
  *   3. Call vkCreateDevice with culv_vk_device_extensions() and the
  *      timelineSemaphore feature (for rings and ...barrier2 structs also
  *      synchronization2). culv_vk_merge_device_extensions() and

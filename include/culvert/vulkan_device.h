@@ -4,7 +4,7 @@
  *
  *   culv_vk_rank_physical_devices(get_instance_proc_addr, instance, NULL, candidates, 16, &count);
  *   vkCreateDevice(candidates[0].physical_device, ...);
- *   culv_device_open_for_vulkan(get_instance_proc_addr, instance, physical_device, NULL, &device);
+ *   culv_device_open_for_vk(get_instance_proc_addr, instance, physical_device, NULL, &device);
  *   culv_vk_attach(device, &desc, &vk); */
 #ifndef CULV_VULKAN_DEVICE_H_
 #define CULV_VULKAN_DEVICE_H_
@@ -162,9 +162,10 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
  * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any. */
-CULV_EXPORT culv_result culv_device_open_for_vulkan(
-    PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-    VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out);
+CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                                VkInstance instance,
+                                                VkPhysicalDevice physical_device,
+                                                const culv_device_desc *desc, culv_device **out);
 
 /** Attaches your VkDevice to the culv_device of the same GPU.
  * Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION

@@ -36,7 +36,7 @@ CULV_EXTERN_C_BEGIN
  * NULL: then the call opens no context.
  * Errors: INVALID; NO_DEVICE, whose message says for every physical device why CUDA cannot reach it
  * (the reason is that of the best one; DEVICE_UNKNOWN when Vulkan shows no device); DRIVER, ASYNC,
- * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vulkan(). An error writes nothing.
+ * UNSUPPORTED, OUT_OF_MEMORY as in culv_device_open_for_vk(). An error writes nothing.
  * Ownership: *out_device is yours; give it to culv_device_close().
  * Threads: any. */
 CULV_EXPORT culv_result culv_vk_choose_physical_device(

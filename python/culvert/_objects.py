@@ -428,7 +428,7 @@ class VulkanDevice(Owned):
         own: Optional[Device] = None
         if device is None:
             desc = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
-            device = own = Device(_pointer=_make("culv_device_open_for_vulkan", self._desc.get_instance_proc_addr,
+            device = own = Device(_pointer=_make("culv_device_open_for_vk", self._desc.get_instance_proc_addr,
                                                  self._desc.instance, self._desc.physical_device, desc))
         self.device = device
         self._own_device = own
@@ -1001,7 +1001,7 @@ class AdoptedBuffer(Owned):
     def check(self) -> None:
         """Raises InvalidError (NOT_MAPPED) when the memory was unmapped or replaced: adopt the tensor anew."""
         self._need()
-        api.culv_vmm_adopted_check(self._adopted)
+        api.culv_vmm_check_adopted(self._adopted)
 
     @property
     def is_current(self) -> bool:

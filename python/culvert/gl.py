@@ -90,7 +90,7 @@ def _side(writer: str):
 
 
 class Report:
-    """What culv_gl_check() found. str() is its text: what the context is, which ways work, why the others do not, and
+    """What culv_gl_check_context() found. str() is its text: what the context is, which ways work, why the others do not, and
     what to do. Other fields are those of culv_gl_report."""
 
     def __init__(self, found: "d.culv_gl_report"):
@@ -121,7 +121,7 @@ class Report:
 def check(device: Optional[Device] = None) -> Report:
     """Examines the context that is current on this thread, and makes nothing. It is no error that nothing works."""
     found = describe(d.culv_gl_report)
-    api.culv_gl_check(None, None if device is None else device._need(), byref(found))
+    api.culv_gl_check_context(None, None if device is None else device._need(), byref(found))
     return Report(found)
 
 
@@ -469,9 +469,9 @@ class GLRing(_InContext):
         return api.culv_gl_ring_refusals(self._need()).decode(errors="replace")
 
     @property
-    def waits_on_cpu(self) -> bool:
+    def waits_on_host(self) -> bool:
         """Whether OpenGL's turns wait on the CPU."""
-        return bool(api.culv_gl_ring_waits_on_cpu(self._need()))
+        return bool(api.culv_gl_ring_waits_on_host(self._need()))
 
     def _cuda_buffer(self, slot: int, resource: int):
         return api.culv_gl_ring_buffer(self._need(), slot, resource)

@@ -42,7 +42,7 @@ static bool attach(gl_interop *i)
     desc.get_proc_address = i->gl.get_proc_address;
     i->report = culv_gl_report_init();
     return interop_enter_device(i->device, &i->cu, &i->callers_context) &&
-           culv_ok(culv_gl_check(&desc, i->device, &i->report), "culv_gl_check") &&
+           culv_ok(culv_gl_check_context(&desc, i->device, &i->report), "culv_gl_check_context") &&
            culv_ok(culv_gl_attach(i->device, &desc, &i->attached), "culv_gl_attach");
 }
 

@@ -9,9 +9,9 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, const culv
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = v->candidate.driver;
-    if (!culv_ok(culv_device_open_for_vulkan(vkGetInstanceProcAddr, v->instance, v->physical_device,
-                                             &desc, device),
-                 "culv_device_open_for_vulkan"))
+    if (!culv_ok(culv_device_open_for_vk(vkGetInstanceProcAddr, v->instance, v->physical_device,
+                                         &desc, device),
+                 "culv_device_open_for_vk"))
         return false;
     return interop_enter_device(*device, cu, callers_context);
 }

@@ -25,7 +25,7 @@ typedef struct culvi_words {
     const char *signal_call;
     /* Culvert's own calls and structs for this API. */
     const char *attach_desc; /* "culv_vk_device_desc" */
-    const char *open_call;   /* "culv_device_open_for_vulkan" */
+    const char *open_call;   /* "culv_device_open_for_vk" */
     const char *memory_desc; /* "culv_vk_memory_desc" */
     const char *memory_size; /* the size in it: "allocation_size" */
 } culvi_words;

@@ -51,10 +51,10 @@ culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extensi
 {
     culvi_gl_extension lacks = gl->table.has[extension] ? form : extension;
     if (gl->table.has[lacks]) return CULV_OK;
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED,
-                      CULV_REASON_EXTENSION_MISSING,
-                      "the context of '%s' (%s) lacks %s, so %s; culv_gl_check() says what works",
-                      gl->base.name, gl->table.version, culvi_gl_extension_names[lacks], what);
+    return culvi_fail(
+        culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the context of '%s' (%s) lacks %s, so %s; culv_gl_check_context() says what works",
+        gl->base.name, gl->table.version, culvi_gl_extension_names[lacks], what);
 }
 
 /* Contexts ------------------------------------------------------------------------------------- */
@@ -283,7 +283,7 @@ static culv_result identify(culv_gl *gl, const culvi_gl_context *now)
         return culvi_fail(
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA "
-            "does not know it; culv_gl_check() says what to do, or set culv_gl_desc.fallback for "
+            "does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for "
             "copies",
             gl->table.renderer);
     gl->base.uuid = source.uuid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_gl_check(): asks OpenGL and CUDA; check_text.c says what follows. */
+/* culv_gl_check_context(): asks OpenGL and CUDA; check_text.c says what follows. */
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "base/desc.h"
@@ -60,7 +60,8 @@ static void ask_cuda(culv_gl_report *r, culvi_gl_facts *f, culvi_gl_source *sour
     r->devices_next_frame = culvi_gl_cuda_devices(found->cuda, 3);
 }
 
-culv_result culv_gl_check(const culv_gl_desc *desc, culv_device *device, culv_gl_report *out)
+culv_result culv_gl_check_context(const culv_gl_desc *desc, culv_device *device,
+                                  culv_gl_report *out)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
     culv_gl_desc d = culv_gl_desc_init();

@@ -107,11 +107,12 @@ static culv_result find_device(const culvi_voice *voice, culvi_gl_source *source
     culvi_gl_identify(source, &probe);
     culvi_probe_close(&probe);
     if (source->has_uuid) return CULV_OK;
-    return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                      "nothing tells which GPU the context of '%s' is: it lacks "
-                      "GL_EXT_memory_object, and CUDA does not know it; culv_gl_check() says what "
-                      "to do",
-                      source->table->renderer);
+    return culvi_fail(
+        voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "nothing tells which GPU the context of '%s' is: it lacks "
+        "GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what "
+        "to do",
+        source->table->renderer);
 }
 
 culv_result culv_device_open_for_gl(const culv_gl_desc *desc, const culv_device_desc *device_desc,

@@ -109,7 +109,7 @@ culv_result culvi_gl_check_offset(culv_gl *gl, const char *label, uint64_t offse
         gl->base.name, offset);
 }
 
-culv_result culv_gl_get_offsets_honoured(culv_gl *gl, culv_bool *out)
+culv_result culv_gl_get_offsets_honored(culv_gl *gl, culv_bool *out)
 {
     culvi_gl_offsets known = CULVI_GL_OFFSETS_UNKNOWN;
     CULVI_REQUIRE(NULL, gl);

@@ -15,9 +15,9 @@ static const char *explain(CUresult code)
     case CUDA_ERROR_UNKNOWN:
         return "the CUDA driver finds no OpenGL context of its own GPU on this thread, although one "
                "is current: it is another driver's (Mesa's, a remote desktop's), or another GPU's. "
-               "culv_gl_check() says what to set";
+               "culv_gl_check_context() says what to set";
     case CUDA_ERROR_INVALID_DEVICE:
-        return "the context is another GPU's; culv_gl_check() names both";
+        return "the context is another GPU's; culv_gl_check_context() names both";
     case CUDA_ERROR_INVALID_VALUE: return "the driver takes no object of this kind, size or format";
     case CUDA_ERROR_INVALID_HANDLE:
         return "the driver does not know the object: it must be there, with storage, in the context "

@@ -266,7 +266,7 @@ static culv_result fill(culv_gl_ring *ring, const plan *p)
                 culvi_graphics_ring_make_timelines(&ring->base, p->fallback & CULV_FALLBACK_PEER);
         if (result != CULV_OK) return result;
         for (int side = 0; side < 2; side++)
-            ring->on_cpu |= culv_gl_semaphore_waits_on_cpu(
+            ring->on_cpu |= culv_gl_semaphore_waits_on_host(
                                 (culv_shared_semaphore *)ring->base.timelines[side].pair) != 0;
         return culvi_graphics_ring_make_core(&ring->base, settings);
     }
@@ -494,7 +494,7 @@ culv_gl_way culv_gl_ring_way(const culv_gl_ring *ring)
     return ring != NULL ? ring->way : CULV_GL_WAY_NONE;
 }
 
-culv_bool culv_gl_ring_waits_on_cpu(const culv_gl_ring *ring)
+culv_bool culv_gl_ring_waits_on_host(const culv_gl_ring *ring)
 {
     return ring != NULL && ring->on_cpu;
 }

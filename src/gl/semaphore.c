@@ -218,7 +218,7 @@ uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore)
     return half != 0 ? sync_of(half)->name : 0;
 }
 
-culv_bool culv_gl_semaphore_waits_on_cpu(const culv_shared_semaphore *semaphore)
+culv_bool culv_gl_semaphore_waits_on_host(const culv_shared_semaphore *semaphore)
 {
     const uint64_t half = culvi_semaphore_half(semaphore, &culvi_gl_api);
     return half != 0 && sync_of(half)->name == 0;

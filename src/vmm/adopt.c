@@ -131,7 +131,7 @@ static culv_result refuse(culv_device *device, CUdeviceptr at, const char *call,
         return culvi_fail_native(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                                  CULV_NATIVE_CUDA, code, call, "%s %#" PRIx64 "%s",
                                  gone != NULL
-                                     ? "culv_vmm_adopted_check: the chunk at"
+                                     ? "culv_vmm_check_adopted: the chunk at"
                                      : "culv_vmm_adopt: nothing of this device is mapped at",
                                  (uint64_t)at, gone != NULL ? gone : "");
     return culvi_fail_native(
@@ -241,7 +241,7 @@ void culv_vmm_adopted_destroy(culv_vmm_adopted **adopted)
     free_adopted(mine);
 }
 
-culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted)
+culv_result culv_vmm_check_adopted(const culv_vmm_adopted *adopted)
 {
     culvi_scope scope;
     CULVI_REQUIRE(NULL, adopted);
@@ -263,7 +263,7 @@ culv_result culv_vmm_adopted_check(const culv_vmm_adopted *adopted)
         if (there.handle != chunk->allocation->handle || there.base != chunk->base)
             result = culvi_fail(
                 &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                "culv_vmm_adopted_check: the chunk of %" PRIu64 " bytes at %#" PRIx64
+                "culv_vmm_check_adopted: the chunk of %" PRIu64 " bytes at %#" PRIx64
                 " was replaced by other memory since it was adopted; destroy the range and its "
                 "views, and adopt it anew",
                 chunk->size, (uint64_t)chunk->base);

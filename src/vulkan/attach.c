@@ -271,7 +271,7 @@ const culvi_words culvi_vk_words = {
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_vk_device_desc",
-    .open_call = "culv_device_open_for_vulkan",
+    .open_call = "culv_device_open_for_vk",
     .memory_desc = "culv_vk_memory_desc",
     .memory_size = "allocation_size",
 };

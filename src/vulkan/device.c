@@ -409,16 +409,16 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     return result;
 }
 
-culv_result culv_device_open_for_vulkan(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                        VkInstance instance, VkPhysicalDevice physical_device,
-                                        const culv_device_desc *desc, culv_device **out)
+culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                    VkInstance instance, VkPhysicalDevice physical_device,
+                                    const culv_device_desc *desc, culv_device **out)
 {
     culv_device_desc d;
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
     culv_result result =
-        culvi_vk_check_instance("culv_device_open_for_vulkan", get_instance_proc_addr, instance,
+        culvi_vk_check_instance("culv_device_open_for_vk", get_instance_proc_addr, instance,
                                 out == NULL ? NULL : (const void *)physical_device,
                                 out == NULL ? "out" : "physical_device");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");

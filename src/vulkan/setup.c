@@ -419,8 +419,8 @@ culv_result culv_vk_choose_physical_device(PFN_vkGetInstanceProcAddr get_instanc
     if (count > 0 && list[0].reachable) {
         chosen = list[0].physical_device;
         if (out_device != NULL)
-            result = culv_device_open_for_vulkan(get_instance_proc_addr, instance, chosen, desc,
-                                                 out_device);
+            result =
+                culv_device_open_for_vk(get_instance_proc_addr, instance, chosen, desc, out_device);
     } else {
         result = refuse_all(&voice, list, count);
     }

@@ -47,8 +47,8 @@ static culv_result device_open(culv_device **out)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = world.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    return culv_device_open_for_vulkan(lib_lying_loader, world.vk.instance, world.vk.physical,
-                                       &desc, out);
+    return culv_device_open_for_vk(lib_lying_loader, world.vk.instance, world.vk.physical, &desc,
+                                   out);
 }
 
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)

@@ -95,7 +95,7 @@ int main(void)
     mine.physical_device = physical;
     mine.device = vulkan;
     mine.api_version = VK_API_VERSION_1_2;
-    CULV(culv_device_open_for_vulkan(vkGetInstanceProcAddr, instance, physical, NULL, &cuda));
+    CULV(culv_device_open_for_vk(vkGetInstanceProcAddr, instance, physical, NULL, &cuda));
     CULV(culv_vk_attach(cuda, &mine, &vk));
 
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,

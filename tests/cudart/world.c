@@ -86,8 +86,8 @@ void world_open(world *w)
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk,
                 &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = cu->software});
-    OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                   &w->device));
+    OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                               &w->device));
     culv_vk_device_desc d = world_vk_desc(w);
     OK(culv_vk_attach(w->device, &d, &w->attachment));
     CU_OK(cu->CtxSetCurrent(culv_device_context(w->device)));

@@ -205,8 +205,8 @@ void app_attach(app *a)
     mine.device = a->device;
     mine.api_version = a->api_version;
     mine.num_physical_devices = 1;
-    CULV(culv_device_open_for_vulkan(vkGetInstanceProcAddr, a->instance, a->physical_device, &desc,
-                                     &a->culvert));
+    CULV(culv_device_open_for_vk(vkGetInstanceProcAddr, a->instance, a->physical_device, &desc,
+                                 &a->culvert));
     CULV(culv_vk_attach(a->culvert, &mine, &a->vk));
     a->caps = culv_device_caps_init();
     CULV(culv_device_get_caps(a->culvert, &a->caps));

@@ -45,8 +45,8 @@ static void plain_device(void)
                                      .queueCreateInfoCount = 1,
                                      .pQueueCreateInfos = &queue};
     VK(vkCreateDevice(a.physical_device, &info, NULL, &a.device));
-    CULV(culv_device_open_for_vulkan(vkGetInstanceProcAddr, a.instance, a.physical_device, NULL,
-                                     &device));
+    CULV(culv_device_open_for_vk(vkGetInstanceProcAddr, a.instance, a.physical_device, NULL,
+                                 &device));
     mine.get_instance_proc_addr = vkGetInstanceProcAddr;
     mine.instance = a.instance;
     mine.physical_device = a.physical_device;

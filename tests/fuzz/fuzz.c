@@ -199,8 +199,8 @@ void fuzz_open_vulkan(void)
                  first.reason_text);
     fuzz.physical = first.physical_device;
     open_device();
-    FUZZ_REQUIRE(culv_device_open_for_vulkan(vkGetInstanceProcAddr, fuzz.instance, fuzz.physical,
-                                             NULL, &fuzz.device) == CULV_OK,
+    FUZZ_REQUIRE(culv_device_open_for_vk(vkGetInstanceProcAddr, fuzz.instance, fuzz.physical, NULL,
+                                         &fuzz.device) == CULV_OK,
                  "%s", culv_last_error_message());
     culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = vkGetInstanceProcAddr;

@@ -31,8 +31,8 @@ void scene_open_bare(scene *s, scene_kind kind)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(kind == SCENE_PEER ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                              : culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
-                                                            w->vk.physical, &dd, &w->device));
+                              : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance,
+                                                        w->vk.physical, &dd, &w->device));
     lib_lying = (lib_lies){
         .exports_nothing = lies, .exports_no_semaphores = lies, .takes_pages = kind == SCENE_PAGES};
     culv_vk_device_desc d = lib_vk_desc(w);

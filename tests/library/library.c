@@ -122,8 +122,8 @@ void lib_open_vulkan_for_one_address(lib_world *w)
 
 void lib_open_culvert(lib_world *w)
 {
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);

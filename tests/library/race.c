@@ -32,8 +32,8 @@ void lib_race_open(lib_race *r, lib_world *w)
     lib_open_vulkan(w);
     culv_device_desc d = culv_device_desc_init();
     d.log = (culv_log){hold, r, CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
+                                   &w->device));
     culv_vk_device_desc v = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &v, &w->attachment));
     w->context = culv_device_context(w->device);

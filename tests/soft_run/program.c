@@ -258,7 +258,7 @@ static void use_culvert(void)
 {
     culv_device *culvert = NULL;
     culv_device_caps caps = culv_device_caps_init();
-    if (culv_device_open_for_vulkan(vkGetInstanceProcAddr, instance, physical, NULL, &culvert) !=
+    if (culv_device_open_for_vk(vkGetInstanceProcAddr, instance, physical, NULL, &culvert) !=
         CULV_OK)
         fprintf(stderr, "%s\n", culv_last_error_message());
     MUST(culvert != NULL);

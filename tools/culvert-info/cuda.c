@@ -172,9 +172,9 @@ static void open_device(struct report *report, struct cuda_device *d)
     d->graphics = find_graphics(report, d->driver, d->ordinal);
     culv_result result =
         d->graphics >= 0
-            ? culv_device_open_for_vulkan(vulkan->get_proc, vulkan->instance,
-                                          report->graphics[d->graphics].match.physical_device,
-                                          &desc, &device)
+            ? culv_device_open_for_vk(vulkan->get_proc, vulkan->instance,
+                                      report->graphics[d->graphics].match.physical_device, &desc,
+                                      &device)
             : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
     if (result == CULV_OK) result = culv_device_get_caps(device, &d->caps);
     d->opened = result == CULV_OK;

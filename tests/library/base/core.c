@@ -256,8 +256,8 @@ static void nulls(void)
     uint32_t count = 7;
     NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, NULL, 0, &count));
     NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, NULL, 0, &count));
-    NULLS(culv_device_open_for_vulkan(NULL, NULL, NULL, NULL, &device));
-    NULLS(culv_device_open_for_vulkan(lib_lying_loader, NULL, NULL, NULL, &device));
+    NULLS(culv_device_open_for_vk(NULL, NULL, NULL, NULL, &device));
+    NULLS(culv_device_open_for_vk(lib_lying_loader, NULL, NULL, NULL, &device));
     NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
     NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
     LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,

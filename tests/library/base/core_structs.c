@@ -49,8 +49,8 @@ void described_check(lib_world *w, const described *d)
 static culv_result open_device(lib_world *w, const void *desc)
 {
     culv_device *device = POISON(culv_device);
-    culv_result r = culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
-                                                w->vk.physical, desc, &device);
+    culv_result r = culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                            desc, &device);
     if (r == CULV_OK)
         culv_device_close(&device);
     else

@@ -105,8 +105,8 @@ static void devices(void)
         culv_device *device = NULL;
         culv_vk_device *vk = NULL;
         culv_vk_device_desc d = lib_vk_desc(&w);
-        LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
-                                           NULL, &device));
+        LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                       &device));
         LIB_OK(culv_vk_attach(device, &d, &vk));
         culv_device_close(&device);
         culv_vk_detach(&vk);

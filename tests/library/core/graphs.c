@@ -321,8 +321,8 @@ static void refused_kinds(void)
     culv_vk_device *attached = NULL;
     culv_shared_semaphore *theirs = NULL, *relayed = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical,
-                                       NULL, &other));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+                                   &other));
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};

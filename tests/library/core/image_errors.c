@@ -261,8 +261,8 @@ static void bindings(void)
     culv_device *device = NULL;
     culv_vk_device *vk = NULL;
     culv_vk_device_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical,
-                                       NULL, &device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+                                   &device));
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped),

@@ -31,8 +31,8 @@ void log_open(log_scene *s, culv_log_level level)
     lib_open_vulkan(&s->w);
     culv_device_desc d = culv_device_desc_init();
     d.log = (culv_log){keep, s, level};
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical,
-                                       &d, &s->w.device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, &d,
+                                   &s->w.device));
     culv_vk_device_desc v = lib_vk_desc(&s->w);
     LIB_OK(culv_vk_attach(s->w.device, &v, &s->w.attachment));
     s->w.context = culv_device_context(s->w.device);

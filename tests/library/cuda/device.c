@@ -223,7 +223,7 @@ static void vulkan_device_without_a_match(void)
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(w.vk.properties.deviceName);
     uuid_text(text, uuid);
@@ -237,10 +237,10 @@ static void vulkan_device_without_a_match(void)
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     if (strstr(w.vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(culv_device, device,
-                    culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical,
-                                                NULL, &device),
-                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        LIB_REFUSES(
+            culv_device, device,
+            culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
         LIB_SAYS("not an NVIDIA GPU");
     }
     lib_close(&w);
@@ -294,8 +294,8 @@ static void callers_context(void)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.context = context;
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d,
-                                       &device));
+    LIB_OK(
+        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device));
     REQUIRE(culv_device_context(device) == context);
     REQUIRE(culv_device_context(device) != culv_device_context(w.device));
     CU_OK(cu->CtxGetCurrent(&now));
@@ -307,8 +307,8 @@ static void callers_context(void)
     CU_OK(cu->CtxDestroy(context));
     if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
         LIB_REFUSES(culv_device, device,
-                    culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
-                                                &d, &device),
+                    culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d,
+                                            &device),
                     CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("culv_device_desc.context is no CUDA context, or was destroyed");
     }
@@ -359,8 +359,8 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, &n));
     STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
     STEP(culv_device_open_by_ordinal(99, NULL, &device));
-    STEP(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                     &device));
+    STEP(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                 &device));
     REQUIRE(device != NULL);
     culv_vk_device_desc vd = lib_vk_desc(w);
     STEP(culv_vk_attach(device, &vd, &vk));

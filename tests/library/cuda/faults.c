@@ -68,8 +68,8 @@ static void scene_open(scene *s)
     s->fds = test_open_fds();
     culv_device_desc dd = culv_device_desc_init();
     dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
+                                   &w->device));
     culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
     w->context = culv_device_context(w->device);

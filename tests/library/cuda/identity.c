@@ -101,13 +101,13 @@ static void attach_to_another_device(void)
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(w.vk.properties.deviceName);
     LIB_SAYS(lib_caps(device).name);
-    LIB_SAYS("culv_device_open_for_vulkan()");
+    LIB_SAYS("culv_device_open_for_vk()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
-    LIB_REFUSES(culv_device, device,
-                culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
-                                            NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
+        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("posing device 0");
     LIB_SAYS("posing device 1");
     raw_vk_close(&w.vk);
@@ -551,8 +551,8 @@ static void twin_is_not_allowed(void)
         found = true;
         REQUIRE(strstr(list[i].reason_text, "CULVERT_SOFT=1") != NULL);
         LIB_REFUSES(culv_device, device,
-                    culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance,
-                                                list[i].physical_device, NULL, &device),
+                    culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance,
+                                            list[i].physical_device, NULL, &device),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
         LIB_SAYS("CULVERT_SOFT=1");
         LIB_SAYS("culv_soft_enable()");

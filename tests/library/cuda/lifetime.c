@@ -23,8 +23,8 @@ static void make(const lib_world *w, const raw_vk_buffer *buffer, VkSemaphore ti
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
     culv_buffer_desc bd = culv_buffer_desc_init();
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &o->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &o->device));
     LIB_OK(culv_vk_attach(o->device, &vd, &o->vk));
     md.memory = buffer->memory;
     md.allocation_size = buffer->allocation_size;

@@ -213,13 +213,12 @@ static void vulkan(void)
     culv_device *device = NULL;
     w.cu->SoftPlayLuid(ordinal, two.bytes, 1);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1};
-    LIB_OK(
-        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device));
+    LIB_OK(culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device));
     culv_device_close(&device);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1, .uuid_xor = 0x40}; /* nobody's */
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("LUID f403000000000080 node mask 0x1");
     LIB_SAYS("LUID f403000000000081 node mask 0x1");

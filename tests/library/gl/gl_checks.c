@@ -336,7 +336,7 @@ static void agrees(void)
         d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
         raw_gl_open(&gl, cu->software, 0, profiles[i]);
         LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
-        LIB_OK(culv_gl_check(NULL, device, &report));
+        LIB_OK(culv_gl_check_context(NULL, device, &report));
         const culv_result result = culv_gl_attach(device, NULL, &attachment);
         printf("%s: %s; %s", report.version, culv_result_name(result), report.text);
         REQUIRE_EQ(result == CULV_OK, profiles[i] == RAW_GL_CORE);
@@ -354,7 +354,7 @@ static void here(void)
     culv_gl_report report = culv_gl_report_init();
     gl_stage_open(&s, 0);
     culv_gl_desc d = gl_stage_desc(0);
-    LIB_OK(culv_gl_check(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s.device, &report));
     printf("%s", report.text);
     REQUIRE(report.platform == CULV_GL_PLATFORM_EGL);
     REQUIRE(report.way == CULV_GL_WAY_MEMORY && report.memory_reason == CULV_REASON_NONE);
@@ -369,16 +369,17 @@ static void here(void)
     /* Of nobody's GPU. */
     lying_gl.uuid_xor = true;
     report = culv_gl_report_init();
-    LIB_OK(culv_gl_check(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s.device, &report));
     REQUIRE(report.way == CULV_GL_WAY_STAGED && report.cuda_ordinal == -1);
     REQUIRE(report.memory_reason == CULV_REASON_DEVICE_MISMATCH);
     lying_gl = (lying_gl_lies){.hides = {"GL_EXT_memory_object_fd"}};
     report = culv_gl_report_init();
-    LIB_OK(culv_gl_check(&d, NULL, &report));
+    LIB_OK(culv_gl_check_context(&d, NULL, &report));
     REQUIRE(!report.has_memory_object && report.memory_reason == CULV_REASON_EXTENSION_MISSING);
-    LIB_ERROR(culv_gl_check(&d, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_gl_check_context(&d, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     report.struct_size = 0;
-    LIB_ERROR(culv_gl_check(&d, NULL, &report), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_gl_check_context(&d, NULL, &report), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
     REQUIRE(strcmp(culv_gl_way_name(CULV_GL_WAY_REGISTER), "REGISTER") == 0);
     REQUIRE(strcmp(culv_gl_way_name((culv_gl_way)99), "unknown") == 0);
     gl_stage_close(&s);

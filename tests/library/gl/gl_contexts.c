@@ -40,7 +40,7 @@ static void no_context(void)
     LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
     REQUIRE(buffer != NULL);
-    LIB_OK(culv_gl_check(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s.device, &report));
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
     raw_gl_current(&s.gl, s.gl.context);

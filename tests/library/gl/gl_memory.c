@@ -78,11 +78,11 @@ static void offsets(void)
     gl_stage s;
     culv_bool honoured = 7;
     gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
     printf("offsets are %s\n", honoured ? "honoured" : "ignored");
     REQUIRE_EQ(honoured, !s.cu->software);
     uint64_t calls = lying_gl_fail_at(0);
-    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
     REQUIRE_EQ(lying_gl_fail_at(0), calls);
     gl_stage_close(&s);
 }
@@ -94,7 +94,7 @@ static void offsets_lost(void)
     culv_bool honoured = 7;
     lying_gl.loses_offsets = true;
     gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
     REQUIRE_EQ(honoured, 0);
     gl_stage_close(&s);
 }
@@ -117,7 +117,7 @@ static void cuda_memory(void)
     culv_vmm_range *range = NULL;
     culv_bool honoured = 0;
     gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
     culv_vmm_allocation *allocation = allocate(&s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = UINT64_C(2) << 20;
@@ -501,7 +501,7 @@ static void bound_textures(void)
     culv_vmm_range *range = NULL;
     culv_bool honoured = 0;
     gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honoured(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
     culv_vmm_allocation *allocation = allocate(&s, MIB2);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = MIB2;

@@ -106,7 +106,7 @@ static void stopped(void)
             ends_open(&e, (culv_gl_way)way);
             produce(&e);
             consume(&e);
-            const bool late = what == FOR_WORK && culv_gl_ring_waits_on_cpu(e.ring);
+            const bool late = what == FOR_WORK && culv_gl_ring_waits_on_host(e.ring);
             if (late) {
                 pthread_mutex_lock(&gate);
                 CU_OK(e.s.cu->CtxPushCurrent(e.s.context));

@@ -255,7 +255,7 @@ static void carry(culv_gl_way way, uint32_t depth, uint32_t burst, uint32_t fall
         REQUIRE(strcmp(culv_gl_ring_refusals(t.ring), "") == 0);
         const bool on_cpu =
             way == CULV_GL_WAY_STAGED || (way == CULV_GL_WAY_MEMORY && t.s.cu->software);
-        REQUIRE_EQ(culv_gl_ring_waits_on_cpu(t.ring), on_cpu);
+        REQUIRE_EQ(culv_gl_ring_waits_on_host(t.ring), on_cpu);
         begin_turns(&t);
         flow(&t, 5 * depth - 2, depth); /* the last burst is cut off */
         LIB_OK(culv_ring_get_stats(t.core, &stats));
@@ -396,7 +396,7 @@ static void without_semaphores(void)
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, CULV_GL_WAY_NONE, (culv_ring_side)side, 3, NULL, &plain, 0));
         REQUIRE_EQ(culv_gl_ring_way(t.ring), CULV_GL_WAY_MEMORY);
-        REQUIRE(culv_gl_ring_waits_on_cpu(t.ring));
+        REQUIRE(culv_gl_ring_waits_on_host(t.ring));
         begin_turns(&t);
         flow(&t, 14, 3);
         end_turns(&t);
@@ -660,7 +660,7 @@ static void late(void)
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
         begin_turns(&t);
         LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-        if (culv_gl_ring_waits_on_cpu(t.ring)) {
+        if (culv_gl_ring_waits_on_host(t.ring)) {
             pthread_mutex_lock(&g.lock);
             CU_OK(t.s.cu->CtxPushCurrent(t.s.context));
             CU_OK(t.s.cu->LaunchHostFunc(t.s.stream, held, &g));

@@ -38,8 +38,8 @@ static void turns(culv_semaphore_type type)
     }
     LIB_OK(result);
     LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &to_cuda));
-    printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_cpu(to_gl) ? "CPU" : "GPU");
-    REQUIRE_EQ(culv_gl_semaphore_waits_on_cpu(to_gl), s.cu->software);
+    printf("OpenGL waits on the %s\n", culv_gl_semaphore_waits_on_host(to_gl) ? "CPU" : "GPU");
+    REQUIRE_EQ(culv_gl_semaphore_waits_on_host(to_gl), s.cu->software);
     REQUIRE_EQ(culv_gl_semaphore_name(to_gl) == 0, s.cu->software);
     culv_shared_buffer *a = make_buffer(&s), *b = make_buffer(&s);
     const uint32_t names[2] = {culv_gl_buffer_name(a), culv_gl_buffer_name(b)};
@@ -154,7 +154,7 @@ static void timed(void)
         CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
         CU_OK(s.cu->CtxPopCurrent(&before));
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
-        if (culv_gl_semaphore_waits_on_cpu(to_gl)) {
+        if (culv_gl_semaphore_waits_on_host(to_gl)) {
             for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
                 LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), CULV_ERROR_TIMEOUT,
                           CULV_REASON_NOT_READY);

@@ -338,8 +338,8 @@ static void without_extensions(bool foreign)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(foreign ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                   : culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
-                                                 w->vk.physical, NULL, &w->device));
+                   : culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                             NULL, &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);

@@ -92,11 +92,11 @@ static void ranking_of_two(void)
     REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("with a CUDA match"); /* the other one */
-    LIB_OK(culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, list[0].physical_device,
-                                       NULL, &device));
+    LIB_OK(culv_device_open_for_vk(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL,
+                                   &device));
     culv_device_close(&device);
     lib_close(&w);
 }
@@ -145,12 +145,11 @@ static void null_fields(void)
     culv_vk_device_desc d = lib_vk_desc(&w);
     LIB_ERROR(culv_vk_attach(w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_device *device = NULL;
-    LIB_ERROR(
-        culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                          NULL),
+    LIB_ERROR(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(
+        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, NULL),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(
         culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, 0, NULL),
         CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -168,8 +167,8 @@ static void open_without(lib_world *w, bool memory, bool semaphore)
                                           .without_memory_fd = memory,
                                           .without_semaphore_fd = semaphore});
     w->fds = test_open_fds();
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &w->device));
     if (!w->cu->software) w->fds = test_open_fds();
 }
 
@@ -214,8 +213,8 @@ static void missing_layer(void)
     REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
     REQUIRE(strstr(c->reason_text, "VK_LAYER_CULVERT_soft") != NULL);
     REQUIRE(strstr(c->reason_text, path_to_set) != NULL);
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                       &w.device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                   &w.device));
     culv_vk_device_desc d = lib_vk_desc(&w);
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_LAYER_MISSING);
@@ -303,7 +302,7 @@ static void old_vulkan(void)
                 CULV_REASON_VULKAN_VERSION);
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
         CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
     uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
     REQUIRE_EQ(find(list, count, w.vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
@@ -375,8 +374,8 @@ static void instance_of_vulkan_1_1(void)
     uint32_t count = rank(vkGetInstanceProcAddr, old.instance, NULL, list);
     REQUIRE(find(list, count, old.physical)->reachable);
     REQUIRE(find(list, count, old.physical)->has_timeline_semaphore);
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, old.instance, old.physical, NULL,
-                                       &device));
+    LIB_OK(
+        culv_device_open_for_vk(vkGetInstanceProcAddr, old.instance, old.physical, NULL, &device));
     culv_device_close(&device);
     if (validation) vkDestroyDebugUtilsMessengerEXT(old.instance, messenger, NULL);
     vkDestroyInstance(old.instance, NULL);

@@ -366,8 +366,8 @@ static void any_order(void)
         culv_device *device = NULL;
         culv_vk_device *vk = NULL;
         culv_vk_device_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
-                                           NULL, &device));
+        LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                       &device));
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;

@@ -23,7 +23,7 @@ static void adopt(lib_world *w, culv_vector *vector)
     const CUdeviceptr at = culv_vector_pointer(vector) + CHUNK / 2;
     TRY_AGAIN(culv_vmm_adopt(w->device, at, 2 * CHUNK, &adopted),
               adopted == POISON(culv_vmm_adopted));
-    TRY_AGAIN(culv_vmm_adopted_check(adopted), true);
+    TRY_AGAIN(culv_vmm_check_adopted(adopted), true);
     TRY_AGAIN(culv_vk_adopted_create(w->attachment, adopted, &d, &view),
               view == POISON(culv_vk_adopted));
     TRY_AGAIN(culv_vk_adopted_create(w->attachment, adopted, &d, &second),

@@ -141,7 +141,7 @@ static void both_ways(void)
             REQUIRE_EQ(chunks[k].address, t.base + (rows[i].offset / CHUNK + k) * CHUNK);
             REQUIRE_EQ(chunks[k].size, CHUNK);
         }
-        LIB_OK(culv_vmm_adopted_check(adopted));
+        LIB_OK(culv_vmm_check_adopted(adopted));
         culv_vk_adopted *view = view_of(&s, adopted, VK_NULL_HANDLE);
         LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
         REQUIRE_EQ(count, rows[i].chunks);
@@ -233,21 +233,21 @@ static void stale(void)
     make_theirs(&s, &t);
     culv_vmm_adopted *adopted = NULL, *anew = NULL;
     LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &adopted));
-    LIB_OK(culv_vmm_adopted_check(adopted));
+    LIB_OK(culv_vmm_check_adopted(adopted));
     CUcontext before = lib_enter(&s.w);
     unmap_chunk(&s, &t, 1);
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_adopted_check(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_check_adopted(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     LIB_SAYS("was unmapped");
     LIB_REFUSES(culv_vmm_adopted, anew, culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     before = lib_enter(&s.w);
     map_chunk(&s, &t, 1, true);
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_adopted_check(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_check_adopted(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     LIB_SAYS("replaced");
     LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew));
-    LIB_OK(culv_vmm_adopted_check(anew));
+    LIB_OK(culv_vmm_check_adopted(anew));
     culv_vmm_adopted_chunk old[2], now[2];
     size_t count = 0;
     LIB_OK(culv_vmm_adopted_get_chunks(adopted, old, 2, &count));
@@ -340,7 +340,7 @@ static void refused(void)
     LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(NULL, t.base, 1, &adopted), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_adopt(device, t.base, 1, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_adopted_check(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_check_adopted(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
     size_t count = 0;
     LIB_ERROR(culv_vmm_adopted_get_chunks(NULL, NULL, 0, &count), invalid,
               CULV_REASON_NULL_ARGUMENT);

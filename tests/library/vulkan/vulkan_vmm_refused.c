@@ -220,8 +220,8 @@ static void another_gpu(void)
     culv_device *same = NULL;
     culv_vk_device *vk = NULL;
     culv_vmm_allocation *there = NULL, *here = NULL;
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &same));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &same));
     const culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(same, &vd, &vk));
     const culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);

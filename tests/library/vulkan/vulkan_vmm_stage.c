@@ -36,8 +36,8 @@ void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader)
     /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none
      * is leaked. */
     if (!w->cu->software) w->fds += 1000;
-    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                       &w->device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &w->device));
     culv_vk_device_desc d = lib_vk_desc(w);
     if (loader != NULL) d.get_instance_proc_addr = loader;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
