@@ -75,6 +75,31 @@ typedef enum culv_ring_waits {
     CULV_RING_WAITS_FORCE32 = 0x7fffffff
 } culv_ring_waits;
 
+/** Who chooses what makes frames faster or slower: the number of slots, the length of a burst, and
+ * whether the host waits in place of CUDA's stream. */
+typedef enum culv_ring_way {
+    CULV_RING_WAY_AS_SET = 0, /**< The settings do. */
+    /** FIFO: the ring does, by its own frames. It needs `wait` of `done`.
+     *
+     * It tries 1, 2, 3 and `depth` slots; bursts of 2, 4, 8 ... up to `burst` (depth is burst
+     * then); and, where `cuda_waits` is DEFAULT and both timelines have `wait`, the host in place
+     * of CUDA's stream with each number of slots above 1. Each way has 30 ms, 4 frames or 2 bursts,
+     * whichever is longest, after 100 ms for warming up; short ones that are about as fast as the
+     * best get 60 ms more. It keeps the fastest. Of ways that are within 1 % of the fastest it
+     * keeps the one with the youngest frames. With `max_latency` it keeps the fastest way whose
+     * frames are within that time (depth times the time of a frame), and one slot where none is.
+     *
+     * It tries again when frames take half as long again as when it chose, or two thirds as long.
+     * No frame is lost or changes its order while it tries. Each choice is logged (INFO) with what
+     * every way took, and culv_ring_get_stats() tells it.
+     *
+     * A producer that is ahead of the consumer's host gets fewer slots than it would get without
+     * AUTO. Where one thread drives both sides, or a producer waits for 100 ms, the ring gives one
+     * slot more and tries fewer slots no more. */
+    CULV_RING_WAY_AUTO = 1,
+    CULV_RING_WAY_FORCE32 = 0x7fffffff
+} culv_ring_way;
+
 /** How frames flow. You may change it while they flow, with culv_ring_configure(). Zero means the
  * default. */
 typedef struct culv_ring_settings {
@@ -110,6 +135,7 @@ typedef struct culv_ring_settings {
      * both timelines; docs/waits.md says what it costs, and when to take it. A graphics
      * API's side has this setting in its own descriptor. Default: QUEUED. */
     culv_ring_waits cuda_waits;
+    culv_ring_way way; /**< Default: AS_SET. */
 } culv_ring_settings;
 
 /** culv_ring_settings_init(): struct_size is set, all else is 0. */
@@ -185,11 +211,14 @@ typedef struct culv_ring_stats {
     uint64_t producer_waits, consumer_waits; /**< Number of acquires that waited on the host. */
     /** Number of values that were handed out to be signaled. */
     uint64_t ready_signaled, done_signaled;
-    /** The values in use now. With max_latency, those that the ring chose. A burst is never longer
-     * than the depth. */
+    /** The values in use now. With max_latency or AUTO, those that the ring chose. A burst is never
+     * longer than the depth. */
     uint32_t depth, burst;
-    /** Nanoseconds from frame to frame. Measured with max_latency only; otherwise 0. */
+    /** Nanoseconds from frame to frame. Measured with max_latency, and when AUTO chose; otherwise
+     * 0. */
     uint64_t frame_time;
+    culv_ring_waits cuda_waits; /**< In use now: QUEUED or SIGNAL_FIRST. */
+    culv_bool tries;            /**< Nonzero while AUTO has not chosen yet. */
 } culv_ring_stats;
 
 /** culv_ring_stats_init(): struct_size is set, all else is 0. */

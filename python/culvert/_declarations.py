@@ -590,6 +590,11 @@ class culv_ring_waits(IntEnum):
     CULV_RING_WAITS_SIGNAL_FIRST = 2
 
 
+class culv_ring_way(IntEnum):
+    CULV_RING_WAY_AS_SET = 0
+    CULV_RING_WAY_AUTO = 1
+
+
 class culv_semaphore_type(IntEnum):
     CULV_SEMAPHORE_NONE = 0
     CULV_SEMAPHORE_TIMELINE = 1
@@ -1312,7 +1317,8 @@ class culv_ring_settings(Structure):
         ("max_frames_in_flight", c_uint32),
         ("max_latency", c_uint64),
         ("check_counters", c_uint32),
-        ("cuda_waits", c_int)]
+        ("cuda_waits", c_int),
+        ("way", c_int)]
 
 
 class culv_ring_timeline(Structure):
@@ -1365,7 +1371,9 @@ class culv_ring_stats(Structure):
         ("done_signaled", c_uint64),
         ("depth", c_uint32),
         ("burst", c_uint32),
-        ("frame_time", c_uint64)]
+        ("frame_time", c_uint64),
+        ("cuda_waits", c_int),
+        ("tries", c_uint32)]
 
 
 class culv_ipc_timelines(Structure):

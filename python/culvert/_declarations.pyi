@@ -594,6 +594,11 @@ class culv_ring_waits(IntEnum):
     CULV_RING_WAITS_SIGNAL_FIRST = 2
 
 
+class culv_ring_way(IntEnum):
+    CULV_RING_WAY_AS_SET = 0
+    CULV_RING_WAY_AUTO = 1
+
+
 class culv_semaphore_type(IntEnum):
     CULV_SEMAPHORE_NONE = 0
     CULV_SEMAPHORE_TIMELINE = 1
@@ -1231,7 +1236,8 @@ class culv_ring_settings(Structure):
     max_latency: int
     check_counters: int
     cuda_waits: int
-    def __init__(self, struct_size: int = ..., policy: int = ..., depth: int = ..., burst: int = ..., max_frames_in_flight: int = ..., max_latency: int = ..., check_counters: int = ..., cuda_waits: int = ...) -> None: ...
+    way: int
+    def __init__(self, struct_size: int = ..., policy: int = ..., depth: int = ..., burst: int = ..., max_frames_in_flight: int = ..., max_latency: int = ..., check_counters: int = ..., cuda_waits: int = ..., way: int = ...) -> None: ...
 
 class culv_ring_timeline(Structure):
     semaphore: Optional[int]
@@ -1276,7 +1282,9 @@ class culv_ring_stats(Structure):
     depth: int
     burst: int
     frame_time: int
-    def __init__(self, struct_size: int = ..., produced: int = ..., consumed: int = ..., skipped: int = ..., producer_waits: int = ..., consumer_waits: int = ..., ready_signaled: int = ..., done_signaled: int = ..., depth: int = ..., burst: int = ..., frame_time: int = ...) -> None: ...
+    cuda_waits: int
+    tries: int
+    def __init__(self, struct_size: int = ..., produced: int = ..., consumed: int = ..., skipped: int = ..., producer_waits: int = ..., consumer_waits: int = ..., ready_signaled: int = ..., done_signaled: int = ..., depth: int = ..., burst: int = ..., frame_time: int = ..., cuda_waits: int = ..., tries: int = ...) -> None: ...
 
 class culv_ipc_timelines(Structure):
     struct_size: int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame:
  * ring_flow.c, ring_stream.c and ring_mailbox.c; limits, failures, draining: ring_stop.c;
- * max_latency: ring_auto.c. */
+ * max_latency: ring_auto.c; AUTO: ring_way.c. */
 #include "ring/ring.h"
 
 #include "base/alloc.h"
@@ -86,8 +86,15 @@ void culvi_ring_aim(culv_ring *ring)
     const culv_ring_settings *s = &ring->settings;
     ring->depth = s->depth;
     ring->burst = s->policy == CULV_RING_MAILBOX ? 1 : s->burst;
-    if (ring->automatic.bound == 0) return;
-    ring->depth = ring->burst = ring->automatic.level;
+    ring->cuda_on_host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST;
+    if (ring->way.on) {
+        const culvi_ring_attempt *now = culvi_ring_way_now(&ring->way);
+        ring->depth = now->depth;
+        ring->burst = now->burst;
+        ring->cuda_on_host = now->on_host;
+    } else if (ring->automatic.bound != 0) {
+        ring->depth = ring->burst = ring->automatic.level;
+    }
 }
 
 void culvi_ring_apply_depth(culv_ring *ring)
@@ -124,9 +131,12 @@ static culv_result check_functions(const culvi_voice *voice, const char *label,
         what = "check_counters";
     if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
     if (what != NULL && d->done.value == NULL) lacks = "done.value";
+    const bool chooses = s->way == CULV_RING_WAY_AUTO && s->policy == CULV_RING_FIFO;
     if (lacks == NULL && d->done.wait == NULL &&
-        (s->max_frames_in_flight != 0 || s->max_latency != 0)) {
-        what = s->max_frames_in_flight != 0 ? "a lead" : "max_latency";
+        (s->max_frames_in_flight != 0 || s->max_latency != 0 || chooses)) {
+        what = s->max_frames_in_flight != 0 ? "a lead"
+               : chooses                    ? "CULV_RING_WAY_AUTO"
+                                            : "max_latency";
         lacks = "done.wait";
     }
     if (lacks == NULL && s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST) {
@@ -155,6 +165,10 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
                           (unsigned)s.cuda_waits);
+    if ((uint32_t)s.way > CULV_RING_WAY_AUTO)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.way is %u, which is not a culv_ring_way",
+                          (unsigned)s.way);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
     if (s.depth > d->max_depth)
@@ -180,7 +194,13 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
 /* The caller holds the lock, or no one has the ring yet. */
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
-    uint64_t bound = s->policy == CULV_RING_FIFO ? s->max_latency : 0;
+    const bool chooses = s->policy == CULV_RING_FIFO && s->way == CULV_RING_WAY_AUTO;
+    const bool same =
+        ring->way.on && s->depth == ring->settings.depth && s->burst == ring->settings.burst &&
+        s->max_latency == ring->settings.max_latency && s->cuda_waits == ring->settings.cuda_waits;
+    const bool can_wait = ring->side[0].api.wait != NULL && ring->side[1].api.wait != NULL;
+    if (!chooses || !same) culvi_ring_way_start(&ring->way, s, can_wait);
+    uint64_t bound = s->policy == CULV_RING_FIFO && !chooses ? s->max_latency : 0;
     if (bound != ring->automatic.bound || s->burst != ring->settings.burst)
         culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->burst);
     ring->settings = *s;
@@ -359,7 +379,9 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     s.depth = r->in_use;
     /* A longer burst may have been chosen whose slots join with the next acquire only. */
     s.burst = r->burst < r->in_use ? r->burst : r->in_use;
-    s.frame_time = r->automatic.frame_time;
+    s.frame_time = r->way.on ? culvi_ring_way_frame_time(&r->way) : r->automatic.frame_time;
+    s.cuda_waits = r->cuda_on_host ? CULV_RING_WAITS_SIGNAL_FIRST : CULV_RING_WAITS_QUEUED;
+    s.tries = r->way.on && r->way.phase != CULVI_RING_WAY_CHOSEN;
     culvi_mutex_unlock(&r->lock);
     culvi_struct_write(out, &s, sizeof s);
     return CULV_OK;

@@ -59,7 +59,8 @@ typedef struct culvi_ring_party {
     /* The side's own. */
     /* Number of the frame that the producer releases next, or that the consumer expects next */
     _Atomic uint64_t next;
-    atomic_uint shown; /* culvi_ring_show() */
+    atomic_uint shown;  /* culvi_ring_show() */
+    const void *thread; /* the last that took a burst; NULL: nobody yet. With the lock held. */
     uint64_t submitted;
     uint32_t at;
     bool held; /* slots[at], with frame `number` */
@@ -103,6 +104,41 @@ typedef struct culvi_ring_auto {
     uint32_t odd; /* how many of the last bursts took much more or less than usual */
     uint64_t frame_time;
 } culvi_ring_auto;
+
+/* AUTO's choice: ring_way.c. */
+enum { CULVI_RING_WAYS = 16 };
+
+typedef struct culvi_ring_attempt {
+    uint32_t depth, burst;
+    bool on_host;          /* the host waits in place of CUDA's stream */
+    uint64_t frames, time; /* measured; ns */
+} culvi_ring_attempt;
+
+typedef enum culvi_ring_way_phase {
+    CULVI_RING_WAY_WARMS,
+    CULVI_RING_WAY_TRIES,
+    CULVI_RING_WAY_TRIES_AGAIN,
+    CULVI_RING_WAY_CHOSEN
+} culvi_ring_way_phase;
+
+typedef struct culvi_ring_way {
+    bool on;
+    culvi_ring_way_phase phase;
+    uint32_t most, least; /* slots */
+    uint32_t longest;     /* burst */
+    uint64_t bound;       /* ns; 0: none */
+    /* Youngest frames first; bursts at the end, from this one on. */
+    culvi_ring_attempt tries[CULVI_RING_WAYS];
+    uint32_t num, bursts_from;
+    uint32_t at;    /* the one in use */
+    uint64_t since; /* frames below this number are of the way before */
+    /* The window: how many frames were consumed when it began, and when that was. */
+    bool open;
+    uint64_t from, began;
+    uint32_t unseen; /* bursts whose start did not wait for the GPU */
+    uint32_t odd;    /* windows */
+    bool news;       /* a choice that was not told yet */
+} culvi_ring_way;
 
 /* CUDA's side of an API's ring where it takes more than a wait and a signal: OpenGL's objects are
  * mapped, or copied. */
@@ -149,7 +185,8 @@ struct culv_ring {
     void (*nap)(culv_ring *ring, uint64_t ns);
     culv_ring_settings settings; /* every default made explicit */
     uint32_t max_depth;
-    uint32_t depth, burst; /* targets: those of the settings, or max_latency's choice */
+    uint32_t depth, burst; /* targets: those of the settings, or what was chosen */
+    bool cuda_on_host;     /* the same: the host waits in place of CUDA's stream */
     uint32_t in_use;       /* slots that are not parked */
     uint64_t parked;       /* bits: slots that a smaller depth leaves unused */
     culvi_ring_party side[2];
@@ -167,6 +204,7 @@ struct culv_ring {
     atomic_uint heed;   /* CULVI_RING_ENDS, CULVI_RING_CHECKS */
     char stopped[192];  /* why; "": it runs */
     culvi_ring_auto automatic;
+    culvi_ring_way way;
 };
 
 /* What keeps an acquire from its slot. */
@@ -189,6 +227,8 @@ typedef struct culvi_ring_need {
     uint64_t before;  /* when it was last polled in vain; 0: not yet */
     culvi_ring_mark mark;
     uint64_t marked; /* the value of `done` that the mark belongs to */
+    /* AUTO: until when the other side may leave slots unused; 0: not asked yet */
+    uint64_t patient;
 } culvi_ring_need;
 
 /* A call with a limit. */
@@ -312,7 +352,7 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
                             const char *format, ...) CULVI_PRINTF(4, 5);
 void culvi_ring_wake(culv_ring *ring);
 void culvi_ring_apply_depth(culv_ring *ring);
-/* Sets depth and burst from the settings and max_latency's choice. */
+/* Sets depth, burst and who waits from the settings, or from what was chosen. */
 void culvi_ring_aim(culv_ring *ring);
 
 /* Each takes the side's next burst or says what is missing. */
@@ -411,5 +451,17 @@ bool culvi_ring_auto_times(culvi_ring_auto *a);
 uint64_t culvi_ring_auto_expects(const culvi_ring_auto *a);
 /* A burst begins; `next` is the number of the first frame after it. */
 void culvi_ring_auto_note(culvi_ring_auto *a, const culvi_ring_mark *mark, uint64_t next);
+
+/* ring_way.c: the same. `can_wait`: the host can wait for both timelines. */
+void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool can_wait);
+const culvi_ring_attempt *culvi_ring_way_now(const culvi_ring_way *w);
+/* A burst of the producer's begins; `next` is the number of the first frame after it. All frames
+ * below `through` are consumed; `waited`: for which the host waited until now. */
+void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool waited,
+                         uint64_t next);
+/* The program needs more slots than are in use; false: there are no more. */
+bool culvi_ring_way_widen(culvi_ring_way *w, uint64_t next);
+uint64_t culvi_ring_way_frame_time(const culvi_ring_way *w); /* ns; 0: not chosen yet */
+void culvi_ring_way_tell(const culvi_ring_way *w, char *out, size_t size);
 
 #endif

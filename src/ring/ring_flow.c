@@ -6,6 +6,9 @@
 /* max_latency looks for what it times this often, by timers that are late by about so much. */
 static const uint64_t LOOK_NS = 20000, TIMER_NS = 80000;
 
+/* AUTO lets a producer wait so long for the other side's host before it gives one slot more. */
+static const uint64_t PATIENCE_NS = 100000000;
+
 uint64_t culvi_ring_pace(culv_ring *ring)
 {
     const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
@@ -111,6 +114,13 @@ bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need
     }
     me->flushed = false;
     me->brief = me->length < ring->burst;
+    if (producer && ring->way.on) {
+        const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
+        culvi_ring_way_note(&ring->way, done->past[done->known & (CULVI_RING_PAST - 1)].through,
+                            ring->now(), need->waited[CULV_RING_CONSUMER],
+                            culvi_ring_get(&me->next) + me->length);
+        culvi_ring_aim(ring);
+    }
     if (chooses) {
         culvi_ring_auto_note(&ring->automatic, &need->mark, culvi_ring_get(&me->next) + me->length);
         culvi_ring_aim(ring);
@@ -179,6 +189,13 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
     culvi_ring_wake(ring);
 }
 
+/* Whether AUTO left slots unused, for which a producer waits. Where one thread drives both sides it
+ * would wait for itself. */
+static bool may_widen(const culv_ring *ring, culv_ring_side side)
+{
+    return ring->way.on && side == CULV_RING_PRODUCER && ring->parked != 0;
+}
+
 /* What is lacking comes, or time is up. */
 static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_need *need,
                             culvi_ring_limit *limit, bool *waited)
@@ -222,9 +239,20 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         }
         return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
+    uint64_t until = culvi_ring_until(limit);
+    if (may_widen(ring, side)) {
+        const bool alone = culvi_thread_state() == culvi_ring_other(ring, side)->thread;
+        if (need->patient == 0) need->patient = culvi_now() + PATIENCE_NS;
+        if ((alone || culvi_now() >= need->patient) &&
+            culvi_ring_way_widen(&ring->way, culvi_ring_get(&me->next))) {
+            culvi_ring_aim(ring);
+            return CULV_OK;
+        }
+        if (need->patient < until) until = need->patient;
+    }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
     ring->sleepers++;
-    culvi_condition_wait(&ring->changed, &ring->lock, culvi_ring_until(limit));
+    culvi_condition_wait(&ring->changed, &ring->lock, until);
     ring->sleepers--;
     need->asked[0] = need->asked[1] = false;
     return CULV_OK;
@@ -243,6 +271,7 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
                                                  : culvi_ring_begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
+            me->thread = culvi_thread_state();
             me->at = 0;
             return CULV_OK;
         }
@@ -340,6 +369,14 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     return result;
 }
 
+/* AUTO has chosen. Without the lock: a log is the caller's. */
+static void tell(const culv_ring *ring, const char *text)
+{
+    const int cancel = culvi_cancel_disable();
+    culvi_log(&ring->device->voice, CULV_LOG_INFO, "ring '%s' chose %s", ring->label, text);
+    culvi_cancel_restore(cancel);
+}
+
 typedef enum waits { QUEUED, REACHED, AS_SET } waits;
 
 static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, waits how,
@@ -358,12 +395,16 @@ static culv_result acquire(culv_ring *ring, culv_ring_side side, uint64_t timeou
         result = check_counter(ring, side, &need);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
-        const bool reaches = how == REACHED || (how == AS_SET && ring->settings.cuda_waits ==
-                                                                     CULV_RING_WAITS_SIGNAL_FIRST);
+        const bool reaches = how == REACHED || (how == AS_SET && ring->cuda_on_host);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
+    const bool news = ring->way.news;
+    char told[512];
+    if (news) culvi_ring_way_tell(&ring->way, told, sizeof told);
+    ring->way.news = false;
     culvi_ring_leave(ring, side);
+    if (news) tell(ring, told);
     return result;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring from inside: allocations; what a turn takes. What max_latency chooses: ring_auto.c. */
+/* culv_ring from inside: allocations, and what a turn takes. See ring_auto.c and ring_way.c. */
 #include "fake_ring.h"
 #include "ring/ring.h"
 
@@ -9,7 +9,7 @@
 #include <time.h>
 
 extern _Atomic long culvi_alloc_count;
-extern const test_case ring_auto_cases[];
+extern const test_case ring_auto_cases[], ring_way_cases[];
 
 static double thread_ns(void)
 {
@@ -71,4 +71,4 @@ static const test_case cases[] = {
     {.name = "out_of_memory", .run = out_of_memory},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, ring_auto_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, ring_auto_cases, ring_way_cases, NULL};

@@ -399,6 +399,35 @@ static void all_wait_on_host(void)
     ring_world_close(&s);
 }
 
+/* The ring chooses, tries again and again as its settings change, and loses no frame. */
+static void chooses_its_way(void)
+{
+    ring_stage s;
+    ring_world_open(&s);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t depth = 1; depth <= 4; depth += 3) {
+            ring_options o = ring_options_init((culv_ring_side)side, depth);
+            o.settings.way = CULV_RING_WAY_AUTO;
+            ring_open(&s, &o);
+            ring_race(&s, 1000);
+            culv_ring_stats stats = culv_ring_stats_init();
+            LIB_OK(culv_ring_get_stats(s.core, &stats));
+            REQUIRE(stats.depth >= 1 && stats.depth <= depth && stats.burst == 1);
+            REQUIRE(stats.tries != 0 || stats.frame_time != 0);
+            o.settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
+            LIB_OK(culv_ring_configure(s.core, &o.settings));
+            ring_race(&s, 200);
+            LIB_OK(culv_ring_get_stats(s.core, &stats));
+            REQUIRE_EQ(stats.cuda_waits, CULV_RING_WAITS_SIGNAL_FIRST);
+            o.settings.way = (culv_ring_way)2;
+            LIB_ERROR(culv_ring_configure(s.core, &o.settings), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
+            LIB_SAYS("culv_ring_settings.way is 2");
+            ring_close(&s);
+        }
+    ring_world_close(&s);
+}
+
 /* Blocks that Vulkan holds by the caller's functions. */
 typedef struct blocks {
     atomic_ulong made, held;
@@ -473,6 +502,7 @@ const test_case ring_make_cases[] = {
     {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
     {.name = "signal_first", .run = signal_first},
     {.name = "cuda_waits_on_host", .run = cuda_waits_on_host},
+    {.name = "chooses_its_way", .run = chooses_its_way},
     {.name = "all_wait_on_host", .run = all_wait_on_host},
     {.name = "queue_families", .run = queue_families},
     {.name = "picked_families", .run = picked_families},
