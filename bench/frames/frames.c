@@ -113,10 +113,11 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
 {
     calibrations *c = &b->calibrations;
     int work = kind == SOLVER ? (int)b->solver.work : 0;
+    const uint32_t parts = kind == SOLVER ? 0 : b->renderer.parts;
     if (kind != SOLVER) bytes = 0; /* it reads a few words of a frame of any size */
     for (size_t i = 0; i < c->num; i++)
         if (c->known[i].kind == (int)kind && c->known[i].work == work && c->known[i].us == us &&
-            c->known[i].bytes == bytes)
+            c->known[i].bytes == bytes && c->known[i].parts == parts)
             return c->known[i].iterations;
     uint32_t iterations =
         kind == SOLVER ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
@@ -126,6 +127,7 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
     c->known[c->num].work = work;
     c->known[c->num].us = us;
     c->known[c->num].bytes = bytes;
+    c->known[c->num].parts = parts;
     c->known[c->num].iterations = iterations;
     c->num++;
     return iterations;
@@ -134,6 +136,7 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
 void frames_calibrate(frames_bench *b, workload *w, bool compute)
 {
     solver_choose(&b->solver, w->work);
+    b->renderer.parts = w->parts != 0 ? w->parts : 1;
     w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
     w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
     if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);

@@ -25,6 +25,7 @@ typedef struct workload {
     uint64_t bytes;                /* of a frame, a multiple of 16 */
     double solver_us, renderer_us; /* wanted */
     solver_work work;
+    uint32_t parts; /* renderer::parts; 0: 1 */
     uint32_t solver_iterations, renderer_iterations, compute_iterations;
 } workload;
 
@@ -70,11 +71,17 @@ typedef struct config {
     const char *variant; /* "" for most */
     uint32_t depth, burst;
     uint32_t frames; /* of a run */
-    /* The first of them, which are not measured: max_latency finds its depth meanwhile */
+    /* The first of them, which are not measured: the ring chooses meanwhile */
     uint32_t settle;
     uint64_t max_latency; /* nanoseconds; the ring chooses depth and burst */
+    bool automatic;       /* CULV_RING_WAY_AUTO; `depth` is the most that it may take */
     tuning tuning;
 } config;
+
+static inline bool config_chooses(const config *c)
+{
+    return c->max_latency != 0 || c->automatic;
+}
 
 typedef struct samples {
     size_t n, capacity;
@@ -101,7 +108,7 @@ typedef struct outcome {
     samples age;
     /* Frames that were checked, pixels that saw another or a torn one */
     uint64_t checked, wrong;
-    uint32_t chosen_depth, chosen_burst; /* with max_latency: at the end of the last run */
+    uint32_t chosen_depth, chosen_burst; /* by the ring: at the end of the last run */
     const char *obstacle;                /* NULL: it ran */
 } outcome;
 
@@ -120,6 +127,7 @@ typedef struct calibrations {
         double us;
         uint64_t bytes; /* 0: whatever they are */
         int kind, work;
+        uint32_t parts; /* of the renderer's */
         uint32_t iterations;
     } known[64];
 } calibrations;

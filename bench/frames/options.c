@@ -21,6 +21,8 @@ static const char usage[] =
     "  --device=N       CUDA ordinal (0)\n"
     "  --only=NAME      one of --list; may be given several times\n"
     "  --list           what there is to measure\n"
+    "  --advise         which way is best for the loads of --loads, and how to write it (--only=advise)\n"
+    "  --within=US      --advise: of the ways whose frames are at most so old\n"
     "  --search         what changes the cost of switching (--only=search)\n"
     "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
@@ -137,6 +139,8 @@ static void parse_value(options *o, const arguments *all, const char *a)
         o->bytes = size(all, a, value);
     } else if ((value = arguments_value(a, "--loads")) != NULL) {
         loads(all, a, value, o);
+    } else if ((value = arguments_value(a, "--within")) != NULL) {
+        o->within_us = (double)arguments_number(all, a, value, 1, 1000000000);
     } else if ((value = arguments_value(a, "--work")) != NULL) {
         o->work = work_named(all, a, value);
     } else if ((value = arguments_value(a, "--depth")) != NULL) {
@@ -184,6 +188,8 @@ options options_parse(int argc, char **argv)
             o.validation = true;
         } else if (strcmp(a, "--search") == 0) {
             o.search = true;
+        } else if (strcmp(a, "--advise") == 0) {
+            o.advise = true;
         } else if (strcmp(a, "--list") == 0) {
             list();
             arguments_printed();
@@ -199,5 +205,6 @@ bool options_wants(const options *o, const section *s)
     for (size_t i = 0; i < o->num_only; i++)
         if (strcmp(o->only[i], s->name) == 0) return true;
     if (o->search && strcmp(s->name, "search") == 0) return true;
-    return o->num_only == 0 && !o->search && !s->on_request;
+    if (o->advise && strcmp(s->name, "advise") == 0) return true;
+    return o->num_only == 0 && !o->search && !o->advise && !s->on_request;
 }

@@ -34,7 +34,8 @@ static void open_target(renderer *r)
                                      .mipLevels = 1,
                                      .arrayLayers = 1,
                                      .samples = VK_SAMPLE_COUNT_1_BIT,
-                                     .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT};
+                                     .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+                                              VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
     VK_OK(vkCreateImage(vk->device, &image, NULL, &r->target));
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(vk->device, r->target, &needs);
@@ -171,13 +172,16 @@ static void open_draw(renderer *r)
         .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
         .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
     const VkViewport viewport = {0.0f, 0.0f, (float)r->side, (float)r->side, 0.0f, 1.0f};
-    const VkRect2D scissor = {{0, 0}, {r->side, r->side}};
     const VkPipelineViewportStateCreateInfo viewports = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
         .viewportCount = 1,
         .pViewports = &viewport,
-        .scissorCount = 1,
-        .pScissors = &scissor};
+        .scissorCount = 1};
+    const VkDynamicState scissor = VK_DYNAMIC_STATE_SCISSOR;
+    const VkPipelineDynamicStateCreateInfo dynamic = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+        .dynamicStateCount = 1,
+        .pDynamicStates = &scissor};
     const VkPipelineRasterizationStateCreateInfo raster = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
         .polygonMode = VK_POLYGON_MODE_FILL,
@@ -205,6 +209,7 @@ static void open_draw(renderer *r)
                                                .pVertexInputState = &input,
                                                .pInputAssemblyState = &assembly,
                                                .pViewportState = &viewports,
+                                               .pDynamicState = &dynamic,
                                                .pRasterizationState = &raster,
                                                .pMultisampleState = &multisample,
                                                .pColorBlendState = &blend,
@@ -233,7 +238,7 @@ static void open_dispatch(renderer *r)
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
 {
-    *r = (renderer){.rig = gpu, .num_frames = num_frames};
+    *r = (renderer){.rig = gpu, .num_frames = num_frames, .parts = 1};
     r->side = gpu->cu->software ? SOFT_SIDE : SIDE;
     r->pixels = r->side * r->side;
     REQUIRE(r->pixels % RENDERER_GROUP == 0);

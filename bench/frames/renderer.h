@@ -25,10 +25,13 @@ typedef struct renderer {
     rig *rig;
     uint32_t side, pixels;
     uint32_t num_frames; /* of a run, at most */
+    /* The image is drawn in so many parts a side, a render pass each, and copied at the end; 1: at
+     * once, and not copied */
+    uint32_t parts;
     VkImage target;
     VkDeviceMemory target_memory;
     VkImageView view;
-    raw_vk_buffer image; /* the compute form's */
+    raw_vk_buffer image; /* the compute form's, and what the parts are copied to */
     VkBuffer verdict;
     VkDeviceMemory verdict_memory;
     renderer_verdict *judged; /* the same, mapped */

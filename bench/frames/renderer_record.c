@@ -58,15 +58,17 @@ static void hand_over(VkCommandBuffer commands, const renderer_job *job, handove
  * image. */
 static void after_the_last(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
-    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                     .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
-                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                     .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
-                                                      VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+    const VkMemoryBarrier2 memory = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
+                         VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT};
     const VkImageMemoryBarrier2 image = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-        .srcStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+        .srcStageMask =
+            VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT | VK_PIPELINE_STAGE_2_COPY_BIT,
         .srcAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
         .dstStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
         .dstAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
@@ -116,13 +118,8 @@ static void push(const renderer *r, VkCommandBuffer commands, const renderer_job
     vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
 }
 
-static void work(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+static void draw(const renderer *r, VkCommandBuffer commands, VkRect2D area)
 {
-    if (job->compute) {
-        push(r, commands, job);
-        vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
-        return;
-    }
     const VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
                                              .imageView = r->view,
                                              .imageLayout =
@@ -130,14 +127,55 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
                                              .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
                                              .storeOp = VK_ATTACHMENT_STORE_OP_STORE};
     const VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-                                       .renderArea = {{0, 0}, {r->side, r->side}},
+                                       .renderArea = area,
                                        .layerCount = 1,
                                        .colorAttachmentCount = 1,
                                        .pColorAttachments = &color};
+    vkCmdSetScissor(commands, 0, 1, &area);
     vkCmdBeginRendering(commands, &rendering);
-    push(r, commands, job);
     vkCmdDraw(commands, 3, 1, 0, 0);
     vkCmdEndRendering(commands);
+}
+
+/* The whole picture, as the pictures of many simulated cameras go on together. */
+static void copy_down(const renderer *r, VkCommandBuffer commands)
+{
+    const VkImageMemoryBarrier2 image = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+        .srcAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
+        .dstAccessMask = VK_ACCESS_2_TRANSFER_READ_BIT,
+        .oldLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .newLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = r->target,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &image};
+    const VkBufferImageCopy all = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                   .imageExtent = {r->side, r->side, 1}};
+    vkCmdPipelineBarrier2(commands, &info);
+    vkCmdCopyImageToBuffer(commands, r->target, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                           r->image.buffer, 1, &all);
+}
+
+static void work(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    if (job->compute) {
+        push(r, commands, job);
+        vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
+        return;
+    }
+    push(r, commands, job);
+    const uint32_t edge = r->side / r->parts;
+    for (uint32_t i = 0; i < r->parts * r->parts; i++) {
+        const VkOffset2D corner = {(int32_t)(i % r->parts * edge), (int32_t)(i / r->parts * edge)};
+        draw(r, commands, (VkRect2D){corner, {edge, edge}});
+    }
+    if (r->parts > 1) copy_down(r, commands);
 }
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)

@@ -44,8 +44,8 @@ static void sum_up(result *r, frames_bench *b, const workload *w, const outcome 
     r->workload = *w;
     r->solver_alone = statistics_quantile(outcomes[0].us, outcomes[0].rounds, 0.5);
     r->renderer_alone = statistics_quantile(outcomes[1].us, outcomes[1].rounds, 0.5);
-    r->depth = c->max_latency != 0 ? o->chosen_depth : c->depth;
-    r->burst = c->max_latency != 0 ? o->chosen_burst : c->burst;
+    r->depth = config_chooses(c) ? o->chosen_depth : c->depth;
+    r->burst = config_chooses(c) ? o->chosen_burst : c->burst;
     r->frames = c->frames;
     r->max_latency = c->max_latency;
     r->checked = o->checked;
@@ -60,7 +60,7 @@ static void sum_up(result *r, frames_bench *b, const workload *w, const outcome 
     r->hand_over_p99 = samples_quantile(&o->hand_over, 0.99);
     r->age = samples_quantile(&o->age, 0.5);
     r->age_p99 = samples_quantile(&o->age, 0.99);
-    const outcome *raw = c->max_latency == 0 ? raw_like(outcomes, count, c) : NULL;
+    const outcome *raw = !config_chooses(c) ? raw_like(outcomes, count, c) : NULL;
     if (raw != NULL)
         r->against_raw = statistics_compare(o->us, raw->us, o->rounds, &b->bench.random).ratio;
 }
@@ -77,12 +77,15 @@ static void put(FILE *out, int width, int digits, double value)
 
 static void print_heading(FILE *out, const char *section, const result *r)
 {
-    char size[RESULTS_BYTES];
+    char size[RESULTS_BYTES], draws[48] = "";
+    if (r->workload.parts > 1)
+        snprintf(draws, sizeof draws, " of %u draws and a copy",
+                 r->workload.parts * r->workload.parts);
     fprintf(
         out,
-        "\n%s: frames of %s, the solver's work is %s; alone, it takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
+        "\n%s: frames of %s, the solver's work is %s; alone, it takes %.1f us, the renderer%s %.1f: the ideal is %.1f\n",
         section, results_bytes(size, r->workload.bytes), solver_work_names[r->workload.work],
-        r->solver_alone, r->renderer_alone, r->solver_alone + r->renderer_alone);
+        r->solver_alone, draws, r->renderer_alone, r->solver_alone + r->renderer_alone);
     fprintf(out, "  %-42s %5s %5s %9s %19s %6s %9s %7s %16s %9s  %s\n", "", "depth", "burst",
             "us/frame", "(10 % .. 90 %)", "ideal", "p99 gap", "CPU us", "hand-over (p99)",
             "age p99", "over raw");

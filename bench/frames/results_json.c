@@ -13,6 +13,7 @@ static void put_result(struct json *json, const result *r)
     json_text(json, "variant", r->variant);
     json_integer(json, "bytes", (int64_t)r->workload.bytes);
     json_string(json, "work", solver_work_names[r->workload.work]);
+    json_integer(json, "draws", r->workload.parts != 0 ? r->workload.parts * r->workload.parts : 1);
     report_number(json, "solver_wanted", r->workload.solver_us);
     report_number(json, "renderer_wanted", r->workload.renderer_us);
     report_number(json, "solver_alone", r->solver_alone);

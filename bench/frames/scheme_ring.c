@@ -9,6 +9,7 @@ static void make(run *r, culv_vk_ring **out)
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = r->c->burst;
     settings.max_latency = r->c->max_latency;
+    if (r->c->automatic) settings.way = CULV_RING_WAY_AUTO;
     if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE_READ,
@@ -40,7 +41,7 @@ static bool produce(run *r, uint32_t *produced)
 
 static bool is_recorded(const run *r)
 {
-    return r->c->max_latency == 0 && r->c->frames <= r->b->renderer.num_frames;
+    return !config_chooses(r->c) && r->c->frames <= r->b->renderer.num_frames;
 }
 
 void ring_prepare(run *r)
@@ -58,7 +59,7 @@ void ring_prepare(run *r)
 static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
 {
     uint32_t recorded = r->b->renderer.num_frames;
-    if (r->c->max_latency == 0) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
+    if (!config_chooses(r->c)) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
     if (is_recorded(r)) return r->commands[n];
     if (n != 0 && n % recorded == 0) {
         raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
@@ -107,7 +108,7 @@ void ring_go(run *r)
         while (consumed + (produced < r->c->frames ? behind : 0) < produced)
             consume(r, vk, consumed++);
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
-        if (r->c->max_latency != 0 || !ended)
+        if (config_chooses(r->c) || !ended)
             CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));
     }
     run_issued(r);

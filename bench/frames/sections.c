@@ -10,6 +10,9 @@ enum {
     QUICK_FRAMES = 24,
     SWEEP_ROUNDS = 3,
     WAITS_FRAMES = 12,
+    TRIED_FRAMES = 64,
+    CAMERAS = 32, /* a side of the picture: 1,024 draws */
+    FEW_CAMERAS = 4,
     AUTO_SETTLES = 1200,
     AUTO_FRAMES = 400,
     BUS_BYTES_A_US = 25000
@@ -249,20 +252,43 @@ static void add_waits(plan *p, uint32_t slots)
     plan_add(p, &scheme_in_queue, 1, 1);
 }
 
+/* What the ring chooses, once it has tried: 2 s, or as many frames as its tries take. */
+static void add_automatic(plan *p, const options *o, const workload *w, uint32_t slots)
+{
+    config *c = plan_add(p, &scheme_ring, slots, 1);
+    if (c == NULL) return;
+    const double frames = 2e6 / (w->solver_us + w->renderer_us);
+    c->variant = "the ring chooses";
+    c->automatic = true;
+    c->settle = o->quick ? 64 : frames > TRIED_FRAMES ? (uint32_t)frames : TRIED_FRAMES;
+    c->frames = c->settle + (o->quick ? 16 : 2 * WAITS_FRAMES);
+}
+
 void section_waits(frames_bench *b, const options *o, results *all)
 {
-    static const double loads[][2] = {{100, 100},    {1000, 1000},  {5000, 5000}, {20000, 20000},
-                                      {1000, 20000}, {20000, 1000}, {100, 20000}, {20000, 100}};
+    static const struct {
+        double solver, renderer;
+        uint32_t parts;
+    } loads[] = {{100, 100, 1},           {1000, 1000, 1},       {5000, 5000, 1},
+                 {20000, 20000, 1},       {1000, 20000, 1},      {20000, 1000, 1},
+                 {100, 20000, 1},         {20000, 100, 1},       {5000, 5000, CAMERAS},
+                 {20000, 20000, CAMERAS}, {1000, 20000, CAMERAS}};
     static plan p;
-    size_t count = o->quick                        ? 1
-                   : b->bench.rig.caps.is_software ? 2
-                                                   : sizeof loads / sizeof loads[0];
-    for (size_t i = 0; i < count; i++) {
+    const bool few = o->quick || b->bench.rig.caps.is_software;
+    uint32_t parts = 0;
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
         workload w = options_workload(o);
-        w.solver_us = loads[i][0];
-        w.renderer_us = loads[i][1];
+        w.solver_us = loads[i].solver;
+        w.renderer_us = loads[i].renderer;
+        w.parts = loads[i].parts;
+        /* Elsewhere than on a GPU: the first, and one of many draws, to see that they work. */
+        if (few && loads[i].parts == parts) continue; /* one of each, to see that they work */
+        parts = loads[i].parts;
+        if (few && parts > 1) w.parts = FEW_CAMERAS;
         if (!plan_begin(&p, b, o, w, o->quick ? 2 : 3, false)) return;
         add_waits(&p, o->quick ? 2 : 3);
+        /* Its command buffers are recorded as frames go, which takes long with so many draws. */
+        if (w.parts == 1) add_automatic(&p, o, &w, o->quick ? 2 : 3);
         for (size_t k = 0; k < p.count; k++) /* enough for what repeats from frame to frame */
             if (p.outcomes[k].config.frames < WAITS_FRAMES)
                 p.outcomes[k].config.frames = WAITS_FRAMES;

@@ -19,7 +19,8 @@ typedef struct options {
     uint32_t frames; /* of a run; 0: by the loads */
     size_t rounds;
     int device;
-    bool quick, validation, search;
+    double within_us; /* --advise: of a frame's age; 0: any */
+    bool quick, validation, search, advise;
     uint64_t seed;
 } options;
 
@@ -54,6 +55,7 @@ void section_newest(frames_bench *b, const options *o, results *all);
 void section_copies(frames_bench *b, const options *o, results *all);
 void section_launches(frames_bench *b, const options *o, results *all);
 void section_calls(frames_bench *b, const options *o, results *all);
+void section_advise(frames_bench *b, const options *o, results *all);
 /* Opens devices of its own for the priorities, and leaves *b as it was: open. */
 void section_search(frames_bench *b, const options *o, results *all);
 

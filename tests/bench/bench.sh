@@ -191,8 +191,8 @@ calls.options)
     ;;
 frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
-        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --seed=-1 --json="
-    right="--only --list --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
+        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json="
+    right="--only --list --advise --within --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
     listed=
     options culvert-bench
     ;;
@@ -365,6 +365,15 @@ frames.many)
     quick --only=frames --scheme=in-queue --scheme=async --work=memory --loads=1/1 --depth=2 --burst=1 --frames=2500 --json
     silent
     check_json "$out" many
+    ;;
+frames.advise)
+    quick --advise --loads=10/20 --rounds=1
+    says "settings.depth = "
+    says "settings.way = CULV_RING_WAY_AUTO"
+    quick --advise --loads=10/20 --rounds=1 --within=1
+    says "No way has frames that are at most 0.00 ms old."
+    quick --advise --loads=10/20 "--json=$json"
+    check_json "$json" advise
     ;;
 frames.search)
     quick --search "--json=$json"

@@ -1,12 +1,12 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|chosen|many|search"""
+usage: check_frames.py FILE all|advise|chosen|many|search"""
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, main
 
 TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
-FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "solver_wanted": NUMBER,
+FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
           "max_latency_ns": (int,), "frames": (int,), "left_out": TEXT, "us": (dict, type(None)),
           "of_ideal": (dict, type(None)), "cpu": NUMBER, "interval_p99": NUMBER, "hand_over": NUMBER,
@@ -54,7 +54,8 @@ def check_all(run):
     assert all(r["over_raw"] is not None for r in ring.values())
     waits = {(r["depth"], r["variant"]) for r in run["frames"] if r["section"] == "waits" and r["scheme"] == "culv_ring"}
     hosts = (None, "CUDA waits on the host", "Vulkan waits on the host", "both wait on the host")
-    assert waits == {(depth, who) for depth in (1, 2) for who in hosts}, waits
+    assert {w for w in waits if w[1] != "the ring chooses"} == {(depth, who) for depth in (1, 2) for who in hosts}, waits
+    assert len([w for w in waits if w[1] == "the ring chooses"]) == 1, waits
     assert "culv_ring, graphs" in {r["scheme"] for r in run["frames"] if r["us"] is not None}
     assert any(r["max_latency_ns"] for r in run["frames"])
     assert [m["side"] for m in run["mailbox"]] == ["solver", "renderer"] * 2
@@ -70,6 +71,12 @@ def check_chosen(run):
     assert run["seed"] == 5
     for r in rows:
         assert r["bytes"] == 131072 and r["frames"] == 50 and r["us"]["n"] == 2 and r["solver_wanted"] == 10, r
+
+
+def check_advise(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    assert {r["scheme"] for r in rows} == {"culv_ring", "in-queue", "async"}, rows
+    assert all(r["solver_wanted"] == 10 and r["renderer_wanted"] == 20 for r in rows), rows
 
 
 def check_many(run):
@@ -94,6 +101,6 @@ def look(run, options):
         CASES[name](run)
 
 
-CASES = {"all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search}
+CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)

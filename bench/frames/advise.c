@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* --advise: the ways for one pair of loads, the best of them, and the lines of code for it. */
+#include "sections.h"
+
+#include <string.h>
+
+enum { SLOTS = 8, ROUNDS = 3 };
+
+static void add_rings(plan *p, uint32_t slots)
+{
+    static const struct {
+        uint32_t depth, burst;
+        const char *variant;
+        tuning how;
+    } rings[] = {{1, 1, "", {0}},
+                 {2, 1, "", {0}},
+                 {3, 1, "", {0}},
+                 {2, 1, "CUDA waits on the host", {.solver_late = true}},
+                 {3, 1, "CUDA waits on the host", {.solver_late = true}},
+                 {2, 1, "Vulkan waits on the host", {.renderer_late = true}},
+                 {3, 1, "Vulkan waits on the host", {.renderer_late = true}},
+                 {2, 2, "", {0}},
+                 {4, 4, "", {0}},
+                 {8, 8, "", {0}}};
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        if (rings[i].depth > slots) continue;
+        config *c = plan_add(p, &scheme_ring, rings[i].depth, rings[i].burst);
+        if (c == NULL) continue;
+        c->variant = rings[i].variant;
+        c->tuning = rings[i].how;
+    }
+}
+
+static bool is_ring(const result *r)
+{
+    return strcmp(r->scheme, scheme_ring.name) == 0;
+}
+
+static bool is_kernel_in_queue(const result *r)
+{
+    return strcmp(r->scheme, scheme_in_queue.name) == 0 ||
+           strcmp(r->scheme, scheme_async.name) == 0;
+}
+
+/* The fastest of a kind. Of rows within 1 % of it, the first, which has the youngest frames; and
+ * none whose frames are older than the bound (0: none). */
+static const result *best(const results *all, size_t from, bool (*wanted)(const result *r),
+                          double bound_us)
+{
+    const result *found = NULL;
+    for (size_t i = from; i < all->num; i++) {
+        const result *r = &all->all[i];
+        if (!wanted(r) || r->us.n == 0 || (bound_us > 0 && r->age_p99 > bound_us)) continue;
+        if (found == NULL || r->us.median < found->us.median / 1.01) found = r;
+    }
+    return found;
+}
+
+static void print_ring(FILE *out, const result *r)
+{
+    fprintf(out, "    settings.depth = %u;\n    settings.burst = %u;\n", r->depth, r->burst);
+    if (strncmp(r->variant, "CUDA", 4) == 0)
+        fputs("    settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;\n", out);
+    fprintf(out, "    desc.max_depth = %u;\n    desc.settings = &settings;\n", r->depth);
+    if (strncmp(r->variant, "Vulkan", 6) == 0)
+        fputs("    desc.waits = CULV_RING_WAITS_SIGNAL_FIRST;\n", out);
+    fputs("    culv_vk_ring_create(vk, queue, &desc, &ring);        docs/ring.md\n", out);
+}
+
+static void print_kernel(FILE *out, const result *r)
+{
+    fputs("    culv_vk_kernels_create(vk, kernels, &in_queue);\n", out);
+    if (strcmp(r->scheme, scheme_async.name) == 0)
+        fprintf(
+            out,
+            "    culv_vk_kernel_call_record(in_queue, &call, commands, compute_family);\n"
+            "                                                         docs/kernels.md\n"
+            "  Submit `commands` to a queue for compute, and let a timeline of Vulkan's own order\n"
+            "  it and the drawing. Use %u slots.\n",
+            r->depth);
+    else
+        fputs("    culv_vk_kernel_call_record(in_queue, &call, commands, family);\n"
+              "                                                         docs/kernels.md\n"
+              "  `commands` is the command buffer that draws; a barrier stands between the two.\n",
+              out);
+}
+
+static void print_way(FILE *out, const char *what, const result *r,
+                      void (*lines)(FILE *out, const result *r))
+{
+    if (r == NULL) return;
+    fprintf(out,
+            "\n%s: %s%s%s, %u slot%s%s.\n"
+            "  %.1f us a frame: %.3f of one side after the other. 99 %% of the frames are at most "
+            "%.2f ms old.\n",
+            what, r->scheme, r->variant[0] != '\0' ? ", " : "", r->variant, r->depth,
+            r->depth == 1 ? "" : "s", r->burst > 1 ? " in bursts" : "", r->us.median,
+            r->ratio.median, r->age_p99 * 1e-3);
+    lines(out, r);
+}
+
+static void print_advice(FILE *out, const results *all, size_t from, double bound_us)
+{
+    const result *kernel = best(all, from, is_kernel_in_queue, bound_us);
+    const result *ring = best(all, from, is_ring, bound_us);
+    if (bound_us > 0 && kernel == NULL && ring == NULL) {
+        fprintf(out, "\nNo way has frames that are at most %.2f ms old.\n", bound_us * 1e-3);
+        return;
+    }
+    const bool first = kernel != NULL && (ring == NULL || kernel->us.median < ring->us.median);
+    if (first) print_way(out, "If your kernel can be loaded from a file", kernel, print_kernel);
+    print_way(out, first ? "Otherwise" : "The best", ring, print_ring);
+    if (ring != NULL)
+        fputs("  Or let the ring choose on your machine: settings.way = CULV_RING_WAY_AUTO.\n",
+              out);
+}
+
+void section_advise(frames_bench *b, const options *o, results *all)
+{
+    static plan p;
+    const size_t from = all->num;
+    const uint32_t slots = o->quick ? 2 : SLOTS;
+    if (!plan_begin(&p, b, o, options_workload(o), slots, false)) return;
+    add_rings(&p, slots);
+    plan_add(&p, &scheme_in_queue, 1, 1);
+    for (uint32_t depth = 1; depth <= 3 && depth <= slots; depth++)
+        plan_add(&p, &scheme_async, depth, 1);
+    plan_run(&p, b, all, "advise", o->rounds < ROUNDS ? o->rounds : ROUNDS);
+    if (b->bench.text != NULL) print_advice(b->bench.text, all, from, o->within_us);
+}
