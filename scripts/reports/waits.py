@@ -12,6 +12,7 @@ from .common import DOCS, Bad, run_of
 
 WAYS = (("the GPU waits", "culv_ring", None), ("the host for CUDA", "culv_ring", "CUDA waits on the host"),
         ("the host for Vulkan", "culv_ring", "Vulkan waits on the host"), ("the host for both", "culv_ring", "both wait on the host"),
+        ("the ring chooses", "culv_ring", "the ring chooses"),
         ("nobody: in the queue", "in-queue", None), ("nobody: async", "async", None))
 output = DOCS / "waits.md"
 
@@ -22,31 +23,31 @@ def rows_of(run):
 
 def look(run):
     for row in rows_of(run):
-        _ = row["scheme"], row["variant"], row["depth"], row["of_ideal"], row["age_p99"], row["cpu"], row["solver_alone"]
+        _ = row["draws"], row["scheme"], row["variant"], row["depth"], row["of_ideal"], row["age_p99"], row["cpu"], row["solver_alone"]
     if not rows_of(run):
         raise KeyError("waits")
 
 
-def load(us):
-    return f"{us / 1000:g} ms"
+def load(us, draws=1):
+    return f"{us / 1000:g} ms" + (f" of {draws:,} draws" if draws > 1 else "")
 
 
 def table(run, what, get, digits, lowest):
     """A line for each load, with the best number of slots for each way."""
     loads = collections.OrderedDict()
     for row in rows_of(run):
-        loads.setdefault((row["solver_wanted"], row["renderer_wanted"]), []).append(row)
+        loads.setdefault((row["solver_wanted"], row["renderer_wanted"], row["draws"]), []).append(row)
     yield f"| {what} | " + " | ".join(name for name, _, _ in WAYS) + " |"
     yield "|---|" + "---:|" * len(WAYS)
-    for (solver, renderer), rows in loads.items():
+    for (solver, renderer, draws), rows in loads.items():
         cells = []
         for _, scheme, variant in WAYS:
             mine = [row for row in rows if row["scheme"] == scheme and row["variant"] == variant]
-            best = min(mine, key=get, default=None)
+            best = min((row for row in mine if get(row)), key=get, default=None)
             cells.append((None, "") if best is None else (get(best), f"{get(best):,.{digits}f} ({best['depth']})"))
         least = min(value for value, _ in cells if value is not None)
         marked = [f"**{text}**" if lowest and value is not None and value <= least * 1.005 else text for value, text in cells]
-        yield f"| {load(solver)} + {load(renderer)} | " + " | ".join(marked) + " |"
+        yield f"| {load(solver)} + {load(renderer, draws)} | " + " | ".join(marked) + " |"
 
 
 def tables(run):
