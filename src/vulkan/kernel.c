@@ -275,15 +275,3 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                               " of '%s'; pass that of the command buffer's pool",
                       family, vk->base.name);
 }
-
-/* Getters -------------------------------------------------------------------------------------- */
-
-culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
-{
-    return kernels->vk;
-}
-
-culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels)
-{
-    return kernels->kernels;
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Recording a launch. The driver takes half a microsecond for one, and fills the processor's
- * caches with its own code and data. So a launch is checked while it is written down, and the code
- * that refuses one lies in another file (kernel.c). */
+ * caches with its own code and data. So a launch is checked while it is written down, its steps are
+ * inlined here, and the code that refuses one lies in another file (kernel.c). */
 #include "culvert/vulkan_kernel.h"
 
 #include "vulkan/vk_kernel.h"
@@ -14,9 +14,9 @@ static inline bool put(uint32_t *to, const uint32_t *number, uint32_t most)
 }
 
 /* Member by member: to clear the struct first takes as long as to check the call (measured). */
-static inline culv_result prepare(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                  const uint32_t grid[3], const uint32_t block[3],
-                                  uint32_t shared_bytes, VkCuLaunchInfoNVX *info)
+inline culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel *kernel,
+                                           const uint32_t grid[3], const uint32_t block[3],
+                                           uint32_t shared_bytes, VkCuLaunchInfoNVX *info)
 {
     const culvi_vk_launch_limits *most = &kernels->limits;
     const culvi_vk_function *of = culvi_vk_kernel_find(kernels, kernel);
@@ -40,8 +40,9 @@ static inline culv_result prepare(culv_vk_kernels *kernels, const culv_kernel *k
     return culvi_vk_kernel_refuse(kernels, kernel, grid, block, shared_bytes);
 }
 
-static inline void launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
-                          const culvi_kernel_values *values, VkCommandBuffer command_buffer)
+inline void culvi_vk_kernel_launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
+                                   const culvi_kernel_values *values,
+                                   VkCommandBuffer command_buffer)
 {
     const void *extra[5];
     info->paramCount = values->count;
@@ -61,55 +62,20 @@ static inline void launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
     vk->table.vkCmdCuLaunchKernelNVX(command_buffer, info);
 }
 
-culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel *kernel,
-                                    const uint32_t grid[3], const uint32_t block[3],
-                                    uint32_t shared_bytes, VkCuLaunchInfoNVX *info)
-{
-    return prepare(kernels, kernel, grid, block, shared_bytes, info);
-}
-
-void culvi_vk_kernel_launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
-                            const culvi_kernel_values *values, VkCommandBuffer command_buffer)
-{
-    launch(vk, info, values, command_buffer);
-}
-
-/* What follows the reading of a call. */
-static inline culv_result record(culv_vk_kernels *kernels, const culv_kernel_call *call,
-                                 const culvi_kernel_values *values, VkCommandBuffer command_buffer,
-                                 uint32_t queue_family)
-{
-    VkCuLaunchInfoNVX info;
-    culv_result result =
-        prepare(kernels, call->kernel, call->grid, call->block, call->shared_bytes, &info);
-    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
-        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
-    if (result == CULV_OK) launch(kernels->vk, &info, values, command_buffer);
-    return result;
-}
-
-static culv_result record_other(culv_vk_kernels *kernels, const culv_kernel_call *call,
-                                const char *function, VkCommandBuffer command_buffer,
-                                uint32_t queue_family)
-{
-    culv_kernel_call storage;
-    culvi_kernel_values values;
-    culv_result result = culvi_kernel_call_read_other(&call, &storage, function, true, &values);
-    if (result == CULV_OK) result = record(kernels, call, &values, command_buffer, queue_family);
-    return result;
-}
-
 culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
                                        VkCommandBuffer command_buffer, uint32_t queue_family)
 {
     culvi_kernel_values values;
+    VkCuLaunchInfoNVX info;
     CULVI_REQUIRE(NULL, kernels);
     CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
-    if (culvi_kernel_call_is_plain(call)) {
-        culv_result result = culvi_kernel_call_read_args(call, __func__, true, true, &values);
-        if (result == CULV_OK)
-            result = record(kernels, call, &values, command_buffer, queue_family);
-        return result;
-    }
-    return record_other(kernels, call, __func__, command_buffer, queue_family);
+    culv_result result = culvi_kernel_call_read(call, __func__, true, &values);
+    if (result != CULV_OK) return result;
+    call = values.call;
+    result = culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
+                                     call->shared_bytes, &info);
+    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
+        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
+    if (result == CULV_OK) culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
+    return result;
 }

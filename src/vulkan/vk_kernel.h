@@ -63,7 +63,5 @@ culv_result culvi_vk_kernel_prepare(culv_vk_kernels *kernels, const culv_kernel 
 /* Fills in the arguments, and records it. */
 void culvi_vk_kernel_launch(const culv_vk_device *vk, VkCuLaunchInfoNVX *info,
                             const culvi_kernel_values *values, VkCommandBuffer command_buffer);
-culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels);
-culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels);
 
 #endif
