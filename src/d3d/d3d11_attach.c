@@ -232,7 +232,7 @@ static culv_result export_object(const culvi_graphics *graphics, const char *lab
     return culvi_d3d11_share(culvi_d3d11_of(graphics), label, culvi_d3d_object(object), NULL, out);
 }
 
-const culvi_words culvi_d3d11_words = {
+static const culvi_words words = {
     .api = CULV_NATIVE_D3D,
     .name = "Direct3D 11",
     .physical_device = "ID3D11Device's adapter",
@@ -255,7 +255,7 @@ const culvi_words culvi_d3d11_words = {
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */
 const culvi_graphics_api culvi_d3d11_api = {
-    .words = &culvi_d3d11_words,
+    .words = &words,
     .free = free_attachment,
     .check_exports = check_exports,
     .export_memory = export_object,

@@ -180,7 +180,7 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
 
 /* Consumers ------------------------------------------------------------------------------------ */
 
-void culvi_ipc_ring_remove(culv_ipc_ring *ring, culvi_ipc_side *s)
+static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s)
 {
     const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
@@ -209,7 +209,7 @@ void culvi_ipc_ring_look(culv_ipc_ring *ring)
         culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
         const uint32_t state = atomic_load(&page->state);
         if (state == CULVI_IPC_LEFT) {
-            culvi_ipc_ring_remove(ring, s);
+            remove_side(ring, s);
         } else if (state > CULVI_IPC_LEFT) {
             culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
                                 "has a page that makes no sense");
@@ -230,7 +230,7 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
     atomic_store(&culvi_ipc_ring_page_of(r)->state, (uint32_t)CULVI_IPC_STOPPED);
     for (uint32_t i = 0; i < r->max_consumers; i++) {
         if (r->sides[i].used) culvi_ipc_ring_tell(r, &r->sides[i]);
-        culvi_ipc_ring_remove(r, &r->sides[i]);
+        remove_side(r, &r->sides[i]);
     }
     for (culvi_ipc_offer *o = r->server->offers, *next = NULL; o != NULL; o = next) {
         next = o->next;
@@ -264,7 +264,7 @@ void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
             if (!s->used || s->link != link) continue;
             /* Who closed the connection itself does not read it. */
             atomic_store(&culvi_ipc_page_of(s)->dropped, 1u);
-            culvi_ipc_ring_remove(ring, s);
+            remove_side(ring, s);
         }
 }
 
@@ -273,8 +273,7 @@ void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t seque
     for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
         for (uint32_t i = 0; i < ring->max_consumers; i++) {
             culvi_ipc_side *s = &ring->sides[i];
-            if (s->used && s->link == link && s->sequence == sequence)
-                culvi_ipc_ring_remove(ring, s);
+            if (s->used && s->link == link && s->sequence == sequence) remove_side(ring, s);
         }
 }
 

@@ -17,7 +17,8 @@ static bool has_calls(const culvi_cuda *cuda)
            cuda->cuMulticastUnbind != NULL && cuda->cuMulticastGetGranularity != NULL;
 }
 
-culv_result culvi_multicast_check_device(const culv_device *device, const char *label)
+/* Refuses a device without multicast, or a driver without its calls. */
+static culv_result check_device(const culv_device *device, const char *label)
 {
     if (!device->caps.multicast)
         return culvi_fail(
@@ -35,7 +36,7 @@ culv_result culvi_multicast_check_device(const culv_device *device, const char *
 culv_result culv_check_multicast(const culv_device *device)
 {
     CULVI_REQUIRE(NULL, device);
-    return culvi_multicast_check_device(device, NULL);
+    return check_device(device, NULL);
 }
 
 culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
@@ -78,7 +79,7 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
         &device->voice, d->label, "the number of a bit in culv_multicast_desc.handle_types",
         d->handle_types, CULVI_USE_MULTICAST);
     if (result != CULV_OK) return result;
-    return culvi_multicast_check_device(device, d->label);
+    return check_device(device, d->label);
 }
 
 static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32_t handle_types)
@@ -281,7 +282,7 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_multicast_import_desc.handle has a name; "
                           "multicast objects are imported by handles without one");
-    return culvi_multicast_check_device(device, d->label);
+    return check_device(device, d->label);
 }
 
 static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc,
@@ -424,7 +425,7 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
             &device->voice, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
             device->caps.name, multicast->device->caps.name);
-    culv_result result = culvi_multicast_check_device(device, multicast->label);
+    culv_result result = check_device(device, multicast->label);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&multicast->lock);
     result = add(multicast, device);
