@@ -220,12 +220,6 @@ void culv_d3d11_detach(culv_d3d11_device **d3d11)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
-{
-    (void)graphics, (void)label, (void)semaphores;
-    return CULV_OK; /* each object says it for itself */
-}
-
 static culv_result export_object(const culvi_graphics *graphics, const char *label, uint64_t object,
                                  culv_handle *out)
 {
@@ -257,7 +251,6 @@ static const culvi_words words = {
 const culvi_graphics_api culvi_d3d11_api = {
     .words = &words,
     .free = free_attachment,
-    .check_exports = check_exports,
     .export_memory = export_object,
     .export_semaphore = export_object,
     .plan = culvi_d3d11_make_plan,

@@ -233,12 +233,6 @@ void culv_d3d12_detach(culv_d3d12_device **d3d12)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
-{
-    (void)graphics, (void)label, (void)semaphores;
-    return CULV_OK; /* each object says it for itself */
-}
-
 static culv_result export_object(const culvi_graphics *graphics, const char *label, uint64_t object,
                                  culv_handle *out)
 {
@@ -270,7 +264,6 @@ static const culvi_words words = {
 const culvi_graphics_api culvi_d3d12_api = {
     .words = &words,
     .free = free_attachment,
-    .check_exports = check_exports,
     .export_memory = export_object,
     .export_semaphore = export_object,
     .plan = culvi_d3d12_plan,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and textures that Culvert makes: the calls. */
-#include "base/alloc.h"
 #include "base/desc.h"
 #include "gl/gl_object.h"
 
@@ -27,10 +26,7 @@ culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *
                        .desc_name = "culv_gl_buffer_create_desc",
                        .fallback = d.fallback,
                        .only_host = only_host};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&gl->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    return culvi_shared_buffer_create(&gl->base, &plan, out);
 }
 
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
@@ -64,12 +60,8 @@ culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *de
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
                        .fallback = d.fallback,
-                       .only_host = only_host,
-                       .is_image = true};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&gl->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+                       .only_host = only_host};
+    return culvi_shared_image_create(&gl->base, &plan, out);
 }
 
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,

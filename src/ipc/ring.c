@@ -125,17 +125,23 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     return CULV_OK;
 }
 
-static culv_result part_name(const culv_ipc_ring *ring, const char *call, uint32_t slot,
-                             uint32_t part, culv_ipc_info *info)
+/* What the caller says of a part, with the name that the part has. */
+static culv_result name_part(culv_ipc_ring *ring, const char *call, uint32_t slot, uint32_t part,
+                             const culv_ipc_info *info, culv_ipc_info *named)
 {
+    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    if (result == CULV_OK)
+        result = culvi_desc_read(culvi_ipc_ring_voice(ring), named, sizeof *named, info,
+                                 "culv_ipc_info");
+    if (result != CULV_OK) return result;
     if (slot >= ring->slots || part >= ring->parts)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE,
                           "%s: there is no part %" PRIu32 " of slot %" PRIu32
                           "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
                           call, part, slot, ring->slots, ring->parts);
-    culvi_text t = {info->name, sizeof info->name, 0};
-    memset(info->name, 0, sizeof info->name);
+    culvi_text t = {named->name, sizeof named->name, 0};
+    memset(named->name, 0, sizeof named->name);
     culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring->name, slot, part);
     return CULV_OK;
 }
@@ -152,11 +158,7 @@ culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), allocation, info);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
+    culv_result result = name_part(ring, __func__, slot, part, info, &named);
     if (result == CULV_OK) result = culv_ipc_offer_vmm(ring->server, allocation, &named);
     if (result == CULV_OK) belongs(ring, named.name);
     return result;
@@ -168,11 +170,7 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), info, handle);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
+    culv_result result = name_part(ring, __func__, slot, part, info, &named);
     if (result == CULV_OK) result = culv_ipc_offer(ring->server, &named, handle);
     if (result == CULV_OK) belongs(ring, named.name);
     return result;

@@ -286,19 +286,15 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
 }
 
 static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc,
-                                 bool take, culv_multicast **out)
+                                 bool take, culv_multicast **out, const char *call)
 {
     static const culv_uuid any;
     culv_multicast_import_desc d;
     culvi_scope scope;
     uint64_t uncounted = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_import_desc");
     if (result != CULV_OK) return result;
@@ -343,13 +339,13 @@ culv_result culv_multicast_import_borrow(culv_device *device,
                                          const culv_multicast_import_desc *desc,
                                          culv_multicast **out)
 {
-    return import_object(device, desc, false, out);
+    return import_object(device, desc, false, out, __func__);
 }
 
 culv_result culv_multicast_import_take(culv_device *device, const culv_multicast_import_desc *desc,
                                        culv_multicast **out)
 {
-    return import_object(device, desc, true, out);
+    return import_object(device, desc, true, out, __func__);
 }
 
 void culv_multicast_destroy(culv_multicast **multicast)
@@ -416,10 +412,8 @@ static culv_result add(culv_multicast *m, culv_device *device)
 
 culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device)
 {
-    if (multicast == NULL || device == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_add_device: %s is NULL",
-                          multicast == NULL ? "multicast" : "device");
+    CULVI_REQUIRE(device != NULL ? &device->voice : NULL, multicast);
+    CULVI_REQUIRE(NULL, device);
     if (!culvi_vmm_same_driver(multicast->device, device))
         return culvi_fail(
             &device->voice, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
