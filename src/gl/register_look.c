@@ -6,10 +6,10 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-static culv_result refuse(const culv_gl *gl, const char *label, culv_reason reason,
-                          const char *what, const char *instead)
+static culv_result refuse(const culv_gl *gl, const char *label, const char *what,
+                          const char *instead)
 {
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, reason,
+    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                       "CUDA registers no %s; %s", what, instead);
 }
 
@@ -79,9 +79,8 @@ static culv_result check_target(const culv_gl *gl, const char *label, uint32_t t
 {
     for (int i = 0; i < NUM_TARGETS; i++) {
         if (targets[i].target != target) continue;
-        return targets[i].instead == NULL
-                   ? CULV_OK
-                   : refuse(gl, label, CULV_REASON_USAGE, targets[i].name, targets[i].instead);
+        return targets[i].instead == NULL ? CULV_OK
+                                          : refuse(gl, label, targets[i].name, targets[i].instead);
     }
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "%#" PRIx32 " is no target of a texture, and not GL_RENDERBUFFER", target);
@@ -195,7 +194,7 @@ culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_
     culvi_gl_drop_errors(&gl->table);
     if (result != CULV_OK) return result;
     if (out->samples > 0)
-        return refuse(gl, label, CULV_REASON_USAGE, "multisampled renderbuffer",
+        return refuse(gl, label, "multisampled renderbuffer",
                       "resolve and read it by a culv_gl_readback (culv_gl_readback_create()), or "
                       "resolve it into one of one sample (glBlitNamedFramebuffer) and register "
                       "that");

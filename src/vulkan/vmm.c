@@ -243,7 +243,9 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                     VkDeviceMemory *out)
 {
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE3(&vk->base.device->voice, buffer, allocation, out);
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (buffer == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "buffer");
+    CULVI_REQUIRE2(voice, allocation, out);
     culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
     if (result != CULV_OK) return result;
     culv_memory_kind kind;
@@ -282,8 +284,9 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
     VkDeviceMemory memory = VK_NULL_HANDLE;
     bool dedicated = false;
     CULVI_REQUIRE(NULL, vk);
-    CULVI_REQUIRE2(&vk->base.device->voice, image, create_info);
-    CULVI_REQUIRE2(&vk->base.device->voice, allocation, out);
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (image == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "image");
+    CULVI_REQUIRE3(voice, create_info, allocation, out);
     const char *label = allocation->label;
     culv_result result = culvi_vk_vmm_check(vk, label, allocation);
     if (result == CULV_OK)
