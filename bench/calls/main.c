@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "exits.h"
+#include "report.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -143,14 +144,10 @@ static void print_frames(const bench *b, const report_frames *f)
 /* Also after each measurement, so that what comes after it cannot take it away. */
 static bool write_json(const bench *b, const options *o, const report_frames *frames, bool complete)
 {
-    bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
+    FILE *out = report_open(o->json);
     if (out != NULL) report_json(b, PROGRAM, frames, complete, out);
-    bool fine = out != NULL && fflush(out) == 0 && ferror(out) == 0;
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
-    return fine;
+    const bool written = out != NULL && fflush(out) == 0 && ferror(out) == 0;
+    return report_close(out, written, o->json, PROGRAM);
 }
 
 /* Everything that is wanted; false when a report could not be written. */
@@ -181,21 +178,16 @@ int main(int argc, char **argv)
     exits_set_up(PROGRAM, o.driver, o.validation);
     bench *b = calloc(1, sizeof *b);
     REQUIRE(b != NULL);
-    b->quick = o.quick;
+    bench_set_up(b, o.quick, o.seed, o.json);
     b->validated = o.validation;
     b->seconds = o.seconds;
-    b->seed = b->random.state = o.seed;
-    b->text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
     exits_watch(60, "opening the devices");
     rig_open(&b->rig, o.device);
     if (b->text != NULL) text_heading(b, PROGRAM);
 
     report_frames frames = {0};
     bool fine = run(b, &o, &frames);
-    if (b->text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
-        fprintf(stderr, PROGRAM ": the table could not be written\n");
-        fine = false;
-    }
+    if (b->text != NULL && !report_printed(PROGRAM)) fine = false;
     exits_watch(60, "closing the devices");
     rig_close(&b->rig);
     if (frames.culvert != 0) {

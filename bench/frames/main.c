@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
 #include "options.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,13 +67,9 @@ static void print_checked(const frames_bench *b, const results *all)
 /* Also after each section, so that what comes after it cannot take it away. */
 static bool write_json(const frames_bench *b, const options *o, const results *all, bool complete)
 {
-    bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
-    bool fine = out != NULL && results_write(all, b, PROGRAM, complete, out);
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
-    return fine;
+    FILE *out = report_open(o->json);
+    const bool written = out != NULL && results_write(all, b, PROGRAM, complete, out);
+    return report_close(out, written, o->json, PROGRAM);
 }
 
 /* Everything that is wanted; false when a report could not be written. */
@@ -99,21 +96,16 @@ int main(int argc, char **argv)
     frames_bench *b = calloc(1, sizeof *b);
     results *all = calloc(1, sizeof *all);
     REQUIRE(b != NULL && all != NULL);
-    b->bench.quick = o.quick;
+    bench_set_up(&b->bench, o.quick, o.seed, o.json);
     b->bench.validated = o.validation;
     b->bench.seconds = o.quick ? 0.1 : 1.0;
-    b->bench.seed = b->bench.random.state = o.seed;
-    b->bench.text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
     exits_watch(60, "opening the devices");
     frames_open(b, o.device);
     options_complete(&o, b->bench.rig.caps.is_software != 0);
     if (b->bench.text != NULL) print_heading(b);
     bool fine = run_sections(b, &o, all);
     if (b->bench.text != NULL) print_checked(b, all);
-    if (b->bench.text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
-        fprintf(stderr, PROGRAM ": the table could not be written\n");
-        fine = false;
-    }
+    if (b->bench.text != NULL && !report_printed(PROGRAM)) fine = false;
     exits_watch(60, "closing the devices");
     frames_close(b);
     free(b->bench.results);

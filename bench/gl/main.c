@@ -326,8 +326,7 @@ static void measure_size(world *w, const options *o, uint64_t bytes)
 
 static bool write_json(const world *w, const char *path, bool complete)
 {
-    const bool to_file = path[0] != '\0';
-    FILE *out = to_file ? fopen(path, "w") : stdout;
+    FILE *out = report_open(path);
     if (out != NULL) {
         struct json json = {.out = out, .first = true};
         json_begin(&json, NULL, '{');
@@ -355,11 +354,8 @@ static bool write_json(const world *w, const char *path, bool complete)
         json_end(&json, '}');
         fputc('\n', out);
     }
-    bool fine = out != NULL && fflush(out) == 0 && ferror(out) == 0;
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? path : "the report");
-    return fine;
+    const bool written = out != NULL && fflush(out) == 0 && ferror(out) == 0;
+    return report_close(out, written, path, PROGRAM);
 }
 
 static void print_heading(const world *w)
@@ -412,20 +408,14 @@ int main(int argc, char **argv)
     exits_set_up(PROGRAM, o.driver, false);
     world *w = calloc(1, sizeof *w);
     REQUIRE(w != NULL);
-    w->bench.quick = o.quick;
-    w->bench.seconds = 1.0;
-    w->bench.seed = w->bench.random.state = o.seed;
-    w->bench.text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    bench_set_up(&w->bench, o.quick, o.seed, o.json);
     exits_watch(60, "opening the devices");
     rig_open(&w->bench.rig, o.device);
     bool fine = run(w, &o);
     if (w->bench.text != NULL) {
         fprintf(w->bench.text, "\n%llu words were checked, none is wrong.\n",
                 (unsigned long long)w->checked);
-        if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-            fprintf(stderr, PROGRAM ": the table could not be written\n");
-            fine = false;
-        }
+        if (!report_printed(PROGRAM)) fine = false;
     }
     exits_watch(60, "closing the devices");
     rig_close(&w->bench.rig);

@@ -10,6 +10,14 @@
 
 enum { QUICK_PAIRS = 3, LEAST_PAIRS = 40, MOST_PAIRS = 4000, WARM_UP_PAIRS = 10 };
 
+void bench_set_up(bench *b, bool quick, uint64_t seed, const char *json)
+{
+    b->quick = quick;
+    b->seconds = 1.0;
+    b->seed = b->random.state = seed;
+    b->text = json == NULL || json[0] != '\0' ? stdout : NULL;
+}
+
 void bench_variant(bench *b, const char *format, ...)
 {
     va_list args;

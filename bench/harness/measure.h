@@ -88,6 +88,9 @@ typedef struct bench_row_desc {
     double goal;
 } bench_row_desc;
 
+/* By the arguments that every benchmark takes. A comparison takes a second. There is no text where
+ * the report goes to standard output. */
+void bench_set_up(bench *b, bool quick, uint64_t seed, const char *json);
 /* Names what is measured until the next call: "64 KiB", "queue family 1"; "" where there is but
  * one. */
 void bench_variant(bench *b, const char *format, ...) TEST_PRINTF(2, 3);

@@ -161,6 +161,27 @@ static void put_frames(struct json *json, const report_frames *frames)
     json_end(json, '}');
 }
 
+FILE *report_open(const char *path)
+{
+    return path[0] != '\0' ? fopen(path, "w") : stdout;
+}
+
+bool report_close(FILE *out, bool written, const char *path, const char *program)
+{
+    const bool to_file = path[0] != '\0';
+    if (to_file && out != NULL && fclose(out) != 0) written = false;
+    if (!written)
+        fprintf(stderr, "%s: %s could not be written\n", program, to_file ? path : "the report");
+    return written;
+}
+
+bool report_printed(const char *program)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) return true;
+    fprintf(stderr, "%s: the table could not be written\n", program);
+    return false;
+}
+
 void report_head(struct json *json, const bench *b, const char *program, bool complete)
 {
     json_integer(json, "schema", 1);

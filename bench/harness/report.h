@@ -11,6 +11,13 @@ typedef struct report_frames {
     uint64_t frames, culvert, others, control; /* control: in a call that is known to allocate */
 } report_frames;
 
+/* The file of --json, "" for standard output. NULL: it cannot be written. */
+FILE *report_open(const char *path);
+/* Closes what report_open() gave. Says on stderr if it was not `written`, and returns false. */
+bool report_close(FILE *out, bool written, const char *path, const char *program);
+/* Whether all of the table reached standard output; says on stderr if not. */
+bool report_printed(const char *program);
+
 /* The parts of a report that every benchmark has, for those with results of another shape: what
  * ran, when and on what; what was left out; pairs. */
 struct json;

@@ -4,6 +4,7 @@
  * every 5 ms, a client that asks, one that reads frames, and the attacker, which speaks the
  * protocol by hand. */
 #include "hostile.h"
+#include "process.h"
 
 #include <culvert/culvert.h>
 
@@ -20,7 +21,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BYTES = 512, MOST_CALLS = 1 << 16, CLIENTS = 32, FEW = 20, MANY_FDS = 253 };
@@ -40,27 +40,6 @@ typedef struct shared {
 static shared *all;
 static char server_name[48];
 static bool soft;
-
-static void check(int result, const char *call)
-{
-    if (result == 0) return;
-    fprintf(stderr, "culvert-bench-ipc --hostile: %s: %d\n%s\n", call, result,
-            culv_last_error_message());
-    exit(1);
-}
-#define OK(call) check((int)(call), #call)
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
-}
-
-static void nap(long us)
-{
-    nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-}
 
 /* The attacker --------------------------------------------------------------------------------- */
 
@@ -186,7 +165,7 @@ static void crowd_of_silent(void)
 static void crowd_of_clients(void)
 {
     if (num_held < FEW) (void)greeted();
-    nap(500);
+    nap_us(500);
 }
 static void rubbish(void)
 {
@@ -218,7 +197,7 @@ static void deaf(void)
     if (num_held < FEW) (void)greeted();
     for (size_t i = 0; i < num_held; i++)
         (void)say(held[i], CHUNKS, 16, "particles", NULL, 0);
-    nap(500);
+    nap_us(500);
 }
 static void joins(void)
 {
@@ -226,25 +205,25 @@ static void joins(void)
     if (fd < 0) return;
     (void)say(fd, HELLO, 0, NULL, NULL, 0);
     (void)say(fd, JOIN, 0, "frames", NULL, 0);
-    nap(2000);
+    nap_us(2000);
     close(fd);
 }
 static void linger_before_greeting(void)
 {
     const int fd = hold(reach());
     if (fd >= 0) send_lingering(fd, RECEIVE, 0, "cells");
-    nap(20000);
+    nap_us(20000);
 }
 static void linger_in_join(void)
 {
     const int fd = greeted();
-    nap(5000);
+    nap_us(5000);
     if (fd >= 0) send_lingering(fd, JOIN, 0, "frames");
-    nap(20000);
+    nap_us(20000);
 }
 static void nothing(void)
 {
-    nap(1000);
+    nap_us(1000);
 }
 
 static const struct {
@@ -290,19 +269,19 @@ static void ask(void)
     for (uint64_t i = 0; !atomic_load(&all->over);) {
         culv_ipc_client *client = NULL;
         const uint32_t phase = atomic_load(&all->measured);
-        uint64_t began = now();
+        uint64_t began = now_ns();
         bool good = culv_ipc_client_connect(NULL, &d, PATIENCE, &client) == CULV_OK;
         for (int k = 0; k < 8 && good; k++, i++) {
             culv_ipc_object *object = NULL;
             good = culv_ipc_client_receive(client, "cells", PATIENCE, &object) == CULV_OK;
             culv_ipc_object_destroy(&object);
-            const uint64_t us = (now() - began) / 1000;
+            const uint64_t us = (now_ns() - began) / 1000;
             if (good && phase == atomic_load(&all->measured)) {
                 const uint64_t number = atomic_fetch_add(&all->calls, 1);
                 if (number < MOST_CALLS) atomic_store(&all->call[number], (uint32_t)us);
             }
-            nap(500);
-            began = now();
+            nap_us(500);
+            began = now_ns();
         }
         if (!good && !atomic_load(&all->over)) atomic_fetch_add(&all->failed, 1);
         culv_ipc_client_destroy(&client);
@@ -331,7 +310,7 @@ static void read_frames(void)
                                  PATIENCE, &f) != CULV_OK)
             break;
         OK(culv_ring_release_on(culv_ipc_consumer_core(consumer), CULV_RING_CONSUMER, NULL, &f));
-        const uint64_t t = now();
+        const uint64_t t = now_ns();
         if (phase == atomic_load(&all->measured) && last != 0) {
             atomic_fetch_add(&all->frames, 1);
             if (f.number != number + 1) atomic_fetch_add(&all->lost, 1);
@@ -355,11 +334,11 @@ typedef struct solver {
 
 static void work(solver *s, uint64_t until)
 {
-    for (uint64_t t = now(); t < until; t = now()) {
+    for (uint64_t t = now_ns(); t < until; t = now_ns()) {
         const uint64_t end = s->due < until ? s->due : until;
         OK(culv_ipc_server_poll(s->server, end > t ? end - t : 0, NULL));
-        if (now() < s->due) continue;
-        s->due = now() + FRAME_EVERY;
+        if (now_ns() < s->due) continue;
+        s->due = now_ns() + FRAME_EVERY;
         culv_ring_frame f;
         if (culv_ipc_ring_consumers(s->ring) == 0 ||
             culv_ring_acquire_on(culv_ipc_ring_core(s->ring), CULV_RING_PRODUCER, NULL, 0, &f) !=
@@ -380,16 +359,17 @@ static void measure(solver *s, int number, uint64_t length, FILE *json)
     static uint32_t us[MOST_CALLS];
     const uint64_t ms = UINT64_C(1000000);
     atomic_store(&all->attack, number);
-    for (uint64_t until = now() + PATIENCE; atomic_load(&all->begun) != number && now() < until;)
-        work(s, now() + ms);
-    work(s, now() + 50 * ms);
+    for (uint64_t until = now_ns() + PATIENCE;
+         atomic_load(&all->begun) != number && now_ns() < until;)
+        work(s, now_ns() + ms);
+    work(s, now_ns() + 50 * ms);
     atomic_store(&all->calls, 0);
     atomic_store(&all->failed, 0);
     atomic_store(&all->frames, 0);
     atomic_store(&all->lost, 0);
     atomic_store(&all->most_gap, 0);
     atomic_fetch_add(&all->measured, 1);
-    work(s, now() + length);
+    work(s, now_ns() + length);
     uint64_t calls = atomic_load(&all->calls);
     if (calls > MOST_CALLS) calls = MOST_CALLS;
     for (uint64_t i = 0; i < calls; i++)
@@ -447,7 +427,7 @@ static void serve(uint64_t length, FILE *json)
     for (int i = 0; i < ATTACKS; i++)
         measure(&s, i, length, json);
     atomic_store(&all->over, 1);
-    work(&s, now() + 20 * FRAME_EVERY);
+    work(&s, now_ns() + 20 * FRAME_EVERY);
     culv_ipc_ring_destroy(&s.ring);
     culv_ipc_server_destroy(&s.server);
     culv_vector_destroy(&vector);

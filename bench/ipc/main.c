@@ -7,6 +7,7 @@
  *
  * With --hostile it measures what attackers cost an honest client instead: hostile.c. */
 #include "hostile.h"
+#include "process.h"
 
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
@@ -20,7 +21,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* By hand a frame has one of SLOTS. A ring has as many as it is told, since it gives out only those
@@ -58,26 +58,6 @@ static options o = {.chunks = 1000, .frames = 500, .bytes = 8 << 20, .repeats = 
 static shared *both;
 static char server_name[48];
 
-#define OK(call) check((int)(call), #call)
-static void check(int result, const char *call)
-{
-    if (result == 0) return;
-    fprintf(stderr, "culvert-bench-ipc: %s: %d\n%s\n", call, result, culv_last_error_message());
-    exit(1);
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
-static void nap(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
-}
-
 static int turn_of(phase p, uint64_t repeat)
 {
     return (int)p * 1000 + (int)repeat;
@@ -91,7 +71,7 @@ static void await(const _Atomic int *word, int value, culv_ipc_server *server)
         if (server != NULL)
             OK(culv_ipc_server_poll(server, 100000, NULL));
         else
-            nap();
+            nap_us(20);
         if (now_us() > until) {
             fprintf(stderr, "culvert-bench-ipc: the other process does not answer\n");
             exit(1);

@@ -5,6 +5,8 @@
  * Each row has processes of its own: a producer, a consumer of every frame, one of the newest, and
  * a third one that does what the row says after some frames. It ends by itself: a row that is not
  * over in time is killed, and the program says so. */
+#include "process.h"
+
 #include <culvert/cuda_api.h>
 #include <culvert/culvert.h>
 
@@ -18,7 +20,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SLOTS = 8, BYTES = 1 << 20, GOOD_FRAMES = 20, SKIPPED = 3, MOST_FRAMES = 100000 };
@@ -71,26 +72,6 @@ typedef struct side {
 static options o = {.frames = 2000, .pace_us = 1000, .limit_us = 2000};
 static shared *all;
 static char server_name[48];
-
-#define OK(call) check((int)(call), #call)
-static void check(int result, const char *call)
-{
-    if (result == 0) return;
-    fprintf(stderr, "culvert-bench-peers: %s: %d\n%s\n", call, result, culv_last_error_message());
-    _exit(1);
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
-
-static void nap_us(double us)
-{
-    if (us > 0) nanosleep(&(struct timespec){.tv_nsec = (long)(us * 1000)}, NULL);
-}
 
 static void open_side(side *s, int role)
 {
@@ -151,7 +132,7 @@ static bool acquire(side *s, culv_ring_frame *f)
         culv_error e = culv_error_init();
         culv_last_error(&e);
         if (e.reason != CULV_REASON_RING_STOPPED && e.reason != CULV_REASON_IPC_DROPPED)
-            check((int)result, "culv_ring_acquire_on");
+            require_ok((int)result, "culv_ring_acquire_on");
         atomic_store(&all->reason[s->role], (int)e.reason);
         _exit(0);
     }

@@ -2,6 +2,7 @@
 /* culvert-bench-kinds: what each kind of shared memory is worth, from CUDA's side and Vulkan's. */
 #include "arguments.h"
 #include "kinds.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,14 +94,9 @@ static void print_heading(const kinds *k)
 
 static bool write_json(const kinds *k, const options *o, bool complete)
 {
-    const bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
-    bool fine = out != NULL && kinds_write(k, complete, out);
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, KINDS_PROGRAM ": %s could not be written\n",
-                to_file ? o->json : "the report");
-    return fine;
+    FILE *out = report_open(o->json);
+    const bool written = out != NULL && kinds_write(k, complete, out);
+    return report_close(out, written, o->json, KINDS_PROGRAM);
 }
 
 static bool run_sections(kinds *k, const options *o)
@@ -128,10 +124,7 @@ int main(int argc, char **argv)
     exits_set_up(KINDS_PROGRAM, o.driver, false);
     kinds *k = calloc(1, sizeof *k);
     REQUIRE(k != NULL);
-    k->bench.quick = o.quick;
-    k->bench.seconds = 1.0;
-    k->bench.seed = k->bench.random.state = o.seed;
-    k->bench.text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    bench_set_up(&k->bench, o.quick, o.seed, o.json);
     exits_watch(60, "opening the devices");
     rig_open_with(&k->bench.rig, o.device, open_vulkan, NULL);
     const bool software = k->bench.rig.caps.is_software != 0;
@@ -146,10 +139,7 @@ int main(int argc, char **argv)
     if (k->bench.text != NULL) {
         fprintf(k->bench.text, "\n%llu words were checked, none is wrong.\n",
                 (unsigned long long)k->checked);
-        if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-            fprintf(stderr, KINDS_PROGRAM ": the table could not be written\n");
-            fine = false;
-        }
+        if (!report_printed(KINDS_PROGRAM)) fine = false;
     }
     exits_watch(60, "closing the devices");
     kinds_close(k);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench-memory: what device memory costs that grows, shrinks and is given back. */
 #include "options.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +37,9 @@ static void print_heading(const memory_bench *b)
 /* Also after each section, so that what comes after it cannot take it away. */
 static bool write_json(const memory_bench *b, const options *o, bool complete)
 {
-    bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
-    bool fine = out != NULL && results_write(b, PROGRAM, complete, out);
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
-    return fine;
+    FILE *out = report_open(o->json);
+    const bool written = out != NULL && results_write(b, PROGRAM, complete, out);
+    return report_close(out, written, o->json, PROGRAM);
 }
 
 /* Everything that is wanted; false when a report could not be written. */
@@ -69,10 +66,7 @@ int main(int argc, char **argv)
     exits_set_up(PROGRAM, o.driver, false);
     memory_bench *b = calloc(1, sizeof *b);
     REQUIRE(b != NULL);
-    b->bench.quick = o.quick;
-    b->bench.seconds = 1.0;
-    b->bench.seed = b->bench.random.state = o.seed;
-    b->bench.text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    bench_set_up(&b->bench, o.quick, o.seed, o.json);
     exits_watch(60, "opening the devices");
     rig_open(&b->bench.rig, o.device);
     memory_open(b);
@@ -82,10 +76,7 @@ int main(int argc, char **argv)
         fprintf(b->bench.text,
                 "\n%llu words were checked, none is wrong; %llu objects were made and freed.\n",
                 (unsigned long long)b->checked, (unsigned long long)b->tally.freed);
-        if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-            fprintf(stderr, PROGRAM ": the table could not be written\n");
-            fine = false;
-        }
+        if (!report_printed(PROGRAM)) fine = false;
     }
     exits_watch(60, "closing the devices");
     memory_close(b);

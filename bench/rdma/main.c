@@ -456,13 +456,9 @@ static options parse(int argc, char **argv)
 
 static bool write_json(const program *p, const options *o)
 {
-    const bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
-    bool fine = out != NULL && write_results(p, out);
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
-    return fine;
+    FILE *out = report_open(o->json);
+    const bool written = out != NULL && write_results(p, out);
+    return report_close(out, written, o->json, PROGRAM);
 }
 
 int main(int argc, char **argv)
@@ -472,10 +468,7 @@ int main(int argc, char **argv)
     program *p = calloc(1, sizeof *p);
     REQUIRE(p != NULL);
     bench *b = &p->bench;
-    b->quick = o.quick;
-    b->seconds = 1.0;
-    b->seed = b->random.state = o.seed;
-    b->text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    bench_set_up(b, o.quick, o.seed, o.json);
     exits_watch(600, "all of it");
     rig_open(&b->rig, o.device);
     const bool software = b->rig.caps.is_software != 0;

@@ -199,14 +199,9 @@ bool space_write(const space_bench *b, bool complete, FILE *out)
 
 static bool write_json(const space_bench *b, const options *o, bool complete)
 {
-    const bool to_file = o->json[0] != '\0';
-    FILE *out = to_file ? fopen(o->json, "w") : stdout;
-    bool fine = out != NULL && space_write(b, complete, out);
-    if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine)
-        fprintf(stderr, SPACE_PROGRAM ": %s could not be written\n",
-                to_file ? o->json : "the report");
-    return fine;
+    FILE *out = report_open(o->json);
+    const bool written = out != NULL && space_write(b, complete, out);
+    return report_close(out, written, o->json, SPACE_PROGRAM);
 }
 
 static void print_heading(const space_bench *b)
@@ -242,10 +237,7 @@ int main(int argc, char **argv)
     exits_set_up(SPACE_PROGRAM, o.driver, false);
     space_bench *b = calloc(1, sizeof *b);
     REQUIRE(b != NULL);
-    b->bench.quick = o.quick;
-    b->bench.seconds = 1.0;
-    b->bench.seed = b->bench.random.state = o.seed;
-    b->bench.text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    bench_set_up(&b->bench, o.quick, o.seed, o.json);
     b->driver = o.driver;
     b->device = o.device;
     b->seconds = (unsigned)o.seconds;
@@ -262,10 +254,7 @@ int main(int argc, char **argv)
                                                      : 1000;
     if (b->bench.text != NULL) print_heading(b);
     bool fine = run_sections(b, &o);
-    if (b->bench.text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
-        fprintf(stderr, SPACE_PROGRAM ": the table could not be written\n");
-        fine = false;
-    }
+    if (b->bench.text != NULL && !report_printed(SPACE_PROGRAM)) fine = false;
     exits_watch(60, "closing the devices");
     space_close(b);
     free(b->facts);

@@ -32,7 +32,7 @@ const culvi_handle_row *culvi_handle_row_of(culv_handle_type type)
                                                                                      : &none;
 }
 
-bool culvi_handle_type_known(culv_handle_type type)
+static bool is_known(culv_handle_type type)
 {
     return culvi_handle_row_of(type)->name != NULL;
 }
@@ -45,7 +45,7 @@ const char *culvi_handle_type_name(culv_handle_type type)
 
 static bool served(culv_handle_type type)
 {
-    return culvi_handle_type_known(type) && ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
+    return is_known(type) && ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
 }
 
 static bool serves(const culvi_handle_row *row, culvi_handle_use use)

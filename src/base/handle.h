@@ -140,7 +140,6 @@ void culvi_handle_keep_private(const culv_handle *handle);
 
 /* "OPAQUE_FD"; "unknown" for a value that is not a type. */
 const char *culvi_handle_type_name(culv_handle_type type);
-bool culvi_handle_type_known(culv_handle_type type);
 /* Refuses a type that this system lacks or this version does not serve. `field` is where the type
  * came in ("culv_memory_desc.handle.type"). */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,

@@ -48,10 +48,7 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);
 /* The first lines of a public function: it returns that error if a pointer is NULL. The error names
  * the first NULL. The pointer that provides `voice` is checked in a line above. */
-#define CULVI_REQUIRE(voice, pointer)                                                              \
-    do {                                                                                           \
-        if ((pointer) == NULL) return culvi_fail_null((voice), __func__, #pointer);                \
-    } while (0)
+#define CULVI_REQUIRE(voice, pointer) CULVI_REQUIRE_IN(voice, __func__, pointer)
 #define CULVI_REQUIRE2(voice, first, second)                                                       \
     do {                                                                                           \
         CULVI_REQUIRE(voice, first);                                                               \
@@ -61,6 +58,12 @@ culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const ch
     do {                                                                                           \
         CULVI_REQUIRE2(voice, first, second);                                                      \
         CULVI_REQUIRE(voice, third);                                                               \
+    } while (0)
+
+/* The same in a function that does the work of the public one called `call`. */
+#define CULVI_REQUIRE_IN(voice, call, pointer)                                                     \
+    do {                                                                                           \
+        if ((pointer) == NULL) return culvi_fail_null((voice), (call), #pointer);                  \
     } while (0)
 
 /* An allocation of Culvert's own failed. */

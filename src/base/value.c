@@ -33,24 +33,6 @@ static void add_text(culvi_text *text, const culvi_value *value)
     culvi_text_add(text, "\"%s\"", (const char *)value->at.pointer);
 }
 
-#define ADD_OUT(name, type, form, shown)                                                           \
-    static void name(culvi_text *text, const culvi_value *value)                                   \
-    {                                                                                              \
-        type out;                                                                                  \
-        memcpy(&out, value->at.pointer, sizeof out);                                               \
-        culvi_text_add(text, "-> " form, shown);                                                   \
-    }
-ADD_OUT(add_out_int, int, "%d", out)
-ADD_OUT(add_out_unsigned, unsigned, "%u", out)
-ADD_OUT(add_out_long, unsigned long, "%lu", out)
-ADD_OUT(add_out_hex, unsigned long long, "%#llx", out)
-ADD_OUT(add_out_handle, uintptr_t, "0x%" PRIxPTR, out)
-
-static void add_out_text(culvi_text *text, const culvi_value *value)
-{
-    culvi_text_add(text, "-> \"%s\"", (const char *)value->at.pointer);
-}
-
 static culvi_value number(void (*add)(culvi_text *, const culvi_value *), unsigned long long n)
 {
     return (culvi_value){.add = add, .at.number = n};
@@ -87,41 +69,36 @@ culvi_value culvi_value_text(const char *text)
     return culvi_value_struct(add_text, text);
 }
 
-static culvi_value out(void (*add)(culvi_text *, const culvi_value *), const void *pointer)
+/* What a pointer of type `in` points to, taken as a `type`. */
+#define OUT(name, in, type, form)                                                                  \
+    static void add_##name(culvi_text *text, const culvi_value *value)                             \
+    {                                                                                              \
+        type out;                                                                                  \
+        memcpy(&out, value->at.pointer, sizeof out);                                               \
+        culvi_text_add(text, "-> " form, out);                                                     \
+    }                                                                                              \
+    culvi_value culvi_value_##name(const in *pointer)                                              \
+    {                                                                                              \
+        culvi_value value = culvi_value_struct(add_##name, pointer);                               \
+        value.output = true;                                                                       \
+        return value;                                                                              \
+    }
+OUT(out_int, int, int, "%d")
+OUT(out_unsigned, unsigned, unsigned, "%u")
+OUT(out_long, unsigned long, unsigned long, "%lu")
+OUT(out_hex, unsigned long long, unsigned long long, "%#llx")
+OUT(out_handle, void, uintptr_t, "0x%" PRIxPTR)
+
+static void add_out_text(culvi_text *text, const culvi_value *value)
 {
-    culvi_value value = culvi_value_struct(add, pointer);
-    value.output = true;
-    return value;
+    culvi_text_add(text, "-> \"%s\"", (const char *)value->at.pointer);
 }
 
 culvi_value culvi_value_out_text(const char *text)
 {
-    return out(add_out_text, text);
-}
-
-culvi_value culvi_value_out_int(const int *pointer)
-{
-    return out(add_out_int, pointer);
-}
-
-culvi_value culvi_value_out_unsigned(const unsigned *pointer)
-{
-    return out(add_out_unsigned, pointer);
-}
-
-culvi_value culvi_value_out_long(const unsigned long *pointer)
-{
-    return out(add_out_long, pointer);
-}
-
-culvi_value culvi_value_out_hex(const unsigned long long *pointer)
-{
-    return out(add_out_hex, pointer);
-}
-
-culvi_value culvi_value_out_handle(const void *pointer)
-{
-    return out(add_out_handle, pointer);
+    culvi_value value = culvi_value_struct(add_out_text, text);
+    value.output = true;
+    return value;
 }
 
 void culvi_trace(const culvi_voice *voice, const char *call, const char *result, bool success,

@@ -34,6 +34,13 @@ culvi_value culvi_value_out_handle(const void *out);
 culvi_value culvi_value_struct(void (*add)(culvi_text *text, const culvi_value *value),
                                const void *pointer);
 
+/* Defines culvi_value_NAME() of a struct that the file's add_NAME() writes. */
+#define CULVI_VALUE_STRUCT(name, type)                                                             \
+    culvi_value culvi_value_##name(const type *pointer)                                            \
+    {                                                                                              \
+        return culvi_value_struct(add_##name, pointer);                                            \
+    }
+
 /* Writes "call(values) = result" and logs it. `result` NULL: the call returns nothing. */
 void culvi_trace(const culvi_voice *voice, const char *call, const char *result, bool success,
                  const culvi_value *values, size_t count);

@@ -13,14 +13,12 @@ static const char function[] = "culv_dma_buf_export_dup";
 static culv_result check_call(const culv_device *device, CUdeviceptr pointer, uint64_t size,
                               uint64_t flags, const culv_handle *out)
 {
-    const culvi_voice *voice = device != NULL ? &device->voice : NULL;
-    if (device == NULL || pointer == 0 || out == NULL)
+    CULVI_REQUIRE_IN(NULL, function, device);
+    const culvi_voice *voice = &device->voice;
+    if (pointer == 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: %s is %s", function,
-                          device == NULL ? "device"
-                          : pointer == 0 ? "pointer"
-                                         : "out",
-                          device != NULL && pointer == 0 ? "0" : "NULL");
+                          "%s: pointer is 0", function);
+    CULVI_REQUIRE_IN(voice, function, out);
     culv_result result = culvi_handle_type_check(voice, NULL, "the type of what is exported",
                                                  CULV_HANDLE_DMA_BUF_FD);
     if (result != CULV_OK) return result;

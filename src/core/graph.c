@@ -86,11 +86,9 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     node_params params;
     culvi_scope scope;
     CUgraphNode node = NULL;
-    if (graph == NULL || out == NULL || (dependencies == NULL && num_dependencies != 0))
-        return culvi_fail_null(NULL, names[way].add,
-                               graph == NULL ? "graph"
-                               : out == NULL ? "out"
-                                             : "dependencies");
+    CULVI_REQUIRE_IN(NULL, names[way].add, graph);
+    CULVI_REQUIRE_IN(NULL, names[way].add, out);
+    if (num_dependencies != 0) CULVI_REQUIRE_IN(NULL, names[way].add, dependencies);
     culv_result result = fill(points, count, way, names[way].add, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
@@ -137,8 +135,8 @@ static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_
 {
     node_params params;
     culvi_scope scope;
-    if (exec == NULL || node == NULL)
-        return culvi_fail_null(NULL, names[way].set, exec == NULL ? "exec" : "node");
+    CULVI_REQUIRE_IN(NULL, names[way].set, exec);
+    CULVI_REQUIRE_IN(NULL, names[way].set, node);
     culv_result result = fill(points, count, way, names[way].set, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;

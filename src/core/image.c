@@ -139,9 +139,8 @@ culv_result culv_image_unmap_after(culv_image **image, CUstream last_use)
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,
                                    const char *what, const void *out, const char *call)
 {
-    if (image == NULL || out == NULL)
-        return culvi_fail_null(image != NULL ? &image->memory->device->voice : NULL, call,
-                               image == NULL ? "image" : "out");
+    CULVI_REQUIRE_IN(NULL, call, image);
+    CULVI_REQUIRE_IN(&image->memory->device->voice, call, out);
     if (index < count) return CULV_OK;
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID,
                       CULV_REASON_LEVEL, "%s: %s %" PRIu32 " of an image that has %" PRIu32, call,

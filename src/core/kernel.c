@@ -40,7 +40,7 @@ static culv_result load_module(culv_kernels *made, const char *name)
     CUresult r = CULVI_CU(made->device, cuModuleLoadData, (&made->module, made->image));
     return r == CUDA_SUCCESS ? CULV_OK
                              : culvi_kernel_file_fail(made->device, name, made->label, made->image,
-                                                      made->image_size, "cuModuleLoadData", r);
+                                                      made->image_size, r);
 }
 
 /* Takes `made`, which has an image, also when it fails. */

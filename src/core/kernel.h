@@ -64,9 +64,9 @@ culv_result culvi_kernel_file_check(const culv_device *device, const char *path,
 culv_result culvi_kernel_kind_check(const culv_device *device, culvi_kernel_file kind,
                                     const char *name, const char *label, const void *data,
                                     size_t size);
-/* Records why the driver did not load `data` (kernel_image.c); `call` is the driver's call. */
+/* Records why cuModuleLoadData() did not load `data`. */
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
-                                   const void *data, size_t size, const char *call, CUresult code);
+                                   const void *data, size_t size, CUresult code);
 
 /* kernel_image.c: the bytes of a file, for culvi_free(). PTX gets a final 0, which *size counts. */
 culv_result culvi_kernel_file_read(const culvi_voice *voice, const char *path, const char *label,

@@ -2,8 +2,6 @@
 /* culv_kernel_call: a kernel with its parameters, for a stream or for a graphics API's queue. */
 #include "core/kernel_call.h"
 
-#include "base/desc.h"
-
 #include <inttypes.h>
 
 culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
@@ -37,18 +35,10 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
     return CULV_OK;
 }
 
-culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_kernel_call *storage,
-                                         const char *function, bool in_queue,
-                                         culvi_kernel_values *values)
+culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *function,
+                                         bool in_queue, culvi_kernel_values *values)
 {
-    culv_result result = CULV_OK;
     values->block = NULL;
-    if ((*call)->struct_size != sizeof *storage) {
-        result = culvi_desc_read(NULL, storage, sizeof *storage, *call, "culv_kernel_call");
-        if (result != CULV_OK) return result;
-        *call = storage;
-    }
-    const culv_kernel_call *c = *call;
     if (c->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
     const culv_kernels *owner = c->kernel->owner;
     const culvi_voice *voice = &owner->device->voice;
@@ -61,22 +51,19 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_ker
     if (c->queue_params != NULL || c->params_size > 0)
         return culvi_fail_null(voice, function, "call->params");
     if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
-    result = culvi_kernel_check_count(c->kernel, c->num_args);
+    culv_result result = culvi_kernel_check_count(c->kernel, c->num_args);
     if (result != CULV_OK) return result;
     return culvi_kernel_call_read_args(c, function, in_queue, c->kernel->params_known, values);
 }
 
 culv_result culv_kernel_call_launch(const culv_kernel_call *call, CUstream stream)
 {
-    culv_kernel_call storage;
     culvi_kernel_values values;
     CULVI_REQUIRE(NULL, call);
-    culv_result result =
-        culvi_kernel_call_is_plain(call)
-            ? culvi_kernel_call_read_args(call, __func__, false, true, &values)
-            : culvi_kernel_call_read_other(&call, &storage, __func__, false, &values);
+    culv_result result = culvi_kernel_call_read(call, __func__, false, &values);
     if (result != CULV_OK) return result;
     culv_launch_desc d = culv_launch_desc_init();
+    call = values.call;
     for (unsigned i = 0; i < 3; i++) {
         d.grid[i] = culvi_at_least_one(&call->grid[i]);
         d.block[i] = culvi_at_least_one(&call->block[i]);

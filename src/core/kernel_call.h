@@ -4,23 +4,24 @@
 #ifndef CULVI_CORE_KERNEL_CALL_H_
 #define CULVI_CORE_KERNEL_CALL_H_
 
+#include "base/desc.h"
 #include "core/kernel.h"
 
 #include <string.h>
 
-/* The arguments, checked, as one of the two ways takes them. */
+/* A call with its arguments, checked, as one of the two ways takes them. */
 typedef struct culvi_kernel_values {
+    const culv_kernel_call *call;       /* the caller's, or `storage` */
+    culv_kernel_call storage;           /* for an older or newer struct; else not written */
     size_t count;                       /* of params */
     void *params[CULV_KERNEL_ARGS_MAX]; /* only read */
     const void *block; /* in place of params, where the parameters' places are not known */
     size_t block_size;
 } culvi_kernel_values;
 
-/* Reads what is not a list of arguments of a struct that this library knows: an older or newer
- * struct, for which *storage is there, and a block of arguments. */
-culv_result culvi_kernel_call_read_other(const culv_kernel_call **call, culv_kernel_call *storage,
-                                         const char *function, bool in_queue,
-                                         culvi_kernel_values *values);
+/* Reads the arguments of a call that is not plain: it may have a block of them, or mistakes. */
+culv_result culvi_kernel_call_read_other(const culv_kernel_call *call, const char *function,
+                                         bool in_queue, culvi_kernel_values *values);
 culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const char *function,
                                          size_t index);
 
@@ -57,13 +58,29 @@ static inline culv_result culvi_kernel_call_read_args(const culv_kernel_call *c,
     return CULV_OK;
 }
 
-/* Whether it is as most are: a struct of this version, and one value for each parameter that the
- * driver told. */
+/* Whether it is as most are: one value for each parameter that the driver told. */
 static inline bool culvi_kernel_call_is_plain(const culv_kernel_call *c)
 {
-    return c->struct_size == sizeof *c && c->kernel != NULL && c->args != NULL &&
+    return c->kernel != NULL && c->args != NULL &&
            ((uintptr_t)c->params | (uintptr_t)c->queue_params | c->params_size) == 0 &&
            c->kernel->params_known && c->num_args == c->kernel->num_params;
+}
+
+/* Reads a call of the public function `function`; with `in_queue` it takes the values that are a
+ * graphics API's own. */
+static inline culv_result culvi_kernel_call_read(const culv_kernel_call *call, const char *function,
+                                                 bool in_queue, culvi_kernel_values *out)
+{
+    if (call->struct_size != sizeof *call) {
+        culv_result result =
+            culvi_desc_read(NULL, &out->storage, sizeof out->storage, call, "culv_kernel_call");
+        if (result != CULV_OK) return result;
+        call = &out->storage;
+    }
+    out->call = call;
+    return culvi_kernel_call_is_plain(call)
+               ? culvi_kernel_call_read_args(call, function, in_queue, true, out)
+               : culvi_kernel_call_read_other(call, function, in_queue, out);
 }
 
 #endif

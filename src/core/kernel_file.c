@@ -121,8 +121,9 @@ static void add_code(const culv_device *device, const void *data, size_t size, c
 }
 
 culv_result culvi_kernel_file_fail(const culv_device *device, const char *name, const char *label,
-                                   const void *data, size_t size, const char *call, CUresult code)
+                                   const void *data, size_t size, CUresult code)
 {
+    static const char call[] = "cuModuleLoadData";
     char more[512] = "";
     culvi_text text = {more, sizeof more, 0};
     const bool soft = device->caps.is_software;

@@ -72,17 +72,13 @@ static culv_result import_checked(culv_device *device, const culvi_import *impor
 }
 
 static culv_result import_mutex(culv_device *device, const culv_keyed_mutex_desc *desc, bool take,
-                                culv_keyed_mutex **out)
+                                culv_keyed_mutex **out, const char *call)
 {
     static const culv_uuid any = {{0}};
     culv_keyed_mutex_desc d;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail_null(device != NULL ? &device->voice : NULL,
-                               take ? "culv_keyed_mutex_import_take"
-                                    : "culv_keyed_mutex_import_borrow",
-                               device == NULL ? "device"
-                               : desc == NULL ? "desc"
-                                              : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_keyed_mutex_desc");
     if (result != CULV_OK) return result;
@@ -94,13 +90,13 @@ static culv_result import_mutex(culv_device *device, const culv_keyed_mutex_desc
 culv_result culv_keyed_mutex_import_take(culv_device *device, const culv_keyed_mutex_desc *desc,
                                          culv_keyed_mutex **out)
 {
-    return import_mutex(device, desc, true, out);
+    return import_mutex(device, desc, true, out, __func__);
 }
 
 culv_result culv_keyed_mutex_import_borrow(culv_device *device, const culv_keyed_mutex_desc *desc,
                                            culv_keyed_mutex **out)
 {
-    return import_mutex(device, desc, false, out);
+    return import_mutex(device, desc, false, out, __func__);
 }
 
 culv_result culvi_keyed_mutex_import_exported(culv_device *device, const culv_keyed_mutex_desc *d,

@@ -239,16 +239,12 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
 }
 
 static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
-                                 culv_memory **out)
+                                 culv_memory **out, const char *call)
 {
     culv_memory_desc d;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_memory_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
     if (result != CULV_OK) return result;
     if (d.size == 0)
@@ -265,13 +261,13 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
 culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
                                     culv_memory **out)
 {
-    return import_memory(device, desc, true, out);
+    return import_memory(device, desc, true, out, __func__);
 }
 
 culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                       culv_memory **out)
 {
-    return import_memory(device, desc, false, out);
+    return import_memory(device, desc, false, out, __func__);
 }
 
 void culv_memory_destroy(culv_memory **memory)

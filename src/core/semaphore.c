@@ -118,16 +118,12 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
 }
 
 static culv_result import_semaphore(culv_device *device, const culv_semaphore_desc *desc, bool take,
-                                    culv_semaphore **out)
+                                    culv_semaphore **out, const char *call)
 {
     culv_semaphore_desc d;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_semaphore_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
     if (result != CULV_OK) return result;
     culvi_import import = how_to_import(device, &d, take);
@@ -150,13 +146,13 @@ culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_wor
 culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
                                        culv_semaphore **out)
 {
-    return import_semaphore(device, desc, true, out);
+    return import_semaphore(device, desc, true, out, __func__);
 }
 
 culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semaphore_desc *desc,
                                          culv_semaphore **out)
 {
-    return import_semaphore(device, desc, false, out);
+    return import_semaphore(device, desc, false, out, __func__);
 }
 
 culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)

@@ -235,10 +235,8 @@ static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64
 {
     CUexternalSemaphore external;
     params one = {0};
-    if (semaphore == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: semaphore is NULL",
-                          way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
+    CULVI_REQUIRE_IN(NULL, way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait",
+                     semaphore);
     culv_semaphore_point point = {semaphore, value};
     if (semaphore->relay != NULL) return relay(&point, way, stream);
     return submit(&point, 1, 0, way, stream, &external, &one);
@@ -248,7 +246,7 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
                                         const char *call, bool *relayed)
 {
     *relayed = false;
-    if (points == NULL) return culvi_fail_null(NULL, call, "points");
+    CULVI_REQUIRE_IN(NULL, call, points);
     if (count > CULV_SEMAPHORE_BATCH_MAX)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: count is %" PRIu32 "; a batch has at most %d semaphores", call,

@@ -218,16 +218,9 @@ static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *ima
         c->push ? "push towards the graphics API" : "pull from the graphics API");
 }
 
-static culv_result no_object(const char *call, const char *what)
+static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push, const char *call)
 {
-    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
-                      call, what);
-}
-
-static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push)
-{
-    if (buffer == NULL)
-        return no_object(push ? "culv_buffer_upload" : "culv_buffer_download", "buffer");
+    CULVI_REQUIRE_IN(NULL, call, buffer);
     if (buffer->staging == NULL) return CULV_OK;
     copy c = {
         .device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
@@ -236,18 +229,17 @@ static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push)
 
 culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream)
 {
-    return copy_buffer(buffer, stream, true);
+    return copy_buffer(buffer, stream, true, __func__);
 }
 
 culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream)
 {
-    return copy_buffer(buffer, stream, false);
+    return copy_buffer(buffer, stream, false, __func__);
 }
 
-static culv_result copy_whole_image(culv_image *image, CUstream stream, bool push)
+static culv_result copy_whole_image(culv_image *image, CUstream stream, bool push, const char *call)
 {
-    if (image == NULL)
-        return no_object(push ? "culv_image_upload" : "culv_image_download", "image");
+    CULVI_REQUIRE_IN(NULL, call, image);
     if (image->staging == NULL) return CULV_OK;
     copy c = {
         .device = image->memory->device, .label = image->label, .stream = stream, .push = push};
@@ -256,10 +248,10 @@ static culv_result copy_whole_image(culv_image *image, CUstream stream, bool pus
 
 culv_result culv_image_upload(culv_image *image, CUstream stream)
 {
-    return copy_whole_image(image, stream, true);
+    return copy_whole_image(image, stream, true, __func__);
 }
 
 culv_result culv_image_download(culv_image *image, CUstream stream)
 {
-    return copy_whole_image(image, stream, false);
+    return copy_whole_image(image, stream, false, __func__);
 }

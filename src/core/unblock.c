@@ -76,12 +76,10 @@ culv_result culvi_semaphore_unblock(culv_semaphore *semaphore, uint64_t value)
     return result;
 }
 
-uint64_t culvi_semaphore_owed(const culv_semaphore *semaphore)
+uint64_t culvi_semaphore_owed(culv_semaphore *semaphore)
 {
-    uint64_t waited = atomic_load_explicit(&semaphore->waits.value, memory_order_relaxed);
-    uint64_t signaled = atomic_load_explicit(
-        semaphore->type == CULV_SEMAPHORE_TIMELINE ? &semaphore->signaled : &semaphore->released,
-        memory_order_relaxed);
+    const uint64_t waited = atomic_load_explicit(&semaphore->waits.value, memory_order_relaxed);
+    const uint64_t signaled = atomic_load_explicit(reached(semaphore), memory_order_relaxed);
     return waited > signaled ? waited : 0;
 }
 

@@ -10,7 +10,7 @@
  * semaphore is the number of a wait. Waits for nothing and takes no lock. */
 culv_result culvi_semaphore_unblock(culv_semaphore *semaphore, uint64_t value);
 /* The value that streams were told to wait for and CUDA does not signal itself; 0: none. */
-uint64_t culvi_semaphore_owed(const culv_semaphore *semaphore);
+uint64_t culvi_semaphore_owed(culv_semaphore *semaphore);
 /* The same for all semaphores of a lost exporter (culv_semaphore::exporter) that a stream was told
  * to wait for. A binary one is signaled once, since a second signal is lost while the first is
  * there; with `again` also where no wait came since the last time. */

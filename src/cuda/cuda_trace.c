@@ -54,40 +54,13 @@ static void add_location(culvi_text *text, const culvi_value *value)
     culvi_text_add(text, "{%d of type %d}", l->id, (int)l->type);
 }
 
-culvi_value culvi_value_import(const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)
-{
-    return culvi_value_struct(add_import, desc);
-}
-
-culvi_value culvi_value_import_semaphore(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *desc)
-{
-    return culvi_value_struct(add_import_semaphore, desc);
-}
-
-culvi_value culvi_value_range(const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *desc)
-{
-    return culvi_value_struct(add_range, desc);
-}
-
-culvi_value culvi_value_arrays(const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc)
-{
-    return culvi_value_struct(add_arrays, desc);
-}
-
-culvi_value culvi_value_array(const CUDA_ARRAY3D_DESCRIPTOR *desc)
-{
-    return culvi_value_struct(add_array, desc);
-}
-
-culvi_value culvi_value_properties(const CUmemAllocationProp *properties)
-{
-    return culvi_value_struct(add_properties, properties);
-}
-
-culvi_value culvi_value_location(const CUmemLocation *location)
-{
-    return culvi_value_struct(add_location, location);
-}
+CULVI_VALUE_STRUCT(import, CUDA_EXTERNAL_MEMORY_HANDLE_DESC)
+CULVI_VALUE_STRUCT(import_semaphore, CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC)
+CULVI_VALUE_STRUCT(range, CUDA_EXTERNAL_MEMORY_BUFFER_DESC)
+CULVI_VALUE_STRUCT(arrays, CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC)
+CULVI_VALUE_STRUCT(array, CUDA_ARRAY3D_DESCRIPTOR)
+CULVI_VALUE_STRUCT(properties, CUmemAllocationProp)
+CULVI_VALUE_STRUCT(location, CUmemLocation)
 
 /* Bytes that say nothing to a reader, and that are as good as a key. */
 static void add_bytes(culvi_text *text, const culvi_value *value)

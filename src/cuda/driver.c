@@ -118,8 +118,10 @@ static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
     return true;
 }
 
-culvi_cuda *culvi_cuda_open(const culvi_voice *voice, culv_driver kind, culvi_text *text,
-                            culv_reason *reason)
+/* Loads and initializes a driver. It does not record a failure as an error, since the other driver
+ * may still serve: `text` and *reason say why. */
+static culvi_cuda *open_driver(const culvi_voice *voice, culv_driver kind, culvi_text *text,
+                               culv_reason *reason)
 {
     culvi_cuda *cuda = culvi_alloc(sizeof *cuda);
     culvi_text_add(text, "%s: ", culvi_driver_name(kind));
@@ -285,7 +287,7 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         culv_reason reason = CULV_REASON_NONE;
         size_t before = text.length;
         begin_problem(&text);
-        probe->drivers[i] = culvi_cuda_open(voice, driver, &text, &reason);
+        probe->drivers[i] = open_driver(voice, driver, &text, &reason);
         if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
             culvi_probe_close(probe);
             return culvi_fail_host_memory(voice, NULL);

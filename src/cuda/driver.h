@@ -47,10 +47,6 @@ typedef struct culvi_cuda {
 #undef CULV_CU
 } culvi_cuda;
 
-/* Loads and initializes a driver. It does not record a failure as an error, since the other driver
- * may still serve: `text` and *reason say why. */
-culvi_cuda *culvi_cuda_open(const culvi_voice *voice, culv_driver kind, culvi_text *text,
-                            culv_reason *reason);
 void culvi_cuda_close(culvi_cuda *cuda);
 void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
 /* The form of a function whose stream 0 is the calling thread's default stream. */

@@ -220,19 +220,13 @@ void culv_d3d11_detach(culv_d3d11_device **d3d11)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
-{
-    (void)graphics, (void)label, (void)semaphores;
-    return CULV_OK; /* each object says it for itself */
-}
-
 static culv_result export_object(const culvi_graphics *graphics, const char *label, uint64_t object,
                                  culv_handle *out)
 {
     return culvi_d3d11_share(culvi_d3d11_of(graphics), label, culvi_d3d_object(object), NULL, out);
 }
 
-const culvi_words culvi_d3d11_words = {
+static const culvi_words words = {
     .api = CULV_NATIVE_D3D,
     .name = "Direct3D 11",
     .physical_device = "ID3D11Device's adapter",
@@ -255,9 +249,8 @@ const culvi_words culvi_d3d11_words = {
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */
 const culvi_graphics_api culvi_d3d11_api = {
-    .words = &culvi_d3d11_words,
+    .words = &words,
     .free = free_attachment,
-    .check_exports = check_exports,
     .export_memory = export_object,
     .export_semaphore = export_object,
     .plan = culvi_d3d11_make_plan,

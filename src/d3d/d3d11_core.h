@@ -44,7 +44,6 @@ typedef struct culvi_d3d11_plan {
     culvi_d3d_view view;
 } culvi_d3d11_plan;
 
-extern const culvi_words culvi_d3d11_words;
 extern const culvi_graphics_api culvi_d3d11_api;
 /* Identifiers that MinGW's import libraries lack. */
 extern const GUID culvi_iid_d3d11_fence, culvi_iid_d3d11_device5;

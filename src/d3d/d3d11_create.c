@@ -2,7 +2,6 @@
 /* Buffers and textures of Direct3D 11 that Culvert makes. */
 #include "d3d/d3d11_core.h"
 /* after it */
-#include "base/alloc.h"
 #include "base/desc.h"
 
 #include <inttypes.h>
@@ -91,10 +90,7 @@ culv_result culv_d3d11_buffer_create(culv_d3d11_device *d3d11,
     what.buffer.MiscFlags = ((UINT)d.misc_flags & ~(UINT)SHARING) | sharing(d.keyed_mutex, d.kmt);
     what.buffer.StructureByteStride = d.stride;
     culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&d3d11->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    return culvi_shared_buffer_create(&d3d11->base, &plan, out);
 }
 
 ID3D11Resource *culv_d3d11_buffer_resource(const culv_shared_buffer *buffer)
@@ -134,11 +130,8 @@ culv_result culv_d3d11_image_create(culv_d3d11_device *d3d11,
                                  .format = d.format,
                                  .texels = d.texels,
                                  .no_surfaces = d.no_surfaces != 0};
-    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name, .is_image = true};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&d3d11->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+    culvi_plan plan = {.label = d.label, .desc = &what, .desc_name = name};
+    return culvi_shared_image_create(&d3d11->base, &plan, out);
 }
 
 ID3D11Resource *culv_d3d11_image_resource(const culv_shared_image *image)

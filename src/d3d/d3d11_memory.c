@@ -107,12 +107,10 @@ static culv_result read_desc(culv_d3d11_device *d3d11, const culv_d3d11_memory_d
                              const void *out, const char *call, culvi_memory_ask *ask)
 {
     culv_d3d11_memory_desc d;
-    if (d3d11 == NULL || desc == NULL || out == NULL)
-        return culvi_fail_null(d3d11 != NULL ? culvi_d3d11_voice(d3d11) : NULL, call,
-                               d3d11 == NULL  ? "d3d11"
-                               : desc == NULL ? "desc"
-                                              : "out");
+    CULVI_REQUIRE_IN(NULL, call, d3d11);
     const culvi_voice *voice = culvi_d3d11_voice(d3d11);
+    CULVI_REQUIRE_IN(voice, call, desc);
+    CULVI_REQUIRE_IN(voice, call, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d11_memory_desc");
     if (result != CULV_OK) return result;
     if (d.resource == NULL)

@@ -26,7 +26,7 @@ typedef void(STDMETHODCALLTYPE *get_queue_desc_fn)(ID3D12CommandQueue *,
 typedef void(STDMETHODCALLTYPE *get_allocation_fn)(ID3D12Device *, D3D12_RESOURCE_ALLOCATION_INFO *,
                                                    UINT, UINT, const D3D12_RESOURCE_DESC *);
 
-LUID culvi_d3d12_luid(ID3D12Device *device)
+static LUID luid_of(ID3D12Device *device)
 {
     LUID luid = {0, 0};
     ((get_luid_fn)(void (*)(void))device->lpVtbl->GetAdapterLuid)(device, &luid);
@@ -92,8 +92,9 @@ static const char *why_not(ID3D12DeviceChild *object, culv_handle_type type)
                  "be created anew gets a shared twin (culv_d3d12_shadow_create())";
 }
 
-culv_result culvi_d3d12_share(const culv_d3d12_device *d3d12, const char *label,
-                              ID3D12DeviceChild *object, const wchar_t *name, culv_handle *out)
+/* Makes a new handle of a heap, a resource or a fence. The handle's type is set. */
+static culv_result share(const culv_d3d12_device *d3d12, const char *label,
+                         ID3D12DeviceChild *object, const wchar_t *name, culv_handle *out)
 {
     const culvi_voice *voice = culvi_d3d12_voice(d3d12);
     HANDLE handle = NULL;
@@ -133,7 +134,7 @@ culv_result culv_d3d12_export_dup(culv_d3d12_device *d3d12, ID3D12DeviceChild *o
 {
     CULVI_REQUIRE(NULL, d3d12);
     CULVI_REQUIRE2(culvi_d3d12_voice(d3d12), object, out);
-    return culvi_d3d12_share(d3d12, d3d12->base.label, object, name, out);
+    return share(d3d12, d3d12->base.label, object, name, out);
 }
 
 /* The match ------------------------------------------------------------------------------------ */
@@ -155,7 +156,7 @@ culv_result culv_device_open_for_d3d12(ID3D12Device *device, const culv_device_d
     CULVI_REQUIRE2(NULL, device, out);
     culv_result result = check_nodes(NULL, NULL, device);
     if (result != CULV_OK) return result;
-    const LUID found = culvi_d3d12_luid(device);
+    const LUID found = luid_of(device);
     const culv_luid luid = culvi_d3d_luid(&found);
     return culv_device_open_by_luid(&luid, 1, desc, out);
 }
@@ -195,7 +196,7 @@ culv_result culv_d3d12_attach(culv_device *device, const culv_d3d12_device_desc 
     if (d3d12 == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_init(&d3d12->base, &culvi_d3d12_api, device, d.label);
     d3d12->device = d.device;
-    const LUID found = culvi_d3d12_luid(d.device);
+    const LUID found = luid_of(d.device);
     const culv_luid luid = culvi_d3d_luid(&found);
     result = culvi_d3d_identify(&d3d12->base, &luid, "ID3D12Device");
     if (result != CULV_OK) {
@@ -232,19 +233,13 @@ void culv_d3d12_detach(culv_d3d12_device **d3d12)
 
 /* The seam ------------------------------------------------------------------------------------- */
 
-static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
-{
-    (void)graphics, (void)label, (void)semaphores;
-    return CULV_OK; /* each object says it for itself */
-}
-
 static culv_result export_object(const culvi_graphics *graphics, const char *label, uint64_t object,
                                  culv_handle *out)
 {
-    return culvi_d3d12_share(culvi_d3d12_of(graphics), label, culvi_d3d_object(object), NULL, out);
+    return share(culvi_d3d12_of(graphics), label, culvi_d3d_object(object), NULL, out);
 }
 
-const culvi_words culvi_d3d12_words = {
+static const culvi_words words = {
     .api = CULV_NATIVE_D3D,
     .name = "Direct3D 12",
     .physical_device = "ID3D12Device's adapter",
@@ -267,9 +262,8 @@ const culvi_words culvi_d3d12_words = {
 
 /* No copies, neither through the host nor to another GPU: another GPU is refused. */
 const culvi_graphics_api culvi_d3d12_api = {
-    .words = &culvi_d3d12_words,
+    .words = &words,
     .free = free_attachment,
-    .check_exports = check_exports,
     .export_memory = export_object,
     .export_semaphore = export_object,
     .plan = culvi_d3d12_plan,

@@ -26,7 +26,6 @@ static inline const culvi_voice *culvi_d3d12_voice(const culv_d3d12_device *d3d1
     return &d3d12->base.device->voice;
 }
 
-extern const culvi_words culvi_d3d12_words;
 extern const culvi_graphics_api culvi_d3d12_api;
 
 /* Identifiers that MinGW's import libraries lack. */
@@ -35,7 +34,6 @@ extern const GUID culvi_iid_d3d12_heap, culvi_iid_d3d12_resource, culvi_iid_d3d1
 /* Methods that return a struct. In C their true form takes a pointer to the result behind `this`,
  * which MinGW's headers and DirectX-Headers say and older Windows SDKs do not
  * (microsoft/DirectX-Headers issue 121). */
-LUID culvi_d3d12_luid(ID3D12Device *device);
 D3D12_HEAP_DESC culvi_d3d12_heap_desc(ID3D12Heap *heap);
 D3D12_RESOURCE_DESC culvi_d3d12_resource_desc(ID3D12Resource *resource);
 D3D12_COMMAND_QUEUE_DESC culvi_d3d12_queue_desc(ID3D12CommandQueue *queue);
@@ -44,9 +42,6 @@ uint64_t culvi_d3d12_allocation_size(ID3D12Device *device, const D3D12_RESOURCE_
 /* Records a failed call as an error of the class that its code belongs to. */
 culv_result culvi_fail_d3d12(const culv_d3d12_device *d3d12, const char *label, HRESULT code,
                              const char *call, const char *what);
-/* A new handle of a heap, a resource or a fence, which `what` names; the handle's type is set. */
-culv_result culvi_d3d12_share(const culv_d3d12_device *d3d12, const char *label,
-                              ID3D12DeviceChild *object, const wchar_t *name, culv_handle *out);
 
 /* The seam's functions (graphics/graphics.h). */
 culv_result culvi_d3d12_plan(culvi_graphics *graphics, culvi_plan *plan);

@@ -2,7 +2,6 @@
 /* Buffers and textures that Culvert makes. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
 #include "base/desc.h"
 #include "d3d/d3d12_resource.h"
 
@@ -103,10 +102,7 @@ culv_result culv_d3d12_buffer_create(culv_d3d12_device *d3d12,
     shape.desc.Flags = (D3D12_RESOURCE_FLAGS)d.resource_flags;
     culvi_plan plan = {
         .label = d.label, .desc = &shape, .desc_name = "culv_d3d12_buffer_create_desc"};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&d3d12->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    return culvi_shared_buffer_create(&d3d12->base, &plan, out);
 }
 
 ID3D12Resource *culv_d3d12_buffer_resource(const culv_shared_buffer *buffer)
@@ -149,11 +145,8 @@ culv_result culv_d3d12_image_create(culv_d3d12_device *d3d12,
                                               .format = d.format,
                                               .texels = d.texels,
                                               .no_surfaces = d.no_surfaces != 0}};
-    culvi_plan plan = {.label = d.label, .desc = &shape, .desc_name = name, .is_image = true};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&d3d12->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+    culvi_plan plan = {.label = d.label, .desc = &shape, .desc_name = name};
+    return culvi_shared_image_create(&d3d12->base, &plan, out);
 }
 
 ID3D12Resource *culv_d3d12_image_resource(const culv_shared_image *image)

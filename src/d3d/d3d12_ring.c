@@ -16,11 +16,6 @@ struct culv_d3d12_ring {
 };
 _Static_assert(CULV_D3D12_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 
-static culv_result null_argument(const culv_d3d12_ring *ring, const char *call, const char *what)
-{
-    return culvi_fail_null(ring != NULL ? culvi_d3d12_voice(ring->d3d12) : NULL, call, what);
-}
-
 /* For src/graphics ----------------------------------------------------------------------------- */
 
 static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot,
@@ -198,41 +193,33 @@ ID3D12Fence *culv_d3d12_ring_fence(const culv_d3d12_ring *ring, culv_ring_side s
 
 culv_result culv_d3d12_ring_acquire(culv_d3d12_ring *ring, uint64_t timeout, culv_ring_frame *out)
 {
-    static const char call[] = "culv_d3d12_ring_acquire";
-    if (ring == NULL || out == NULL)
-        return null_argument(ring, call, ring == NULL ? "ring" : "out");
-    return culvi_graphics_ring_acquire(&ring->base, timeout, out, call);
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), out);
+    return culvi_graphics_ring_acquire(&ring->base, timeout, out, __func__);
 }
 
 culv_result culv_d3d12_ring_release(culv_d3d12_ring *ring, culv_ring_frame *frame)
 {
-    static const char call[] = "culv_d3d12_ring_release";
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, call, ring == NULL ? "ring" : "frame");
-    return culvi_graphics_ring_release(&ring->base, frame, call);
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), frame);
+    return culvi_graphics_ring_release(&ring->base, frame, __func__);
 }
 
 culv_result culv_d3d12_ring_submit(culv_d3d12_ring *ring, ID3D12CommandQueue *queue,
                                    ID3D12CommandList *list, culv_ring_frame *frame)
 {
-    static const char call[] = "culv_d3d12_ring_submit";
-    if (ring == NULL || queue == NULL || list == NULL || frame == NULL)
-        return null_argument(ring, call,
-                             ring == NULL    ? "ring"
-                             : queue == NULL ? "queue"
-                             : list == NULL  ? "list"
-                                             : "frame");
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE3(culvi_d3d12_voice(ring->d3d12), queue, list, frame);
     culv_result result = check_type(&ring->base, queue, list); /* also of one that is kept */
     if (result != CULV_OK) return result;
     const culvi_graphics_work work = {.queue = queue, .commands = list};
-    return culvi_graphics_ring_submit(&ring->base, &work, frame, call);
+    return culvi_graphics_ring_submit(&ring->base, &work, frame, __func__);
 }
 
 culv_result culv_d3d12_ring_flush(culv_d3d12_ring *ring, ID3D12CommandQueue *queue)
 {
-    static const char call[] = "culv_d3d12_ring_flush";
-    if (ring == NULL || queue == NULL)
-        return null_argument(ring, call, ring == NULL ? "ring" : "queue");
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_d3d12_voice(ring->d3d12), queue);
     const culvi_graphics_work work = {.queue = queue};
-    return culvi_graphics_ring_flush(&ring->base, &work, call);
+    return culvi_graphics_ring_flush(&ring->base, &work, __func__);
 }

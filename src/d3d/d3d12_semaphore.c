@@ -2,7 +2,6 @@
 /* Fences: the caller's, and those that Culvert makes. */
 #include "d3d/d3d12_core.h"
 /* after it */
-#include "base/alloc.h"
 #include "base/desc.h"
 
 /* The seam ------------------------------------------------------------------------------------- */
@@ -100,21 +99,14 @@ culv_result culv_d3d12_semaphore_create(culv_d3d12_device *d3d12,
     CULVI_REQUIRE(voice, out);
     culv_result result = desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, name) : CULV_OK;
     if (result != CULV_OK) return result;
-    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = name,
                                  .fallback = d.fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
-    result = culvi_semaphore_pair_make(&d3d12->base, &plan, &semaphore->pair);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    culvi_semaphore_pair_reads(&semaphore->pair);
-    *out = semaphore;
-    return CULV_OK;
+    result = culvi_shared_semaphore_create(&d3d12->base, &plan, out);
+    if (result == CULV_OK) culvi_semaphore_pair_reads(&(*out)->pair);
+    return result;
 }
 
 ID3D12Fence *culv_d3d12_semaphore_fence(const culv_shared_semaphore *semaphore)

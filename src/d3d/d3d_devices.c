@@ -118,11 +118,8 @@ culv_result culv_d3d_get_devices(IUnknown *device, culv_d3d_device_list list, ui
                                  int32_t *ordinals, uint32_t *count)
 {
     void *as = NULL;
-    if (device == NULL || count == NULL || (ordinals == NULL && capacity != 0))
-        return culvi_fail_null(NULL, __func__,
-                               device == NULL  ? "device"
-                               : count == NULL ? "count"
-                                               : "ordinals");
+    CULVI_REQUIRE2(NULL, device, count);
+    if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
     if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s(): list is %d, which is no culv_d3d_device_list", __func__,
@@ -143,8 +140,8 @@ culv_result culvi_d3d_get_device(const culvi_d3d_version *version, const char *c
     culvi_probe probe;
     const culvi_cuda *cuda = NULL;
     CUdevice found = 0;
-    if (adapter == NULL || ordinal == NULL)
-        return culvi_fail_null(NULL, call, adapter == NULL ? "adapter" : "ordinal");
+    CULVI_REQUIRE_IN(NULL, call, adapter);
+    CULVI_REQUIRE_IN(NULL, call, ordinal);
     culv_result result = open_driver(version, call, version->cuda_get_device, &probe, &cuda);
     if (result != CULV_OK) return result;
     const CUresult code = version->get_device(cuda, adapter, &found);

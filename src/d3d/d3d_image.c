@@ -72,8 +72,10 @@ static void list(culvi_text *text, const struct family *family)
     if (before[0] == '\0') culvi_text_add(text, "none that CUDA has");
 }
 
-culv_result culvi_d3d_choose_format(const culvi_voice *voice, const char *label, const char *desc,
-                                    uint32_t own, uint32_t named, culv_format *out)
+/* The format that CUDA sees: the texture's, or the one of a TYPELESS family that the caller
+ * names. */
+static culv_result choose_format(const culvi_voice *voice, const char *label, const char *desc,
+                                 uint32_t own, uint32_t named, culv_format *out)
 {
     char buffer[512] = "";
     culvi_text legal = {buffer, sizeof buffer, 0};
@@ -119,8 +121,8 @@ culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_t
     if (fault != NULL)
         return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "CUDA cannot map the resource as a texture: %s", fault);
-    culv_result result = culvi_d3d_choose_format(voice, view->label, view->desc, texture->format,
-                                                 view->format, &format);
+    culv_result result =
+        choose_format(voice, view->label, view->desc, texture->format, view->format, &format);
     if (result != CULV_OK) return result;
     const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
     if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||

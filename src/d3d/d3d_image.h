@@ -33,9 +33,5 @@ typedef struct culvi_d3d_view {
 
 culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_texture *texture,
                                      const culvi_d3d_view *view, culv_image_desc *out);
-/* The format that CUDA sees: the texture's, or the one of a TYPELESS family that the caller
- * names. */
-culv_result culvi_d3d_choose_format(const culvi_voice *voice, const char *label, const char *desc,
-                                    uint32_t own, uint32_t named, culv_format *out);
 
 #endif

@@ -139,12 +139,10 @@ culv_result culvi_d3d_register(const culvi_d3d_version *version, culv_device *de
     culv_image_desc image = culv_image_desc_init();
     culv_luid luid;
     bool software = false;
-    if (device == NULL || resource == NULL || out == NULL)
-        return culvi_fail_null(device != NULL ? &device->voice : NULL, version->register_call,
-                               device == NULL     ? "device"
-                               : resource == NULL ? "resource"
-                                                  : "out");
+    CULVI_REQUIRE_IN(NULL, version->register_call, device);
     const culvi_voice *voice = &device->voice;
+    CULVI_REQUIRE_IN(voice, version->register_call, resource);
+    CULVI_REQUIRE_IN(voice, version->register_call, out);
     culv_result result = desc != NULL
                              ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_d3d_register_desc")
                              : CULV_OK;

@@ -4,7 +4,6 @@
 #include "base/desc.h"
 #include "gl/gl_core.h"
 #include "gl/gl_exporter.h"
-#include "graphics/lost.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,12 +11,14 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-culv_result culvi_fail_gl(const culvi_voice *voice, const char *object, uint32_t error,
-                          const char *call, culv_reason reason, const char *format, ...)
+culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
+                                 culv_reason reason, const char *format, ...)
 {
+    const uint32_t error = gl->table.glGetError();
     char what[768];
     culv_result result = CULV_ERROR_DRIVER;
     va_list args;
+    if (error == CULVI_GL_NO_ERROR) return CULV_OK;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
@@ -28,22 +29,9 @@ culv_result culvi_fail_gl(const culvi_voice *voice, const char *object, uint32_t
         result = CULV_ERROR_ASYNC;
         reason = CULV_REASON_DEVICE_LOST;
     }
-    return culvi_fail_native(voice, object, result, reason, CULV_NATIVE_GL, (int64_t)error, call,
-                             "%s: %s answered %s (%#x)", what, call, culvi_gl_error_name(error),
-                             (unsigned)error);
-}
-
-culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
-                                 culv_reason reason, const char *format, ...)
-{
-    uint32_t error = gl->table.glGetError();
-    char what[768];
-    va_list args;
-    if (error == CULVI_GL_NO_ERROR) return CULV_OK;
-    va_start(args, format);
-    vsnprintf(what, sizeof what, format, args);
-    va_end(args);
-    return culvi_fail_gl(culvi_gl_voice(gl), label, error, call, reason, "%s", what);
+    return culvi_fail_native(culvi_gl_voice(gl), label, result, reason, CULV_NATIVE_GL,
+                             (int64_t)error, call, "%s: %s answered %s (%#x)", what, call,
+                             culvi_gl_error_name(error), (unsigned)error);
 }
 
 culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extension extension,
@@ -55,189 +43,6 @@ culv_result culvi_gl_need(const culv_gl *gl, const char *label, culvi_gl_extensi
         culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "the context of '%s' (%s) lacks %s, so %s; culv_gl_check_context() says what works",
         gl->base.name, gl->table.version, culvi_gl_extension_names[lacks], what);
-}
-
-/* Contexts ------------------------------------------------------------------------------------- */
-
-static bool same_context(const culvi_gl_context *a, const culvi_gl_context *b)
-{
-    return a->platform == b->platform && a->context == b->context && a->display == b->display;
-}
-
-static bool listed(const culv_gl *gl, const culvi_gl_context *now)
-{
-    unsigned count = atomic_load_explicit(&gl->num_contexts, memory_order_acquire);
-    for (unsigned i = 0; now->context != NULL && i < count; i++)
-        if (same_context(&gl->contexts[i], now)) return true;
-    return false;
-}
-
-bool culvi_gl_is_current(const culv_gl *gl)
-{
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    return !atomic_load(&gl->lost) && listed(gl, &now);
-}
-
-culv_bool culv_gl_is_current(const culv_gl *gl)
-{
-    return gl != NULL && culvi_gl_is_current(gl);
-}
-
-void culvi_gl_take_error(const culv_gl *gl, const char *call)
-{
-    uint32_t error = gl->table.glGetError();
-    if (error == CULVI_GL_NO_ERROR) return;
-    for (int i = 0; i < 8 && gl->table.glGetError() != CULVI_GL_NO_ERROR; i++) {
-    }
-    culvi_log(culvi_gl_voice(gl), CULV_LOG_WARNING,
-              "%s(): an earlier OpenGL call of the program left %s (%#x), which is gone now", call,
-              culvi_gl_error_name(error), (unsigned)error);
-}
-
-/* Recognizes the context only by its handles. */
-static culv_result enter_by_handles(const culv_gl *gl, const char *label, const char *call)
-{
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (atomic_load(&gl->lost))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                          "%s(): culv_gl_lose_contexts() said that the attachment's contexts are "
-                          "gone; attach the new one",
-                          call);
-    if (now.context == NULL)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): no OpenGL context is current on this thread; make the attached one "
-            "current, or one that shares objects with it (culv_gl_add_context())",
-            call);
-    if (!listed(gl, &now))
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the %s context %p is current on this thread, but %p was attached; make that one "
-            "current, or tell Culvert of this one by culv_gl_add_context() if the two share objects",
-            call, culvi_gl_platform_name(now.platform), now.context, gl->contexts[0].context);
-    return CULV_OK;
-}
-
-/* Errors of the question are those of a name that is no buffer. */
-static bool finds_marker(const culv_gl *gl)
-{
-    int64_t size = 0;
-#ifdef _WIN32
-    /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
-    if (culvi_gl_current(&gl->windows).context == NULL) return false;
-#endif
-    gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
-    return size == gl->marked_size;
-}
-
-static culv_result enter(const culv_gl *gl, const char *label, const char *call)
-{
-    culv_result result = enter_by_handles(gl, label, call);
-    if (result != CULV_OK || (gl->table.glIsBuffer(gl->marker) && finds_marker(gl))) return result;
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-                      "%s(): the attached context was destroyed, and another one has its handle; "
-                      "call culv_gl_lose_contexts() and destroy what you made, then attach anew",
-                      call);
-}
-
-culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call)
-{
-    if (!atomic_load(&gl->lost) && finds_marker(gl)) return CULV_OK;
-    if (culvi_gl_current(&gl->windows).context != NULL) (void)gl->table.glGetError();
-    return enter(gl, label, call);
-}
-
-culv_result culvi_gl_enter(const culv_gl *gl, const char *label, const char *call)
-{
-    culv_result result = enter(gl, label, call);
-    if (result == CULV_OK) culvi_gl_take_error(gl, call);
-    return result;
-}
-
-culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call)
-{
-    return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
-}
-
-static culv_result may_unmake(culvi_graphics *graphics, const char *label, const char *call)
-{
-    return culvi_gl_enter_to_destroy(culvi_gl_of(graphics), label, call);
-}
-
-/* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
- * share objects may both have a buffer of that name. */
-static culv_result make_marker(culv_gl *gl)
-{
-    enum { LEAST = 4097, MOST = 8191 };
-    static atomic_uint_fast64_t made;
-    unsigned char bytes[MOST] = {0};
-    const culvi_gl_table *t = &gl->table;
-    gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
-    gl->marked[1] = atomic_fetch_add(&made, 1);
-    gl->marked_size = LEAST + 2 * (int64_t)(gl->marked[1] % ((MOST - LEAST) / 2));
-    memcpy(bytes, gl->marked, sizeof gl->marked);
-    t->glCreateBuffers(1, &gl->marker);
-    culv_result result =
-        culvi_gl_check_error(gl, gl->base.label, "glCreateBuffers", CULV_REASON_DRIVER_REFUSED,
-                             "a small buffer could not be made");
-    if (result != CULV_OK) {
-        gl->marker = 0;
-        return result;
-    }
-    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
-    result = culvi_gl_check_error(gl, gl->base.label, "glNamedBufferStorage",
-                                  CULV_REASON_DRIVER_REFUSED, "a small buffer could not be made");
-    if (result != CULV_OK) {
-        t->glDeleteBuffers(1, &gl->marker);
-        gl->marker = 0;
-    }
-    return result;
-}
-
-static bool sees_marker(const culv_gl *gl)
-{
-    const culvi_gl_table *t = &gl->table;
-    uint64_t found[2] = {0, 0};
-    if (!t->glIsBuffer(gl->marker)) return false;
-    if (finds_marker(gl)) t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
-    return t->glGetError() == CULVI_GL_NO_ERROR && memcmp(found, gl->marked, sizeof found) == 0;
-}
-
-culv_result culv_gl_add_context(culv_gl *gl)
-{
-    CULVI_REQUIRE(NULL, gl);
-    const culvi_voice *voice = culvi_gl_voice(gl);
-    culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (now.context == NULL || listed(gl, &now) || atomic_load(&gl->lost))
-        return culvi_gl_enter(gl, gl->base.label, "culv_gl_add_context");
-    culvi_gl_take_error(gl, "culv_gl_add_context");
-    if (now.platform != gl->contexts[0].platform || !sees_marker(gl))
-        return culvi_fail(
-            voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "culv_gl_add_context(): the %s context %p shares no objects with the attached one; "
-            "create it with that one as its share context",
-            culvi_gl_platform_name(now.platform), now.context);
-    culv_result result = CULV_OK;
-    culvi_mutex_lock(&gl->lock);
-    unsigned count = atomic_load(&gl->num_contexts);
-    if (count == CULVI_GL_CONTEXTS) {
-        result = culvi_fail(voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_gl_add_context(): the attachment has %d contexts already",
-                            (int)CULVI_GL_CONTEXTS);
-    } else {
-        gl->contexts[count] = now;
-        atomic_store_explicit(&gl->num_contexts, count + 1, memory_order_release);
-    }
-    culvi_mutex_unlock(&gl->lock);
-    return result;
-}
-
-void culv_gl_lose_contexts(culv_gl *gl)
-{
-    if (gl == NULL) return;
-    atomic_store(&gl->lost, true);
-    culvi_graphics_lose(&gl->base);
 }
 
 /* The attachment ------------------------------------------------------------------------------- */
@@ -331,7 +136,7 @@ culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc, culv_g
         result = culvi_fail_host_memory(voice, d.label);
         goto close_windows;
     }
-    result = make_marker(gl);
+    result = culvi_gl_make_marker(gl);
     if (result != CULV_OK) goto destroy_lock;
     gl->contexts[0] = now;
     atomic_init(&gl->num_contexts, 1);
@@ -349,12 +154,11 @@ close_windows:
     return result;
 }
 
-/* The last reference may go on any thread: the marker is deleted where that is possible, and
- * otherwise goes with its contexts. */
+/* The last reference may go on any thread. */
 static void free_attachment(culvi_graphics *graphics)
 {
     culv_gl *gl = culvi_gl_of(graphics);
-    if (culvi_gl_is_current(gl) && sees_marker(gl)) gl->table.glDeleteBuffers(1, &gl->marker);
+    culvi_gl_delete_marker(gl);
     culvi_gl_exporter_free(gl);
     culvi_mutex_destroy(&gl->lock);
     culvi_gl_windows_close(&gl->windows);
@@ -378,6 +182,11 @@ void culv_gl_detach(culv_gl **gl)
     culv_gl *mine = *gl;
     *gl = NULL;
     culvi_graphics_unref(&mine->base);
+}
+
+static culv_result may_unmake(culvi_graphics *graphics, const char *label, const char *call)
+{
+    return culvi_gl_enter_to_destroy(culvi_gl_of(graphics), label, call);
 }
 
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)

@@ -85,28 +85,6 @@ void culvi_gl_keep_drivers(void)
     culvi_module_keep("libEGL_nvidia.so.0");
 }
 
-/* EGL keeps a current context for each rendering API, and the functions say which of a thread's
- * APIs is bound. Whatever that is, its context is the one that GL calls reach. */
-culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)
-{
-    culvi_gl_context c = {CULV_GL_PLATFORM_NONE, NULL, NULL};
-    if (w->egl_context != NULL && w->egl_display != NULL) c.context = w->egl_context();
-    if (c.context != NULL) {
-        c.platform = CULV_GL_PLATFORM_EGL;
-        c.display = w->egl_display();
-        return c;
-    }
-    if (w->glx_context != NULL && w->glx_display != NULL) c.context = w->glx_context();
-    if (c.context != NULL) {
-        c.platform = CULV_GL_PLATFORM_GLX;
-        c.display = w->glx_display();
-        return c;
-    }
-    if (w->wgl_context != NULL) c.context = w->wgl_context();
-    if (c.context != NULL) c.platform = CULV_GL_PLATFORM_WGL;
-    return c;
-}
-
 /* wglGetProcAddress() answers small numbers for some functions that it does not have. */
 static void *wgl_proc(const culvi_gl_windows *w, const char *name)
 {
@@ -118,7 +96,7 @@ static void *wgl_proc(const culvi_gl_windows *w, const char *name)
     return found;
 }
 
-void *culvi_gl_proc(const culvi_gl_windows *w, culv_gl_platform platform, const char *name)
+static void *find_proc(const culvi_gl_windows *w, culv_gl_platform platform, const char *name)
 {
     if (w->caller != NULL) return w->caller(name);
     switch (platform) {
@@ -225,7 +203,7 @@ uint32_t culvi_gl_table_load(culvi_gl_table *t, const culvi_gl_windows *windows,
     memset(t, 0, sizeof *t);
 #define CULV_GL(name, need, result, arguments)                                                     \
     {                                                                                              \
-        void *found = culvi_gl_proc(windows, platform, #name);                                     \
+        void *found = find_proc(windows, platform, #name);                                         \
         memcpy(&t->name, &found, sizeof found);                                                    \
         if (found == NULL && (need) == REQUIRED && t->missing == NULL) t->missing = #name;         \
     }
@@ -233,9 +211,7 @@ uint32_t culvi_gl_table_load(culvi_gl_table *t, const culvi_gl_windows *windows,
 #undef CULV_GL
     if (t->glGetError == NULL || t->glGetString == NULL) return 0;
     uint32_t pending = t->glGetError();
-    /* Each flag of a driver's is an error of its own; a lost context never runs out of them. */
-    for (int i = 0; i < 8 && t->glGetError() != CULVI_GL_NO_ERROR; i++) {
-    }
+    culvi_gl_drop_errors(t);
     copy_string(t, CULVI_GL_VENDOR, t->vendor, sizeof t->vendor);
     copy_string(t, CULVI_GL_RENDERER, t->renderer, sizeof t->renderer);
     copy_string(t, CULVI_GL_VERSION, t->version, sizeof t->version);

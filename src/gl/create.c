@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Buffers and textures that Culvert makes: the calls. */
-#include "base/alloc.h"
 #include "base/desc.h"
 #include "gl/gl_object.h"
 
@@ -18,19 +17,15 @@ culv_result culvi_gl_check_buffer_size(const culv_gl *gl, const culv_gl_buffer_c
 culv_result culvi_gl_make_buffer(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
                                  bool only_host, culv_shared_buffer **out)
 {
-    const culv_gl_buffer_create_desc d = *desc;
-    culv_result result = culvi_gl_check_buffer_size(gl, &d);
+    culv_result result = culvi_gl_check_buffer_size(gl, desc);
     if (result != CULV_OK) return result;
-    const culvi_gl_shape shape = {.label = d.label, .size = d.size};
-    culvi_plan plan = {.label = d.label,
+    const culvi_gl_shape shape = {.label = desc->label, .size = desc->size};
+    culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
                        .desc_name = "culv_gl_buffer_create_desc",
-                       .fallback = d.fallback,
+                       .fallback = desc->fallback,
                        .only_host = only_host};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&gl->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
-    return result;
+    return culvi_shared_buffer_create(&gl->base, &plan, out);
 }
 
 culv_result culv_gl_buffer_create(culv_gl *gl, const culv_gl_buffer_create_desc *desc,
@@ -56,20 +51,15 @@ uint32_t culv_gl_buffer_name(const culv_shared_buffer *buffer)
 culv_result culvi_gl_make_image(culv_gl *gl, const culv_gl_image_create_desc *desc, bool only_host,
                                 culv_shared_image **out)
 {
-    const culv_gl_image_create_desc d = *desc;
     culvi_gl_shape shape;
-    culv_result result = culvi_gl_read_shape(gl, &d, &shape);
+    culv_result result = culvi_gl_read_shape(gl, desc, &shape);
     if (result != CULV_OK) return result;
-    culvi_plan plan = {.label = d.label,
+    culvi_plan plan = {.label = desc->label,
                        .desc = &shape,
                        .desc_name = "culv_gl_image_create_desc",
-                       .fallback = d.fallback,
-                       .only_host = only_host,
-                       .is_image = true};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&gl->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+                       .fallback = desc->fallback,
+                       .only_host = only_host};
+    return culvi_shared_image_create(&gl->base, &plan, out);
 }
 
 culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *desc,

@@ -37,8 +37,6 @@ void culvi_gl_windows_open(culvi_gl_windows *windows, culv_gl_get_proc caller);
 void culvi_gl_windows_close(culvi_gl_windows *windows);
 /* What is loaded of NVIDIA stays loaded: called while a VkInstance is there. */
 void culvi_gl_keep_drivers(void);
-culvi_gl_context culvi_gl_current(const culvi_gl_windows *windows);
-void *culvi_gl_proc(const culvi_gl_windows *windows, culv_gl_platform platform, const char *name);
 const char *culvi_gl_platform_name(culv_gl_platform platform);
 
 /* Extensions that Culvert looks for, in the order of culvi_gl_extension_names. */
@@ -81,6 +79,16 @@ uint32_t culvi_gl_table_load(culvi_gl_table *table, const culvi_gl_windows *wind
 /* What culv_gl_attach() misses in a context, which nothing of Culvert works with then; NULL: it has
  * all. */
 const char *culvi_gl_lacks(const culvi_gl_table *table);
+
+/* current.c */
+culvi_gl_context culvi_gl_current(const culvi_gl_windows *windows);
+
+/* Each flag of a driver's is an error of its own; a lost context never runs out of them. */
+static inline void culvi_gl_drop_errors(const culvi_gl_table *t)
+{
+    for (int i = 0; i < 8 && t->glGetError() != CULVI_GL_NO_ERROR; i++) {
+    }
+}
 
 /* "GL_OUT_OF_MEMORY" */
 const char *culvi_gl_error_name(uint32_t error);

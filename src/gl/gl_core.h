@@ -51,7 +51,7 @@ static inline const culvi_voice *culvi_gl_voice(const culv_gl *gl)
 extern const culvi_words culvi_gl_words;
 extern const culvi_graphics_api culvi_gl_api;
 
-/* Whether a context of the attachment is current on this thread. */
+/* current.c: whether a context of the attachment is current on this thread. */
 bool culvi_gl_is_current(const culv_gl *gl);
 /* The first line of each call that makes OpenGL calls: refuses a thread without a context of the
  * attachment, and one whose context was destroyed and made anew behind the same handle. `call` is
@@ -66,13 +66,14 @@ void culvi_gl_take_error(const culv_gl *gl, const char *call);
 /* The same for a destroy: OK too when the contexts are lost. */
 culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, const char *call);
 
+/* The marker, made at attach. The thread deletes it if it may; otherwise it goes with its
+ * contexts. */
+culv_result culvi_gl_make_marker(culv_gl *gl);
+void culvi_gl_delete_marker(culv_gl *gl);
+
 /* glGetError() after a call of ours. */
 culv_result culvi_gl_check_error(const culv_gl *gl, const char *label, const char *call,
                                  culv_reason reason, const char *format, ...) CULVI_PRINTF(5, 6);
-/* Records such a code as an error of its class. */
-culv_result culvi_fail_gl(const culvi_voice *voice, const char *object, uint32_t error,
-                          const char *call, culv_reason reason, const char *format, ...)
-    CULVI_PRINTF(6, 7);
 
 /* Refuses a context without an extension. `form` is the extension that brings the handles, or the
  * extension itself. */

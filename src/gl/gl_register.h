@@ -44,8 +44,6 @@ culv_result culvi_gl_check_turn(culv_registration *const *list, uint32_t count, 
                                 const char *call);
 
 /* register.c */
-culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
-                                     culv_registration **out);
 culv_result culvi_gl_unregister(culv_registration **registration, const char *call);
 
 #endif

@@ -118,26 +118,21 @@ static culv_result finish(culv_gl *gl, const culv_gl_register_desc *d, culvi_reg
     return CULV_OK;
 }
 
-culv_result culvi_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *d,
-                                     culv_registration **out)
-{
-    culvi_gl_object_info object;
-    culvi_register_plan plan = {
-        .flags = flags_of(d, false), .make = make_buffer, .call = "cuGraphicsGLRegisterBuffer"};
-    culv_result result = culvi_gl_look_at_buffer(gl, d->label, buffer, &object);
-    if (result != CULV_OK) return result;
-    plan.size = object.size;
-    return finish(gl, d, &plan, &object, out);
-}
-
 culv_result culv_gl_register_buffer(culv_gl *gl, uint32_t buffer, const culv_gl_register_desc *desc,
                                     culv_registration **out)
 {
     culv_gl_register_desc d;
+    culvi_gl_object_info object;
     CULVI_REQUIRE(NULL, gl);
     CULVI_REQUIRE(culvi_gl_voice(gl), out);
     culv_result result = begin(gl, desc, &d, "culv_gl_register_buffer");
-    return result == CULV_OK ? culvi_gl_register_buffer(gl, buffer, &d, out) : result;
+    if (result == CULV_OK) result = culvi_gl_look_at_buffer(gl, d.label, buffer, &object);
+    if (result != CULV_OK) return result;
+    culvi_register_plan plan = {.size = object.size,
+                                .flags = flags_of(&d, false),
+                                .make = make_buffer,
+                                .call = "cuGraphicsGLRegisterBuffer"};
+    return finish(gl, &d, &plan, &object, out);
 }
 
 culv_result culv_gl_register_image(culv_gl *gl, uint32_t name, uint32_t target,

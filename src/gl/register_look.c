@@ -6,18 +6,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-static culv_result refuse(const culv_gl *gl, const char *label, culv_reason reason,
-                          const char *what, const char *instead)
+static culv_result refuse(const culv_gl *gl, const char *label, const char *what,
+                          const char *instead)
 {
-    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, reason,
+    return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                       "CUDA registers no %s; %s", what, instead);
-}
-
-/* Errors of queries are those of names and targets that are wrong. */
-static void drop_errors(const culv_gl *gl)
-{
-    for (int i = 0; i < 8 && gl->table.glGetError() != CULVI_GL_NO_ERROR; i++) {
-    }
 }
 
 static culv_result no_object(const culv_gl *gl, const char *label, const char *kind, uint32_t name)
@@ -46,7 +39,7 @@ culv_result culvi_gl_look_at_buffer(const culv_gl *gl, const char *label, uint32
     if (!t->glIsBuffer(name)) return no_object(gl, label, "buffer", name);
     t->glGetNamedBufferParameteri64v(name, CULVI_GL_BUFFER_SIZE, &size);
     t->glGetNamedBufferParameteriv(name, CULVI_GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
-    drop_errors(gl);
+    culvi_gl_drop_errors(&gl->table);
     if (size <= 0) return no_storage(gl, label, "buffer", name, "glNamedBufferData");
     out->size = (uint64_t)size;
     out->immutable = immutable != 0;
@@ -86,9 +79,8 @@ static culv_result check_target(const culv_gl *gl, const char *label, uint32_t t
 {
     for (int i = 0; i < NUM_TARGETS; i++) {
         if (targets[i].target != target) continue;
-        return targets[i].instead == NULL
-                   ? CULV_OK
-                   : refuse(gl, label, CULV_REASON_USAGE, targets[i].name, targets[i].instead);
+        return targets[i].instead == NULL ? CULV_OK
+                                          : refuse(gl, label, targets[i].name, targets[i].instead);
     }
     return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "%#" PRIx32 " is no target of a texture, and not GL_RENDERBUFFER", target);
@@ -172,7 +164,7 @@ static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_g
     int32_t is = 0, immutable = 0;
     if (!t->glIsTexture(out->name)) return no_object(gl, label, "texture", out->name);
     t->glGetTextureParameteriv(out->name, CULVI_GL_TEXTURE_TARGET, &is);
-    drop_errors(gl); /* Mesa tells the target in core profiles only */
+    culvi_gl_drop_errors(&gl->table); /* Mesa tells the target in core profiles only */
     if (is != 0 && (uint32_t)is != out->target)
         return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "texture %" PRIu32 " is a %s, not a %s; pass the target that it has",
@@ -180,14 +172,14 @@ static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_g
     t->glGetTextureParameteriv(out->name, CULVI_GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
     out->immutable = immutable != 0;
     look_at_level(gl, out, 0);
-    drop_errors(gl);
+    culvi_gl_drop_errors(&gl->table);
     if (out->width > 0 && has_handle(gl, out->name))
         return culvi_fail(culvi_gl_voice(gl), label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "texture %" PRIu32 " has a bindless handle already; register it first, "
                           "then ask for the handle (glGetTextureHandleARB)",
                           out->name);
     if (out->width > 0) out->levels = count_levels(gl, out);
-    drop_errors(gl);
+    culvi_gl_drop_errors(&gl->table);
     return CULV_OK;
 }
 
@@ -199,10 +191,10 @@ culv_result culvi_gl_look_at_image(const culv_gl *gl, const char *label, uint32_
     if (result == CULV_OK)
         result = target == CULVI_GL_RENDERBUFFER ? look_at_renderbuffer(gl, label, out)
                                                  : look_at_texture(gl, label, out);
-    drop_errors(gl);
+    culvi_gl_drop_errors(&gl->table);
     if (result != CULV_OK) return result;
     if (out->samples > 0)
-        return refuse(gl, label, CULV_REASON_USAGE, "multisampled renderbuffer",
+        return refuse(gl, label, "multisampled renderbuffer",
                       "resolve and read it by a culv_gl_readback (culv_gl_readback_create()), or "
                       "resolve it into one of one sample (glBlitNamedFramebuffer) and register "
                       "that");
@@ -334,7 +326,7 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
         } else {
             t->glGetNamedBufferParameteri64v(object->name, CULVI_GL_BUFFER_SIZE, &size);
             if ((uint64_t)size == object->size) return CULV_OK;
-            drop_errors(gl); /* of a name that is no buffer any more */
+            culvi_gl_drop_errors(&gl->table); /* of a name that is no buffer any more */
         }
         return changed(gl, label, call, object,
                        t->glIsBuffer(object->name) ? "was resized" : "was deleted");
@@ -347,7 +339,7 @@ static culv_result look_again(const culv_gl *gl, const char *label, const char *
         (void)look_at_renderbuffer(gl, label, &now);
     else
         look_at_level(gl, &now, 0);
-    drop_errors(gl);
+    culvi_gl_drop_errors(&gl->table);
     return now.width == object->width && now.height == object->height &&
                    now.depth == object->depth && now.internal_format == object->internal_format &&
                    now.samples == object->samples

@@ -2,11 +2,6 @@
 /* Rings between CUDA and OpenGL: the turns of both sides, in each way. */
 #include "gl/gl_ring.h"
 
-static culv_result null_argument(const culv_gl_ring *ring, const char *call, const char *what)
-{
-    return culvi_fail_null(ring != NULL ? culvi_gl_voice(ring->gl) : NULL, call, what);
-}
-
 static const culvi_ring_party *party_of(const culv_gl_ring *ring, culv_ring_side side)
 {
     return &ring->base.core->side[side];
@@ -283,17 +278,16 @@ static culv_result begin_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
 
 culv_result culv_gl_ring_acquire(culv_gl_ring *ring, uint64_t timeout, culv_ring_frame *out)
 {
-    static const char call[] = "culv_gl_ring_acquire";
     culv_ring_frame frame;
-    if (ring == NULL || out == NULL)
-        return null_argument(ring, call, ring == NULL ? "ring" : "out");
-    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, call);
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_gl_voice(ring->gl), out);
+    culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
     if (result != CULV_OK) return result;
     if (ring->on_cpu && !culvi_ring_acquire_next(ring->base.core, ring->base.side, &frame))
         result =
-            culvi_ring_acquire_reached(ring->base.core, ring->base.side, timeout, &frame, call);
+            culvi_ring_acquire_reached(ring->base.core, ring->base.side, timeout, &frame, __func__);
     else if (!ring->on_cpu)
-        result = culvi_graphics_ring_acquire(&ring->base, timeout, &frame, call);
+        result = culvi_graphics_ring_acquire(&ring->base, timeout, &frame, __func__);
     if (result != CULV_OK) return result;
     result = begin_gl(ring, &frame);
     if (result != CULV_OK)
@@ -334,8 +328,8 @@ static culv_result finish_gl(culv_gl_ring *ring, const culv_ring_frame *frame)
 
 culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame)
 {
-    if (ring == NULL || frame == NULL)
-        return null_argument(ring, __func__, ring == NULL ? "ring" : "frame");
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(culvi_gl_voice(ring->gl), frame);
     culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
     if (result == CULV_OK && culvi_ring_holds(party_of(ring, ring->base.side), frame))
         result = finish_gl(ring, frame);
@@ -347,7 +341,7 @@ culv_result culv_gl_ring_release(culv_gl_ring *ring, culv_ring_frame *frame)
 
 culv_result culv_gl_ring_flush(culv_gl_ring *ring)
 {
-    if (ring == NULL) return null_argument(ring, __func__, "ring");
+    CULVI_REQUIRE(NULL, ring);
     culv_result result = culvi_gl_enter(ring->gl, ring->base.label, __func__);
     const culvi_graphics_work work = {.queue = NULL};
     return result == CULV_OK ? culvi_graphics_ring_flush(&ring->base, &work, __func__) : result;

@@ -194,22 +194,15 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
         result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_gl_semaphore_create_desc");
     if (result == CULV_OK) result = culvi_gl_enter(gl, d.label, __func__);
     if (result != CULV_OK) return result;
-    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_gl_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_semaphore_pair_make(&gl->base, &plan, &semaphore->pair);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    culvi_semaphore_pair_reads(&semaphore->pair);
-    *out = semaphore;
-    return CULV_OK;
+    result = culvi_shared_semaphore_create(&gl->base, &plan, out);
+    if (result == CULV_OK) culvi_semaphore_pair_reads(&(*out)->pair);
+    return result;
 }
 
 uint32_t culv_gl_semaphore_name(const culv_shared_semaphore *semaphore)
@@ -338,24 +331,29 @@ static culv_result signal_on_cpu(const culv_shared_semaphore *s, uint64_t value)
                                         "the host could not signal the timeline");
 }
 
+/* What a signal and a wait begin with. */
+static culv_result begin(const culv_shared_semaphore *s, uint64_t value, const culv_gl_uses *uses,
+                         culv_gl_uses *out, const char *call)
+{
+    const char *label = s->pair.cuda->label;
+    culv_result result = culvi_check_made_by(s->pair.graphics, &culvi_gl_api, label, call);
+    if (result == CULV_OK) result = culvi_gl_enter(culvi_gl_of(s->pair.graphics), label, call);
+    if (result == CULV_OK) result = read_uses(s, uses, out);
+    return result == CULV_OK ? check_value(s, value, call) : result;
+}
+
 culv_result culv_gl_semaphore_signal(culv_shared_semaphore *semaphore, uint64_t value,
                                      const culv_gl_uses *uses)
 {
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
-    culv_result result =
-        culvi_check_made_by(semaphore->pair.graphics, &culvi_gl_api, cuda->label, __func__);
-    if (result != CULV_OK) return result;
-    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
-    const uint32_t name = culv_gl_semaphore_name(semaphore);
-    result = culvi_gl_enter(gl, cuda->label, __func__);
-    if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
-    if (result == CULV_OK) result = check_value(semaphore, value, __func__);
+    culv_result result = begin(semaphore, value, uses, &u, __func__);
     if (result == CULV_OK)
         result = timeline ? check_rise(semaphore, value) : culv_semaphore_mark_signaled(cuda);
     if (result != CULV_OK) return result;
+    const uint32_t name = culv_gl_semaphore_name(semaphore);
     result =
         name != 0 ? signal_on_gpu(semaphore, name, value, &u) : signal_on_cpu(semaphore, value);
     if (result == CULV_OK && timeline) {
@@ -400,17 +398,11 @@ culv_result culv_gl_semaphore_wait(culv_shared_semaphore *semaphore, uint64_t va
     culv_gl_uses u;
     CULVI_REQUIRE(NULL, semaphore);
     culv_semaphore *cuda = semaphore->pair.cuda;
-    culv_result result =
-        culvi_check_made_by(semaphore->pair.graphics, &culvi_gl_api, cuda->label, __func__);
-    if (result != CULV_OK) return result;
-    const culv_gl *gl = culvi_gl_of(semaphore->pair.graphics);
     const bool timeline = culv_semaphore_get_type(cuda) == CULV_SEMAPHORE_TIMELINE;
-    const uint32_t name = culv_gl_semaphore_name(semaphore);
-    result = culvi_gl_enter(gl, cuda->label, __func__);
-    if (result == CULV_OK) result = read_uses(semaphore, uses, &u);
-    if (result == CULV_OK) result = check_value(semaphore, value, __func__);
+    culv_result result = begin(semaphore, value, uses, &u, __func__);
     if (result == CULV_OK && !timeline) result = culv_semaphore_mark_waited(cuda);
     if (result != CULV_OK) return result;
+    const uint32_t name = culv_gl_semaphore_name(semaphore);
     result = name != 0 ? wait_on_gpu(semaphore, name, value, &u)
                        : wait_on_cpu(semaphore, value, timeout);
     if (result != CULV_OK && !timeline) (void)culv_semaphore_mark_signaled(cuda); /* as before */

@@ -101,13 +101,16 @@ void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
 culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
                                         bool semaphores)
 {
-    if (!graphics->foreign) return graphics->api->check_exports(graphics, label, semaphores);
+    const culvi_graphics_api *api = graphics->api;
+    if (!graphics->foreign)
+        return api->check_exports != NULL ? api->check_exports(graphics, label, semaphores)
+                                          : CULV_OK;
     return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID,
                       CULV_REASON_DEVICE_MISMATCH,
                       "the %s device '%s' is another GPU than the culv_device '%s'; "
                       "no driver carries memory or semaphores from one to the other. "
                       "What Culvert makes can be copied: set `fallback`",
-                      graphics->api->words->name, graphics->name, graphics->device->caps.name);
+                      api->words->name, graphics->name, graphics->device->caps.name);
 }
 
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)

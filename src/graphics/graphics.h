@@ -31,7 +31,8 @@ typedef struct culvi_graphics_api {
      * copies to other GPUs. */
     culv_result (*attach_again)(culvi_graphics *graphics, culv_device *device,
                                 culvi_graphics **out);
-    /* Whether the native device was made so that its memory, or its semaphores, can be exported. */
+    /* Whether the native device was made so that its memory, or its semaphores, can be exported.
+     * NULL: each object says it for itself. */
     culv_result (*check_exports)(const culvi_graphics *graphics, const char *label,
                                  bool semaphores);
     /* A new handle of this system's opaque type, for its caller to close. */

@@ -165,16 +165,12 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  .desc_name = ring->api->desc,
                                  .fallback = fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE};
-    culvi_semaphore_pair *pair = culvi_alloc(sizeof *pair);
-    if (pair == NULL) return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
-    culv_result result = culvi_semaphore_pair_make(ring->graphics, &plan, pair);
-    if (result != CULV_OK) {
-        culvi_free(pair);
-        return result;
-    }
-    culvi_semaphore_pair_reads(pair); /* the ring has checked that it can */
-    culvi_semaphore_pair_set_owner(pair, ring->api->destroy_call);
-    *out = (culvi_graphics_timeline){ring, pair};
+    culv_shared_semaphore *made = NULL;
+    culv_result result = culvi_shared_semaphore_create(ring->graphics, &plan, &made);
+    if (result != CULV_OK) return result;
+    culvi_semaphore_pair_reads(&made->pair); /* the ring has checked that it can */
+    culvi_semaphore_pair_set_owner(&made->pair, ring->api->destroy_call);
+    *out = (culvi_graphics_timeline){ring, &made->pair};
     return CULV_OK;
 }
 

@@ -220,7 +220,7 @@ void culvi_pair_made(culvi_pair *pair)
     culvi_graphics_count_created(pair->graphics, true);
 }
 
-culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
+static culv_result create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out)
 {
     culvi_pair *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
@@ -232,6 +232,25 @@ culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_
     culvi_pair_made(made);
     *out = made;
     return CULV_OK;
+}
+
+culv_result culvi_shared_buffer_create(culvi_graphics *graphics, culvi_plan *plan,
+                                       culv_shared_buffer **out)
+{
+    culvi_pair *pair = NULL;
+    culv_result result = create(graphics, plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_buffer, pair);
+    return result;
+}
+
+culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan,
+                                      culv_shared_image **out)
+{
+    culvi_pair *pair = NULL;
+    plan->is_image = true;
+    culv_result result = create(graphics, plan, &pair);
+    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
+    return result;
 }
 
 void culvi_pair_set_owner(culvi_pair *pair, const char *destroy_call)

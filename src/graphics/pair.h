@@ -82,8 +82,11 @@ static inline const char *culvi_pair_label(const culvi_pair *pair)
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair);
 /* Both halves are made: counts the object and holds the attachment. */
 void culvi_pair_made(culvi_pair *pair);
-/* All of that for an object whose struct is the pair. */
-culv_result culvi_pair_create(culvi_graphics *graphics, culvi_plan *plan, culvi_pair **out);
+/* All of that. */
+culv_result culvi_shared_buffer_create(culvi_graphics *graphics, culvi_plan *plan,
+                                       culv_shared_buffer **out);
+culv_result culvi_shared_image_create(culvi_graphics *graphics, culvi_plan *plan,
+                                      culv_shared_image **out);
 /* Releases both halves and frees the pair, or the struct whose first member it is. It may be
  * NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
@@ -127,8 +130,9 @@ static inline uint64_t culvi_semaphore_half(const culv_shared_semaphore *semapho
 culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphics_api *api,
                                 const char *label, const char *call);
 
-culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
-                                      culvi_semaphore_pair *pair);
+/* Makes both halves, as culvi_shared_buffer_create(). */
+culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaphore_plan *plan,
+                                          culv_shared_semaphore **out);
 /* Lets a destroy that waits tell a timeline's counter. Only where the API can read counters. A
  * caller's own semaphore may be gone, this one is there for as long as CUDA's half is. */
 void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);

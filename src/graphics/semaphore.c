@@ -209,8 +209,8 @@ static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaph
     return CULV_OK;
 }
 
-culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
-                                      culvi_semaphore_pair *pair)
+static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
+                        culvi_semaphore_pair *pair)
 {
     static const culvi_paths paths = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
@@ -227,6 +227,19 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);
     return CULV_OK;
+}
+
+culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaphore_plan *plan,
+                                          culv_shared_semaphore **out)
+{
+    culv_shared_semaphore *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
+    culv_result result = make(graphics, plan, &made->pair);
+    if (result == CULV_OK)
+        *out = made;
+    else
+        culvi_free(made);
+    return result;
 }
 
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call)

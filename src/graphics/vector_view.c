@@ -231,9 +231,8 @@ culv_result culvi_vector_view_check_list(const culv_vector_view *view,
                                          const culvi_graphics_api *api, const void *parts,
                                          size_t capacity, const size_t *count, const char *call)
 {
-    if (view == NULL) return culvi_fail_null(NULL, call, "view");
-    const culvi_voice *voice = &view->graphics->device->voice;
-    if (count == NULL) return culvi_fail_null(voice, call, "count");
-    if (parts == NULL && capacity != 0) return culvi_fail_null(voice, call, "parts");
+    CULVI_REQUIRE_IN(NULL, call, view);
+    CULVI_REQUIRE_IN(&view->graphics->device->voice, call, count);
+    if (capacity != 0) CULVI_REQUIRE_IN(&view->graphics->device->voice, call, parts);
     return culvi_check_made_by(view->graphics, api, view->label, call);
 }

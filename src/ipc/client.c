@@ -66,7 +66,8 @@ static void end(culv_ipc_client *client, const char *why)
     culvi_text_add(&t, "%s", why);
 }
 
-culv_result culvi_ipc_fail_over(const culv_ipc_client *client, const char *call)
+/* The connection was over before this call. */
+static culv_result fail_gone(const culv_ipc_client *client, const char *call)
 {
     return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC,
                       CULV_REASON_IPC_GONE,
@@ -79,7 +80,7 @@ static culv_result over(culv_ipc_client *client, const char *call, culv_reason r
                         const char *why)
 {
     end(client, why);
-    if (reason == CULV_REASON_IPC_GONE) return culvi_ipc_fail_over(client, call);
+    if (reason == CULV_REASON_IPC_GONE) return fail_gone(client, call);
     return culvi_fail(culvi_ipc_voice(client->device), client->label, CULV_ERROR_ASYNC, reason,
                       "%s: what the server (process %d) sent is no answer: %s. The connection is "
                       "closed",
@@ -159,7 +160,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
                           const culvi_ipc_native *handles, uint64_t until, culvi_ipc_message *reply,
                           culvi_ipc_native got[CULVI_IPC_FDS])
 {
-    if (client->channel == CULVI_IPC_NO_CHANNEL) return culvi_ipc_fail_over(client, call);
+    if (client->channel == CULVI_IPC_NO_CHANNEL) return fail_gone(client, call);
     send_leaves(client);
     question->sequence = ++client->sequence != 0 ? client->sequence : ++client->sequence;
     /* Let in till the answer is here, also when it comes too late. */
@@ -169,7 +170,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
      * message says when there is room. */
     for (uint64_t now = culvi_now(); io == CULVI_IPC_LATER && now < until; now = culvi_now()) {
         const uint64_t soon = now + UINT64_C(2000000);
-        if (!culvi_ipc_look(client)) return culvi_ipc_fail_over(client, call);
+        if (!culvi_ipc_look(client)) return fail_gone(client, call);
         const int cancel = culvi_cancel_disable();
         (void)culvi_ipc_wait(client->channel, soon < until ? soon : until);
         culvi_cancel_restore(cancel);

@@ -257,10 +257,10 @@ culv_result culv_ipc_consumer_join(culv_ipc_client *client, const culv_ipc_consu
 
 /* What this side's own streams and queues still wait for goes on. Frames that were given back and
  * are done waited for nothing more. */
-static void let_go(culv_ipc_consumer *c, const char *why)
+static void let_go(culv_ipc_consumer *c)
 {
     if (!c->dead && (busy(c) || (c->held && c->ready.used) || c->ready.word != NULL))
-        culvi_ipc_line_move_on(c->device, &c->ready, c->name, why);
+        culvi_ipc_line_move_on(c->device, &c->ready, c->name, "this side has left");
     c->dead = true;
 }
 
@@ -273,7 +273,7 @@ void culvi_ipc_consumer_over(culv_ipc_consumer *consumer)
     consumer->listed = false;
     report(consumer);
     atomic_store(&my_page(consumer)->state, (uint32_t)CULVI_IPC_LEFT);
-    let_go(consumer, "this side has left");
+    let_go(consumer);
 }
 
 void culv_ipc_consumer_destroy(culv_ipc_consumer **consumer)

@@ -74,7 +74,6 @@ culv_result culvi_ipc_ring_check_runs(const culv_ipc_ring *ring, const char *cal
 /* Consumers that have begun to live count from now on, those that have left are gone, and those
  * whose pages make no sense are dropped. */
 void culvi_ipc_ring_look(culv_ipc_ring *ring);
-void culvi_ipc_ring_remove(culv_ipc_ring *ring, culvi_ipc_side *side);
 /* It looks at the pages. */
 void culvi_ipc_ring_tell(const culv_ipc_ring *ring, const culvi_ipc_side *side);
 

@@ -102,8 +102,6 @@ typedef void (*culvi_ipc_tell)(void *user, const culvi_ipc_field *field);
 void culvi_ipc_fields(culvi_ipc_type type, bool answer, culv_ipc_kind kind, culvi_ipc_tell tell,
                       void *user);
 
-/* Whether the thing is plain bytes, and no file descriptor goes with it. */
-bool culvi_ipc_is_data(culv_ipc_kind kind);
 /* Whether an answer to this may have handles. */
 static inline bool culvi_ipc_answer_has_handles(culvi_ipc_type type)
 {

@@ -125,17 +125,23 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
     return CULV_OK;
 }
 
-static culv_result part_name(const culv_ipc_ring *ring, const char *call, uint32_t slot,
-                             uint32_t part, culv_ipc_info *info)
+/* What the caller says of a part, with the name that the part has. */
+static culv_result name_part(culv_ipc_ring *ring, const char *call, uint32_t slot, uint32_t part,
+                             const culv_ipc_info *info, culv_ipc_info *named)
 {
+    culv_result result = culvi_ipc_ring_check_runs(ring, call);
+    if (result == CULV_OK)
+        result = culvi_desc_read(culvi_ipc_ring_voice(ring), named, sizeof *named, info,
+                                 "culv_ipc_info");
+    if (result != CULV_OK) return result;
     if (slot >= ring->slots || part >= ring->parts)
         return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
                           CULV_REASON_RANGE,
                           "%s: there is no part %" PRIu32 " of slot %" PRIu32
                           "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
                           call, part, slot, ring->slots, ring->parts);
-    culvi_text t = {info->name, sizeof info->name, 0};
-    memset(info->name, 0, sizeof info->name);
+    culvi_text t = {named->name, sizeof named->name, 0};
+    memset(named->name, 0, sizeof named->name);
     culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring->name, slot, part);
     return CULV_OK;
 }
@@ -152,11 +158,7 @@ culv_result culv_ipc_ring_offer_vmm(culv_ipc_ring *ring, uint32_t slot, uint32_t
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), allocation, info);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
+    culv_result result = name_part(ring, __func__, slot, part, info, &named);
     if (result == CULV_OK) result = culv_ipc_offer_vmm(ring->server, allocation, &named);
     if (result == CULV_OK) belongs(ring, named.name);
     return result;
@@ -168,11 +170,7 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
     culv_ipc_info named;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE2(culvi_ipc_ring_voice(ring), info, handle);
-    culv_result result = culvi_ipc_ring_check_runs(ring, __func__);
-    if (result == CULV_OK)
-        result = culvi_desc_read(culvi_ipc_ring_voice(ring), &named, sizeof named, info,
-                                 "culv_ipc_info");
-    if (result == CULV_OK) result = part_name(ring, __func__, slot, part, &named);
+    culv_result result = name_part(ring, __func__, slot, part, info, &named);
     if (result == CULV_OK) result = culv_ipc_offer(ring->server, &named, handle);
     if (result == CULV_OK) belongs(ring, named.name);
     return result;
@@ -180,7 +178,7 @@ culv_result culv_ipc_ring_offer(culv_ipc_ring *ring, uint32_t slot, uint32_t par
 
 /* Consumers ------------------------------------------------------------------------------------ */
 
-void culvi_ipc_ring_remove(culv_ipc_ring *ring, culvi_ipc_side *s)
+static void remove_side(culv_ipc_ring *ring, culvi_ipc_side *s)
 {
     const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
@@ -209,7 +207,7 @@ void culvi_ipc_ring_look(culv_ipc_ring *ring)
         culvi_ipc_consumer_page *page = culvi_ipc_page_of(s);
         const uint32_t state = atomic_load(&page->state);
         if (state == CULVI_IPC_LEFT) {
-            culvi_ipc_ring_remove(ring, s);
+            remove_side(ring, s);
         } else if (state > CULVI_IPC_LEFT) {
             culvi_ipc_link_drop(ring->server, &ring->server->links[s->link],
                                 "has a page that makes no sense");
@@ -230,7 +228,7 @@ void culvi_ipc_ring_stop(culv_ipc_ring *r)
     atomic_store(&culvi_ipc_ring_page_of(r)->state, (uint32_t)CULVI_IPC_STOPPED);
     for (uint32_t i = 0; i < r->max_consumers; i++) {
         if (r->sides[i].used) culvi_ipc_ring_tell(r, &r->sides[i]);
-        culvi_ipc_ring_remove(r, &r->sides[i]);
+        remove_side(r, &r->sides[i]);
     }
     for (culvi_ipc_offer *o = r->server->offers, *next = NULL; o != NULL; o = next) {
         next = o->next;
@@ -264,7 +262,7 @@ void culvi_ipc_rings_forget(culv_ipc_server *server, uint32_t link)
             if (!s->used || s->link != link) continue;
             /* Who closed the connection itself does not read it. */
             atomic_store(&culvi_ipc_page_of(s)->dropped, 1u);
-            culvi_ipc_ring_remove(ring, s);
+            remove_side(ring, s);
         }
 }
 
@@ -273,8 +271,7 @@ void culvi_ipc_ring_leave(culv_ipc_server *server, uint32_t link, uint64_t seque
     for (culv_ipc_ring *ring = server->rings; ring != NULL; ring = ring->next)
         for (uint32_t i = 0; i < ring->max_consumers; i++) {
             culvi_ipc_side *s = &ring->sides[i];
-            if (s->used && s->link == link && s->sequence == sequence)
-                culvi_ipc_ring_remove(ring, s);
+            if (s->used && s->link == link && s->sequence == sequence) remove_side(ring, s);
         }
 }
 

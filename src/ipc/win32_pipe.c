@@ -61,7 +61,8 @@ static bool was_there(const culvi_ipc_pipe *p)
 
 /* The number may be another process's once that one has ended, so the pipe is asked last: it broke
  * then. A server may also have turned this client away, and lives. */
-bool culvi_ipc_pipe_meet(culvi_ipc_pipe *p)
+/* Who has the other end: its process, opened. False: it is not known. */
+static bool meet(culvi_ipc_pipe *p)
 {
     ULONG id = 0;
     DWORD waiting = 0;
@@ -84,7 +85,7 @@ bool culvi_ipc_peer(culvi_ipc_channel channel, uint32_t *user, int32_t *pid)
     *pid = (int32_t)id;
     *user = UINT32_MAX;
     /* A process that may not be opened is somebody else's, or has more rights. */
-    return culvi_ipc_pipe_meet(channel) && culvi_ipc_process_user(channel->process, user);
+    return meet(channel) && culvi_ipc_process_user(channel->process, user);
 }
 
 /* Where ---------------------------------------------------------------------------------------- */
@@ -123,7 +124,8 @@ void culvi_ipc_pipe_name(const culvi_ipc_address *address, wchar_t out[CULVI_IPC
 
 /* Reading -------------------------------------------------------------------------------------- */
 
-void culvi_ipc_pipe_settle(HANDLE pipe, OVERLAPPED *o)
+/* Waits for what was begun with `o` to end; after this the kernel writes no more. */
+static void settle(HANDLE pipe, OVERLAPPED *o)
 {
     DWORD bytes;
     while (!GetOverlappedResult(pipe, o, &bytes, FALSE) && GetLastError() == ERROR_IO_INCOMPLETE)
@@ -270,7 +272,7 @@ void culvi_ipc_channel_close(culvi_ipc_channel *channel, bool mine)
     if (p->place != NULL) *p->place = NULL;
     if (p->reading || p->listening) {
         (void)CancelIoEx(p->pipe, &p->read);
-        culvi_ipc_pipe_settle(p->pipe, &p->read);
+        settle(p->pipe, &p->read);
     }
     /* What was written stays there to be read. */
     CloseHandle(p->pipe);
@@ -339,7 +341,7 @@ static culvi_ipc_io write_frame(HANDLE pipe, const unsigned char *bytes, size_t 
                        : CULVI_IPC_OS;
         /* There is no room for it: the other side does not read. */
         (void)CancelIoEx(pipe, &o);
-        culvi_ipc_pipe_settle(pipe, &o);
+        settle(pipe, &o);
     }
     if (GetOverlappedResult(pipe, &o, &sent, FALSE))
         return sent == size ? CULVI_IPC_DONE : CULVI_IPC_OS;

@@ -42,10 +42,6 @@ bool culvi_ipc_pipe_ready(culvi_ipc_pipe *pipe);
 bool culvi_ipc_pipe_begin(culvi_ipc_pipe *pipe);
 /* Returns how long to wait until then: at most an hour, so ask again. */
 DWORD culvi_ipc_milliseconds(uint64_t until);
-/* Waits for what was begun with `o` to end; after this the kernel writes no more. */
-void culvi_ipc_pipe_settle(HANDLE pipe, OVERLAPPED *o);
-/* Who has the other end: its process, opened. False: it is not known. */
-bool culvi_ipc_pipe_meet(culvi_ipc_pipe *pipe);
 
 /* The user of a process: 0 for this one's. False: the system does not tell. */
 bool culvi_ipc_process_user(HANDLE process, uint32_t *user);

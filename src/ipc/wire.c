@@ -167,6 +167,13 @@ static void join_fields(cursor *c, culvi_ipc_message *m)
     NUMBER(c, m->join.handle_type, 0, MOST_TYPE);
 }
 
+/* Whether the thing is plain bytes, and no file descriptor goes with it. */
+static bool is_data(culv_ipc_kind kind)
+{
+    return kind == CULV_IPC_CUDA_MEMORY || kind == CULV_IPC_EVENT || kind == CULV_IPC_POOL_MEMORY ||
+           kind == CULV_IPC_VMM_FABRIC || kind == CULV_IPC_POOL_FABRIC;
+}
+
 static void body(cursor *c, culvi_ipc_message *m)
 {
     switch (m->type) {
@@ -188,7 +195,7 @@ static void body(cursor *c, culvi_ipc_message *m)
             break;
         }
         info_fields(c, &m->info);
-        if (culvi_ipc_is_data(m->info.kind) || c->mode == TELL) BYTES(c, m->data, CULVI_IPC_PLAIN);
+        if (is_data(m->info.kind) || c->mode == TELL) BYTES(c, m->data, CULVI_IPC_PLAIN);
         break;
     case CULVI_IPC_CHUNKS:
         NUMBER(c, m->number, 0, ANY_U64);
@@ -250,12 +257,6 @@ void culvi_ipc_fields(culvi_ipc_type type, bool answer, culv_ipc_kind kind, culv
 }
 
 /* Checks --------------------------------------------------------------------------------------- */
-
-bool culvi_ipc_is_data(culv_ipc_kind kind)
-{
-    return kind == CULV_IPC_CUDA_MEMORY || kind == CULV_IPC_EVENT || kind == CULV_IPC_POOL_MEMORY ||
-           kind == CULV_IPC_VMM_FABRIC || kind == CULV_IPC_POOL_FABRIC;
-}
 
 bool culvi_ipc_name_good(const char name[CULV_IPC_NAME_SIZE])
 {
@@ -354,8 +355,7 @@ static bool fds_good(const culvi_ipc_message *m)
     if (m->type == CULVI_IPC_JOIN) return m->fds == 0 || (m->join.timelines == 1 && m->fds == 2);
     if (m->type == CULVI_IPC_RECEIVE && m->answer)
         return m->fds ==
-               (kind == CULV_IPC_VECTOR || kind == CULV_IPC_RING || culvi_ipc_is_data(kind) ? 0
-                                                                                            : 1);
+               (kind == CULV_IPC_VECTOR || kind == CULV_IPC_RING || is_data(kind) ? 0 : 1);
     return m->fds == 0;
 }
 

@@ -146,9 +146,8 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
                                 culv_rdma_registration **out)
 {
     culv_rdma_registration *found = NULL;
-    if (cache == NULL || out == NULL)
-        return culvi_fail_null(cache != NULL ? &cache->device->voice : NULL, __func__,
-                               cache == NULL ? "cache" : "out");
+    CULVI_REQUIRE(NULL, cache);
+    CULVI_REQUIRE(&cache->device->voice, out);
     culv_result result = culvi_rdma_check_arguments(&cache->device->voice, __func__, pointer, size);
     if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
     if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);

@@ -33,7 +33,7 @@ struct culv_rdma_cache {
     culv_rdma_registration *unused; /* structs */
     size_t structs;
     culv_rdma_registration **heap; /* valid ones, the least recently used first */
-    size_t heap_count, heap_room;
+    size_t heap_count;
     uint64_t order;
     uint64_t pinned_bytes; /* what is found, what is leaving, and what is pending */
     uint64_t num_pending;

@@ -86,7 +86,6 @@ static bool grow(culv_rdma_cache *cache)
         memcpy(heap, cache->heap, cache->heap_count * sizeof(culv_rdma_registration *));
     culvi_free(cache->heap);
     cache->heap = heap;
-    cache->heap_room = room;
     cache->structs = room;
     for (size_t i = 0; i < more; i++) {
         atomic_init(&slab[i].state, 0);

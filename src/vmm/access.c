@@ -264,9 +264,8 @@ culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t
 {
     static const char call[] = "culv_vmm_set_access";
     change c = {.range = range};
-    if (range == NULL || (access == NULL && count > 0))
-        return culvi_fail_null(range != NULL ? &range->device->voice : NULL, call,
-                               range == NULL ? "range" : "access");
+    CULVI_REQUIRE(NULL, range);
+    if (count > 0) CULVI_REQUIRE(&range->device->voice, access);
     if (count > SIZE_MAX / 4 / sizeof(CUmemAccessDesc))
         return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE, "%s: count is %zu", call, count);
@@ -286,9 +285,8 @@ culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset, culv_vmm
     culvi_scope scope;
     CUmemLocation location;
     unsigned long long flags = 0;
-    if (range == NULL || access == NULL)
-        return culvi_fail_null(range != NULL ? &range->device->voice : NULL, call,
-                               range == NULL ? "range" : "access");
+    CULVI_REQUIRE(NULL, range);
+    CULVI_REQUIRE(&range->device->voice, access);
     culv_device *device = range->device;
     culv_result result = culvi_vmm_check_span(range, offset, 1, call);
     if (result == CULV_OK) result = locate(device, range->label, access, call, &location);

@@ -48,6 +48,16 @@ culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *l
     return allocation;
 }
 
+void culvi_vmm_allocation_made(culv_vmm_allocation *allocation)
+{
+    culv_device *device = allocation->device;
+    culvi_mutex_lock(&device->lock);
+    device->counts.vmm_allocations++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
+}
+
 void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation)
 {
     if (atomic_fetch_sub(&allocation->refs, 1) == 1) culvi_free(allocation);
@@ -164,11 +174,7 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
         culvi_vmm_allocation_unref(allocation);
         return result;
     }
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
-    culvi_device_ref(device);
-    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
+    culvi_vmm_allocation_made(allocation);
     *out = allocation;
     return CULV_OK;
 }

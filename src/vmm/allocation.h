@@ -55,6 +55,8 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
 /* A new allocation struct for the device's memory, without a handle and with one reference. NULL:
  * out of host memory (recorded). */
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
+/* It has a handle: counts it and holds the device. */
+void culvi_vmm_allocation_made(culv_vmm_allocation *allocation);
 /* culv_vmm_allocation_destroy() for the owner of a chunk. */
 void culvi_vmm_allocation_give_up(culv_vmm_allocation **allocation);
 /* Removes one reference. */

@@ -155,12 +155,9 @@ culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_alloca
                          const culv_vmm_access *access, size_t count)
 {
     CUmemAccessDesc few[4], *resolved = few;
-    if (range == NULL || allocation == NULL || (access == NULL && count > 0))
-        return culvi_fail(range != NULL ? &range->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_map: %s is NULL",
-                          range == NULL        ? "range"
-                          : allocation == NULL ? "allocation"
-                                               : "access");
+    CULVI_REQUIRE(NULL, range);
+    CULVI_REQUIRE(&range->device->voice, allocation);
+    if (count > 0) CULVI_REQUIRE(&range->device->voice, access);
     culv_result result = check_map(range, offset, allocation);
     if (result != CULV_OK) return result;
     if (count > sizeof few / sizeof few[0]) {

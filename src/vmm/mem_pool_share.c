@@ -108,18 +108,14 @@ culv_result culvi_mem_pool_allow(culv_mem_pool *pool)
 }
 
 static culv_result import_pool(culv_device *device, const culv_mem_pool_import_desc *desc,
-                               bool take, culv_mem_pool **out)
+                               bool take, culv_mem_pool **out, const char *call)
 {
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
     uint64_t uncounted = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
     if (result != CULV_OK) return result;
@@ -174,13 +170,13 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
 culv_result culv_mem_pool_import_take(culv_device *device, const culv_mem_pool_import_desc *desc,
                                       culv_mem_pool **out)
 {
-    return import_pool(device, desc, true, out);
+    return import_pool(device, desc, true, out, __func__);
 }
 
 culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
                                         culv_mem_pool **out)
 {
-    return import_pool(device, desc, false, out);
+    return import_pool(device, desc, false, out, __func__);
 }
 
 /* That the memory is of this pool: the driver's own refusal would not say so. In the device's
@@ -209,13 +205,12 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
 {
     culvi_scope scope;
     CUmemPoolPtrExportData data;
-    if (pool == NULL || pointer == 0 || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_pointer: %s",
-                          pool == NULL   ? "pool is NULL"
-                          : pointer == 0 ? "pointer is 0"
-                                         : "out is NULL");
+    CULVI_REQUIRE(NULL, pool);
     culv_device *device = pool->device;
+    if (pointer == 0)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_mem_pool_export_pointer: pointer is 0");
+    CULVI_REQUIRE(&device->voice, out);
     if (pool->imported || pool->handle_types == 0)
         return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID,
                           CULV_REASON_NOT_EXPORTABLE, "culv_mem_pool_export_pointer: the pool %s",

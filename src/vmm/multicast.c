@@ -17,7 +17,8 @@ static bool has_calls(const culvi_cuda *cuda)
            cuda->cuMulticastUnbind != NULL && cuda->cuMulticastGetGranularity != NULL;
 }
 
-culv_result culvi_multicast_check_device(const culv_device *device, const char *label)
+/* Refuses a device without multicast, or a driver without its calls. */
+static culv_result check_device(const culv_device *device, const char *label)
 {
     if (!device->caps.multicast)
         return culvi_fail(
@@ -35,7 +36,7 @@ culv_result culvi_multicast_check_device(const culv_device *device, const char *
 culv_result culv_check_multicast(const culv_device *device)
 {
     CULVI_REQUIRE(NULL, device);
-    return culvi_multicast_check_device(device, NULL);
+    return check_device(device, NULL);
 }
 
 culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
@@ -78,7 +79,7 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
         &device->voice, d->label, "the number of a bit in culv_multicast_desc.handle_types",
         d->handle_types, CULVI_USE_MULTICAST);
     if (result != CULV_OK) return result;
-    return culvi_multicast_check_device(device, d->label);
+    return check_device(device, d->label);
 }
 
 static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32_t handle_types)
@@ -281,23 +282,19 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_multicast_import_desc.handle has a name; "
                           "multicast objects are imported by handles without one");
-    return culvi_multicast_check_device(device, d->label);
+    return check_device(device, d->label);
 }
 
 static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc,
-                                 bool take, culv_multicast **out)
+                                 bool take, culv_multicast **out, const char *call)
 {
     static const culv_uuid any;
     culv_multicast_import_desc d;
     culvi_scope scope;
     uint64_t uncounted = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_import_desc");
     if (result != CULV_OK) return result;
@@ -342,13 +339,13 @@ culv_result culv_multicast_import_borrow(culv_device *device,
                                          const culv_multicast_import_desc *desc,
                                          culv_multicast **out)
 {
-    return import_object(device, desc, false, out);
+    return import_object(device, desc, false, out, __func__);
 }
 
 culv_result culv_multicast_import_take(culv_device *device, const culv_multicast_import_desc *desc,
                                        culv_multicast **out)
 {
-    return import_object(device, desc, true, out);
+    return import_object(device, desc, true, out, __func__);
 }
 
 void culv_multicast_destroy(culv_multicast **multicast)
@@ -415,16 +412,14 @@ static culv_result add(culv_multicast *m, culv_device *device)
 
 culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device)
 {
-    if (multicast == NULL || device == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_add_device: %s is NULL",
-                          multicast == NULL ? "multicast" : "device");
+    CULVI_REQUIRE(device != NULL ? &device->voice : NULL, multicast);
+    CULVI_REQUIRE(NULL, device);
     if (!culvi_vmm_same_driver(multicast->device, device))
         return culvi_fail(
             &device->voice, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
             device->caps.name, multicast->device->caps.name);
-    culv_result result = culvi_multicast_check_device(device, multicast->label);
+    culv_result result = check_device(device, multicast->label);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&multicast->lock);
     result = add(multicast, device);

@@ -29,8 +29,6 @@ struct culv_multicast {
     culvi_binding *bindings;
 };
 
-/* Refuses a device without multicast, or a driver without its calls. */
-culv_result culvi_multicast_check_device(const culv_device *device, const char *label);
 /* culvi_fail_cuda(), with its own messages for what is not set up on the system. */
 culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
                                  const char *call, const char *what);

@@ -165,9 +165,8 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
                                 culv_vmm_allocation *memory, uint64_t memory_offset, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind";
-    if (multicast == NULL || memory == NULL)
-        return culvi_fail_null(multicast != NULL ? &multicast->device->voice : NULL, call,
-                               multicast == NULL ? "multicast" : "memory");
+    CULVI_REQUIRE(NULL, multicast);
+    CULVI_REQUIRE(&multicast->device->voice, memory);
     culv_result result = check_ready(multicast, call);
     if (result == CULV_OK)
         result = check_place(multicast, offset, memory_offset, size, "memory_offset", call);
@@ -183,12 +182,11 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
                                         culv_device *device, CUdeviceptr address, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind_address";
-    if (multicast == NULL || device == NULL || address == 0)
-        return culvi_fail(multicast != NULL ? &multicast->device->voice : NULL, NULL,
-                          CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s", call,
-                          multicast == NULL ? "multicast is NULL"
-                          : device == NULL  ? "device is NULL"
-                                            : "address is 0");
+    CULVI_REQUIRE(NULL, multicast);
+    CULVI_REQUIRE(&multicast->device->voice, device);
+    if (address == 0)
+        return culvi_fail(&multicast->device->voice, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: address is 0", call);
     culv_result result = check_ready(multicast, call);
     if (result == CULV_OK) result = check_place(multicast, offset, address, size, "address", call);
     if (result == CULV_OK && !culvi_vmm_same_driver(multicast->device, device))

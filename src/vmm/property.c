@@ -127,11 +127,9 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
                                 const void *out, const char *call, culv_vmm_allocation_desc *d,
                                 CUmemAllocationProp *prop)
 {
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail_null(device != NULL ? &device->voice : NULL, call,
-                               device == NULL ? "device"
-                               : desc == NULL ? "desc"
-                                              : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, call);

@@ -277,12 +277,9 @@ uint64_t culv_vmm_range_size(const culv_vmm_range *range)
 culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
                                   size_t capacity, size_t *count)
 {
-    if (range == NULL || count == NULL || (mappings == NULL && capacity > 0))
-        return culvi_fail(range != NULL ? &range->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_get_mappings: %s is NULL",
-                          range == NULL   ? "range"
-                          : count == NULL ? "count"
-                                          : "mappings");
+    CULVI_REQUIRE(NULL, range);
+    CULVI_REQUIRE(&range->device->voice, count);
+    if (capacity > 0) CULVI_REQUIRE(&range->device->voice, mappings);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
     const culvi_vmm_mapping *m = culvi_vmm_find(range, 0);

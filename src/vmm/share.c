@@ -261,17 +261,13 @@ culv_result culvi_vmm_import_bytes(culv_device *device, const culv_vmm_import_de
 }
 
 static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
-                          culv_vmm_allocation **out)
+                          culv_vmm_allocation **out, const char *call)
 {
     culv_vmm_import_desc d;
     culvi_scope scope;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE_IN(NULL, call, device);
+    CULVI_REQUIRE_IN(&device->voice, call, desc);
+    CULVI_REQUIRE_IN(&device->voice, call, out);
     culv_result result =
         culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_import");
@@ -315,13 +311,13 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
 culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
                                  culv_vmm_allocation **out)
 {
-    return import(device, desc, true, out);
+    return import(device, desc, true, out, __func__);
 }
 
 culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_desc *desc,
                                    culv_vmm_allocation **out)
 {
-    return import(device, desc, false, out);
+    return import(device, desc, false, out, __func__);
 }
 
 culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
@@ -455,13 +451,11 @@ culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr addre
                                           culv_vmm_allocation **out)
 {
     culvi_scope scope;
-    if (device == NULL || address == 0 || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_allocation_retain_at: %s is %s",
-                          device == NULL ? "device"
-                          : out == NULL  ? "out"
-                                         : "address",
-                          device == NULL || out == NULL ? "NULL" : "0");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
+    if (address == 0)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: address is 0", __func__);
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_allocation_retain_at");
     if (result != CULV_OK) return result;
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
@@ -475,11 +469,7 @@ culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr addre
         culvi_vmm_allocation_unref(allocation);
         return result;
     }
-    culvi_mutex_lock(&device->lock);
-    device->counts.vmm_allocations++;
-    culvi_mutex_unlock(&device->lock);
-    culvi_device_ref(device);
-    culvi_log_object(&device->voice, "made", "VMM allocation", allocation->label, allocation->size);
+    culvi_vmm_allocation_made(allocation);
     result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
                                          &allocation->granularity);
     if (result != CULV_OK) {

@@ -319,11 +319,8 @@ culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
 {
     uint64_t bytes;
     const place p = {.call = "culv_sparse_array_get_region_size"};
-    if (array == NULL || region == NULL || out == NULL)
-        return culvi_fail_null(array != NULL ? &array->device->voice : NULL, p.call,
-                               array == NULL    ? "array"
-                               : region == NULL ? "region"
-                                                : "out");
+    CULVI_REQUIRE(NULL, array);
+    CULVI_REQUIRE2(&array->device->voice, region, out);
     culv_sparse_region copy = *region;
     culv_result result = check_region(array, &copy, &p, &bytes);
     if (result == CULV_OK) *out = bytes;

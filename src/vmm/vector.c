@@ -268,12 +268,9 @@ uint64_t culv_vector_generation(const culv_vector *vector)
 culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
                                    size_t capacity, size_t *count, uint64_t *generation)
 {
-    if (vector == NULL || count == NULL || (chunks == NULL && capacity > 0))
-        return culvi_fail(vector != NULL ? &vector->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vector_get_chunks: %s is NULL",
-                          vector == NULL  ? "vector"
-                          : count == NULL ? "count"
-                                          : "chunks");
+    CULVI_REQUIRE(NULL, vector);
+    CULVI_REQUIRE(&vector->device->voice, count);
+    if (capacity > 0) CULVI_REQUIRE(&vector->device->voice, chunks);
     culv_vector *v = (culv_vector *)vector; /* its lock */
     culvi_mutex_lock(&v->lock);
     for (size_t i = 0; i < v->num_chunks && i < capacity; i++)

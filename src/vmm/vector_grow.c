@@ -42,9 +42,7 @@ static void publish_size(culv_vector *v, uint64_t size)
 
 static culv_result check(const culv_vector *v, uint64_t size, const char *call)
 {
-    if (v == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: vector is NULL", call);
+    if (v == NULL) return culvi_fail_null(NULL, call, "vector");
     if (size > UINT64_MAX - v->granularity)
         return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "%s: %" PRIu64

@@ -163,12 +163,10 @@ static culv_result begin(const char *call, const culv_vk_device *vk, const void 
                          const culv_vk_check_desc *desc, const culv_vk_sharing_info *out,
                          request *r)
 {
-    if (vk == NULL || create_info == NULL || out == NULL)
-        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
-                               vk == NULL            ? "vk"
-                               : create_info == NULL ? "create_info"
-                                                     : "out");
+    CULVI_REQUIRE_IN(NULL, call, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE_IN(voice, call, create_info);
+    CULVI_REQUIRE_IN(voice, call, out);
     culv_result result =
         culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing_info");

@@ -4,14 +4,6 @@
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
-static culv_result null_argument(const culv_vk_device *vk, const char *call, const void *desc)
-{
-    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
-                           vk == NULL     ? "vk"
-                           : desc == NULL ? "desc"
-                                          : "out");
-}
-
 static culv_result no_create_info(const culvi_voice *voice, const char *label, const char *desc)
 {
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -54,9 +46,9 @@ culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_creat
                                   culv_shared_buffer **out)
 {
     culv_vk_buffer_create_desc d;
-    if (vk == NULL || desc == NULL || out == NULL)
-        return null_argument(vk, "culv_vk_buffer_create", desc);
+    CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_buffer_create_desc");
@@ -99,21 +91,17 @@ culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_
                                  culv_shared_image **out)
 {
     culv_vk_image_create_desc d;
-    if (vk == NULL || desc == NULL || out == NULL)
-        return null_argument(vk, "culv_vk_image_create", desc);
+    CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE2(voice, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_image_create_desc");
     culvi_plan plan = {.label = d.label,
                        .desc = &d,
                        .desc_name = "culv_vk_image_create_desc",
-                       .fallback = d.fallback,
-                       .is_image = true};
-    culvi_pair *pair = NULL;
-    result = culvi_pair_create(&vk->base, &plan, &pair);
-    if (result == CULV_OK) *out = CULVI_CONTAINER(pair, culv_shared_image, pair);
-    return result;
+                       .fallback = d.fallback};
+    return culvi_shared_image_create(&vk->base, &plan, out);
 }
 
 VkImage culv_vk_image_handle(const culv_shared_image *image)

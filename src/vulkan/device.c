@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                      uint32_t *count, VkPhysicalDevice **out)
+static culv_result list_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                uint32_t *count, VkPhysicalDevice **out)
 {
     uint32_t n = 0;
     VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, &n, NULL));
@@ -33,8 +33,8 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
     return CULV_OK;
 }
 
-culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                VkPhysicalDevice device, uint32_t *out)
+static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                  VkPhysicalDevice device, uint32_t *out)
 {
     uint32_t n = 0;
     VkPhysicalDeviceGroupProperties *groups = NULL;
@@ -198,7 +198,7 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     examine_identity(vk, device, out);
     if (out->api_version < VK_API_VERSION_1_1) return CULV_OK;
     culv_result result = examine_extensions(voice, vk, device, out);
-    if (result == CULV_OK) result = culvi_vk_group_size(voice, vk, device, &out->group_size);
+    if (result == CULV_OK) result = get_group_size(voice, vk, device, &out->group_size);
     if (result != CULV_OK) return result;
     VkExternalMemoryFeatureFlags opaque = buffer_features(
         vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
@@ -304,7 +304,7 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
 {
     VkPhysicalDevice *devices = NULL;
     uint32_t n = 0;
-    culv_result result = culvi_vk_physical_devices(voice, vk, &n, &devices);
+    culv_result result = list_devices(voice, vk, &n, &devices);
     if (result != CULV_OK) return result;
     culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
     if (list == NULL) {
@@ -395,7 +395,7 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
 {
     const culvi_vk_instance *vk = source;
     VkPhysicalDevice *devices = NULL;
-    culv_result result = culvi_vk_physical_devices(voice, vk, count, &devices);
+    culv_result result = list_devices(voice, vk, count, &devices);
     if (result != CULV_OK) return result;
     culvi_adapter *list = culvi_alloc((*count + 1) * sizeof *list);
     if (list == NULL) result = culvi_fail_host_memory(voice, NULL);

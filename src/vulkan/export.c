@@ -68,11 +68,19 @@ static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
         vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
 }
 
-static culv_result check_left(const culv_vk_device *vk, const char *label, VkResult r,
-                              const char *call, const char *what)
+/* `call` was made for a handle of `what`. `advice` says how the caller should have made that. */
+static culv_result check_handle(const culv_vk_device *vk, const char *label, VkResult r,
+                                const char *call, const culv_handle *handle, culv_handle_type type,
+                                const char *what, const char *advice)
 {
-    if (r == VK_ERROR_DEVICE_LOST) return CULV_OK;
-    return culvi_handle_check_left(&vk->base.device->voice, label, call, what);
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (r == VK_SUCCESS && handle->type != CULV_HANDLE_NONE) return CULV_OK;
+    culv_result left =
+        r != VK_ERROR_DEVICE_LOST ? culvi_handle_check_left(voice, label, call, what) : CULV_OK;
+    if (left != CULV_OK) return left;
+    return culvi_fail_vk(voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+                         "the %s could not be exported; %s, handleTypes %s", what, advice,
+                         culvi_handle_type_name(type));
 }
 
 culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
@@ -80,13 +88,8 @@ culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
 {
     const char *call = NULL;
     VkResult r = culvi_vk_get_memory_handle(vk, memory, type, out, &call);
-    if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
-    culv_result left = check_left(vk, label, r, call, "memory");
-    if (left != CULV_OK) return left;
-    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
-                         "the memory could not be exported; "
-                         "allocate it with VkExportMemoryAllocateInfo, handleTypes %s",
-                         culvi_handle_type_name(type));
+    return check_handle(vk, label, r, call, out, type, "memory",
+                        "allocate it with VkExportMemoryAllocateInfo");
 }
 
 culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *label,
@@ -95,13 +98,8 @@ culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *labe
 {
     const char *call = NULL;
     VkResult r = culvi_vk_get_semaphore_handle(vk, semaphore, type, out, &call);
-    if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
-    culv_result left = check_left(vk, label, r, call, "semaphore");
-    if (left != CULV_OK) return left;
-    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
-                         "the semaphore could not be exported; "
-                         "create it with VkExportSemaphoreCreateInfo, handleTypes %s",
-                         culvi_handle_type_name(type));
+    return check_handle(vk, label, r, call, out, type, "semaphore",
+                        "create it with VkExportSemaphoreCreateInfo");
 }
 
 static culv_result check_export(const culv_vk_device *vk, bool has_object, const char *object,

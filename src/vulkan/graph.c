@@ -165,7 +165,7 @@ static culv_result find_kernel(const recording *r, const culvi_graph_node *node,
     for (size_t i = 0; i < r->desc.num_kernels && node->name[0] != '\0'; i++) {
         culv_kernel *kernel;
         culv_vk_kernels *queue = r->desc.kernels[i];
-        culv_result result = find_name(r, culvi_vk_kernels_source(queue), node->name, &kernel);
+        culv_result result = find_name(r, queue->kernels, node->name, &kernel);
         if (result != CULV_OK) return result;
         if (kernel == NULL || (*of != NULL && kernel->function != node->params.kernel.func))
             continue;
@@ -423,7 +423,7 @@ static culv_result check_desc(const recording *r)
         if (d->kernels[i] == NULL)
             return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                               "culv_vk_graph_desc.kernels[%zu] is NULL", i);
-        if (culvi_vk_kernels_device(d->kernels[i]) != r->vk)
+        if (d->kernels[i]->vk != r->vk)
             return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                               "culv_vk_graph_desc.kernels[%zu] was made with another attachment "
                               "than the one of '%s'",

@@ -65,13 +65,11 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
                          culvi_vk_verdict *verdict)
 {
     culvi_vk_needs needs;
-    if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
-        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
-                               vk == NULL       ? "vk"
-                               : memory == NULL ? "memory"
-                               : desc == NULL   ? "desc"
-                                                : "an output");
+    CULVI_REQUIRE_IN(NULL, call, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE_IN(voice, call, memory);
+    CULVI_REQUIRE_IN(voice, call, desc);
+    if (!has_outputs) return culvi_fail_null(voice, call, "an output");
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
     if (result != CULV_OK) return result;
     if (d->label == NULL) d->label = memory->label;

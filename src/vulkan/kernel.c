@@ -276,14 +276,22 @@ culv_result culvi_vk_check_kernel_family(const culv_vk_device *vk, const char *l
                       family, vk->base.name);
 }
 
-/* Getters -------------------------------------------------------------------------------------- */
+/* Recording ----------------------------------------------------------------------------------- */
 
-culv_vk_device *culvi_vk_kernels_device(const culv_vk_kernels *kernels)
+culv_result culv_vk_kernel_call_record(culv_vk_kernels *kernels, const culv_kernel_call *call,
+                                       VkCommandBuffer command_buffer, uint32_t queue_family)
 {
-    return kernels->vk;
-}
-
-culv_kernels *culvi_vk_kernels_source(const culv_vk_kernels *kernels)
-{
-    return kernels->kernels;
+    culvi_kernel_values values;
+    VkCuLaunchInfoNVX info;
+    CULVI_REQUIRE(NULL, kernels);
+    CULVI_REQUIRE2(&kernels->vk->base.device->voice, call, command_buffer);
+    culv_result result = culvi_kernel_call_read(call, __func__, true, &values);
+    if (result != CULV_OK) return result;
+    call = values.call;
+    result = culvi_vk_kernel_prepare(kernels, call->kernel, call->grid, call->block,
+                                     call->shared_bytes, &info);
+    if (result == CULV_OK && !culvi_vk_family_runs(kernels->vk, queue_family))
+        result = culvi_vk_check_kernel_family(kernels->vk, kernels->label, queue_family);
+    if (result == CULV_OK) culvi_vk_kernel_launch(kernels->vk, &info, &values, command_buffer);
+    return result;
 }

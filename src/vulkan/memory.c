@@ -6,12 +6,10 @@
 static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc, const void *out,
                              const char *call, culv_vk_memory_desc *d)
 {
-    if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
-                               vk == NULL     ? "vk"
-                               : desc == NULL ? "desc"
-                                              : "out");
+    CULVI_REQUIRE_IN(NULL, call, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE_IN(voice, call, desc);
+    CULVI_REQUIRE_IN(voice, call, out);
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_memory_desc");
     if (result != CULV_OK) return result;
     if (d->memory == VK_NULL_HANDLE)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
-#include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 #include "vulkan/vk_trace.h"
@@ -84,22 +83,16 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
     culv_result result =
         culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;
-    culv_shared_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_semaphore_plan plan = {.label = d.label,
                                  .desc_name = "culv_vk_semaphore_create_desc",
                                  .fallback = d.fallback,
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    result = culvi_semaphore_pair_make(&vk->base, &plan, &semaphore->pair);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    if (culvi_vk_reads_timelines(vk)) culvi_semaphore_pair_reads(&semaphore->pair);
-    *out = semaphore;
-    return CULV_OK;
+    result = culvi_shared_semaphore_create(&vk->base, &plan, out);
+    if (result == CULV_OK && culvi_vk_reads_timelines(vk))
+        culvi_semaphore_pair_reads(&(*out)->pair);
+    return result;
 }
 
 VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore)

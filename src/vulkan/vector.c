@@ -21,11 +21,6 @@ typedef struct vk_view {
     uint32_t type_bits;
 } vk_view;
 
-static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
-{
-    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
-}
-
 static VkMemoryAllocateFlags allocate_flags(const vk_view *view)
 {
     /* VUID-vkBindBufferMemory-bufferDeviceAddress-03339 */
@@ -308,13 +303,9 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
                                        const culv_vk_vector_view_desc *desc, culv_vector_view **out)
 {
     culv_vk_vector_view_desc d;
-    const char *missing = vk == NULL       ? "vk"
-                          : vector == NULL ? "vector"
-                          : desc == NULL   ? "desc"
-                          : out == NULL    ? "out"
-                                           : NULL;
-    if (missing != NULL) return null_argument(vk, "culv_vk_vector_view_create", missing);
+    CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE3(voice, vector, desc, out);
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_view_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;

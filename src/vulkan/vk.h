@@ -75,10 +75,6 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
     CULVI_PRINTF(6, 7);
 
 /* Lists of Vulkan objects, allocated by culvi_alloc. */
-culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                      uint32_t *count, VkPhysicalDevice **out);
-culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
-                                VkPhysicalDevice device, uint32_t *out);
 culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
                                      VkPhysicalDevice device, const char *name, uint32_t *count,
                                      VkExtensionProperties **out);

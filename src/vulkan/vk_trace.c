@@ -2,21 +2,21 @@
 /* Vulkan calls in the log. */
 #include "vulkan/vk_trace.h"
 
-static void add_memory(culvi_text *text, const culvi_value *value)
+static void add_vk_memory(culvi_text *text, const culvi_value *value)
 {
     const VkMemoryAllocateInfo *info = value->at.pointer;
     culvi_text_add(text, "{%llu bytes of type %u}", (unsigned long long)info->allocationSize,
                    info->memoryTypeIndex);
 }
 
-static void add_buffer(culvi_text *text, const culvi_value *value)
+static void add_vk_buffer(culvi_text *text, const culvi_value *value)
 {
     const VkBufferCreateInfo *info = value->at.pointer;
     culvi_text_add(text, "{%llu bytes, usage %#x, flags %#x}", (unsigned long long)info->size,
                    info->usage, info->flags);
 }
 
-static void add_image(culvi_text *text, const culvi_value *value)
+static void add_vk_image(culvi_text *text, const culvi_value *value)
 {
     const VkImageCreateInfo *info = value->at.pointer;
     culvi_text_add(text, "{%u x %u x %u, format %d, levels %u, layers %u, usage %#x, flags %#x}",
@@ -24,20 +24,9 @@ static void add_image(culvi_text *text, const culvi_value *value)
                    info->mipLevels, info->arrayLayers, info->usage, info->flags);
 }
 
-culvi_value culvi_value_vk_memory(const VkMemoryAllocateInfo *info)
-{
-    return culvi_value_struct(add_memory, info);
-}
-
-culvi_value culvi_value_vk_buffer(const VkBufferCreateInfo *info)
-{
-    return culvi_value_struct(add_buffer, info);
-}
-
-culvi_value culvi_value_vk_image(const VkImageCreateInfo *info)
-{
-    return culvi_value_struct(add_image, info);
-}
+CULVI_VALUE_STRUCT(vk_memory, VkMemoryAllocateInfo)
+CULVI_VALUE_STRUCT(vk_buffer, VkBufferCreateInfo)
+CULVI_VALUE_STRUCT(vk_image, VkImageCreateInfo)
 
 VkResult culvi_trace_vk(const culvi_voice *voice, const char *call, VkResult result,
                         const culvi_value *values, size_t count)

@@ -100,22 +100,14 @@ static culv_result check_image_memory(const culv_vk_device *vk, const char *labe
         "compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
 }
 
-static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
-{
-    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
-}
-
 culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                     const culv_vk_memory_from_handle_desc *desc,
                                     VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-    if (vk == NULL || allocation == NULL || out == NULL)
-        return null_argument(vk, "culv_vk_memory_from_vmm",
-                             vk == NULL           ? "vk"
-                             : allocation == NULL ? "allocation"
-                                                  : "out");
+    CULVI_REQUIRE(NULL, vk);
     const culvi_voice *voice = &vk->base.device->voice;
+    CULVI_REQUIRE2(voice, allocation, out);
     culv_result result =
         desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc")
                      : CULV_OK;
@@ -250,12 +242,10 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                     culv_vmm_allocation *allocation, VkDeviceSize offset,
                                     VkDeviceMemory *out)
 {
-    const char *missing = vk == NULL                 ? "vk"
-                          : buffer == VK_NULL_HANDLE ? "buffer"
-                          : allocation == NULL       ? "allocation"
-                          : out == NULL              ? "out"
-                                                     : NULL;
-    if (missing != NULL) return null_argument(vk, "culv_vk_buffer_bind_vmm", missing);
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (buffer == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "buffer");
+    CULVI_REQUIRE2(voice, allocation, out);
     culv_result result = culvi_vk_vmm_check(vk, allocation->label, allocation);
     if (result != CULV_OK) return result;
     culv_memory_kind kind;
@@ -293,13 +283,10 @@ culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     bool dedicated = false;
-    const char *missing = vk == NULL                ? "vk"
-                          : image == VK_NULL_HANDLE ? "image"
-                          : create_info == NULL     ? "create_info"
-                          : allocation == NULL      ? "allocation"
-                          : out == NULL             ? "out"
-                                                    : NULL;
-    if (missing != NULL) return null_argument(vk, "culv_vk_image_bind_vmm", missing);
+    CULVI_REQUIRE(NULL, vk);
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (image == VK_NULL_HANDLE) return culvi_fail_null(voice, __func__, "image");
+    CULVI_REQUIRE3(voice, create_info, allocation, out);
     const char *label = allocation->label;
     culv_result result = culvi_vk_vmm_check(vk, label, allocation);
     if (result == CULV_OK)

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenGL back-end under the back-end suite: memory objects, in memory that a VkDevice of
- * Culvert's own exports. */
-#include "library.h"
+ * Culvert's own exports. The caller's own memory and timelines are Vulkan's. */
 #include "lying_gl.h"
 #include "shared_objects.h"
+#include "vulkan_world.h"
 
 #include "gl/gl_object.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-static lib_world world; /* the caller's own memory and timelines are Vulkan's */
-static lib_layer layer;
-static bool has_layer, closed;
+static bool closed;
 static bool borrows; /* the test's VkDevice: 300 of its own would take long */
 static raw_gl gl;
 
@@ -25,8 +22,7 @@ static const raw_cuda *open_native(void)
         lib_with_option("--validation=off");
     borrows = strstr(test_case_name(), "every_order") != NULL ||
               strstr(test_case_name(), "torture") != NULL;
-    lib_open_vulkan(&world);
-    has_layer = lib_layer_find(&layer);
+    open_world();
     raw_gl_open(&gl, world.cu->software, 0, RAW_GL_CORE);
     return world.cu;
 }
@@ -39,17 +35,7 @@ static void close_native(void)
     REQUIRE_EQ(left.memories, 0);
     REQUIRE_EQ(left.semaphores, 0);
     raw_gl_close(&gl);
-    raw_vk_idle(&world.vk);
-    raw_vk_close(&world.vk);
-    if (!has_layer) return;
-    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
-    layer.counts(&counts);
-    REQUIRE_EQ(counts.all_semaphores, 0);
-    REQUIRE_EQ(counts.buffers, 0);
-    REQUIRE_EQ(counts.images, 0);
-    REQUIRE_EQ(counts.memories, 0);
-    REQUIRE_EQ(counts.fds, 0);
-    REQUIRE_EQ(counts.threads, 0);
+    close_world();
 }
 
 static void lie(backend_lie what)
@@ -106,35 +92,6 @@ static void detach(void **attachment)
     culv_gl_detach(&mine);
 }
 
-static void *memory_create(uint64_t size)
-{
-    raw_vk_buffer *memory = calloc(1, sizeof *memory);
-    REQUIRE(memory != NULL);
-    raw_vk_buffer_create(&world.vk, size, RAW_VK_EXPORT, memory);
-    return memory;
-}
-
-static void memory_destroy(void *memory)
-{
-    raw_vk_buffer_destroy(&world.vk, memory);
-    free(memory);
-}
-
-static uint64_t memory_size(const void *memory)
-{
-    return ((const raw_vk_buffer *)memory)->allocation_size;
-}
-
-static void memory_write(const void *memory, const void *data, size_t size)
-{
-    raw_vk_write(&world.vk, memory, 0, data, size);
-}
-
-static void memory_read(const void *memory, void *data, size_t size)
-{
-    raw_vk_read(&world.vk, memory, 0, data, size);
-}
-
 static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
                                  culv_memory **out)
 {
@@ -147,28 +104,6 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     culv_result result = culv_memory_import_borrow(mine->base.device, &d, out);
     culv_handle_close(&d.handle);
     return result;
-}
-
-/* The caller's own, or one of Culvert's. */
-typedef struct timeline {
-    VkSemaphore semaphore;
-    culv_shared_semaphore *made;
-} timeline;
-
-static timeline made_timeline; /* of semaphore_timeline(): one at a time */
-
-static void *timeline_create(uint64_t value)
-{
-    timeline *t = calloc(1, sizeof *t);
-    REQUIRE(t != NULL);
-    t->semaphore = raw_vk_timeline(&world.vk, value, true);
-    return t;
-}
-
-static void timeline_destroy(void *t)
-{
-    raw_vk_timeline_destroy(&world.vk, ((timeline *)t)->semaphore);
-    free(t);
 }
 
 static uint64_t timeline_value(void *timeline_)

@@ -20,18 +20,6 @@ struct null_device {
     uint32_t fallback;
 };
 
-struct null_buffer {
-    culvi_pair pair;
-};
-
-struct null_image {
-    culvi_pair pair;
-};
-
-struct null_semaphore {
-    culvi_semaphore_pair pair;
-};
-
 static const culvi_words words = {
     .api = CULV_NATIVE_OS,
     .name = "null",
@@ -325,36 +313,15 @@ culv_result null_semaphore_import(null_device *device, null_timeline *timeline,
 }
 
 culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback,
-                               null_buffer **out)
+                               culv_shared_buffer **out)
 {
     const null_desc desc = {.size = size};
     culvi_plan plan = {
         .label = "null", .desc = &desc, .desc_name = "null_buffer_create", .fallback = fallback};
-    null_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
-    culv_result result = culvi_pair_make(&device->base, &plan, &buffer->pair);
-    if (result != CULV_OK) {
-        culvi_free(buffer);
-        return result;
-    }
-    culvi_pair_made(&buffer->pair);
-    *out = buffer;
-    return CULV_OK;
+    return culvi_shared_buffer_create(&device->base, &plan, out);
 }
 
-void null_buffer_destroy(null_buffer **buffer, bool has_last_use, CUstream last_use)
-{
-    null_buffer *mine = *buffer;
-    *buffer = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
-}
-
-culv_buffer *null_buffer_cuda(const null_buffer *buffer)
-{
-    return buffer->pair.buffer;
-}
-
-void null_buffer_write(const null_buffer *buffer, const void *data, size_t size)
+void null_buffer_write(const culv_shared_buffer *buffer, const void *data, size_t size)
 {
     const culvi_pair *pair = &buffer->pair;
     null_memory_write(native_of(pair->graphics),
@@ -362,7 +329,7 @@ void null_buffer_write(const null_buffer *buffer, const void *data, size_t size)
     if (pair->stage.object != 0) memcpy((void *)(uintptr_t)pair->stage.object, data, size);
 }
 
-void null_buffer_read(const null_buffer *buffer, void *data, size_t size)
+void null_buffer_read(const culv_shared_buffer *buffer, void *data, size_t size)
 {
     const culvi_pair *pair = &buffer->pair;
     const null_memory *memory = (const null_memory *)(uintptr_t)pair->native.memory;
@@ -373,73 +340,29 @@ void null_buffer_read(const null_buffer *buffer, void *data, size_t size)
 }
 
 culv_result null_image_create(null_device *device, const culv_image_desc *desc, uint32_t fallback,
-                              null_image **out)
+                              culv_shared_image **out)
 {
     null_desc own = {.image = *desc};
-    culvi_plan plan = {.label = "null",
-                       .desc = &own,
-                       .desc_name = "null_image_create",
-                       .fallback = fallback,
-                       .is_image = true};
+    culvi_plan plan = {
+        .label = "null", .desc = &own, .desc_name = "null_image_create", .fallback = fallback};
     if (own.image.depth == 0) own.image.depth = 1;
     if (own.image.array_layers == 0) own.image.array_layers = 1;
     if (own.image.mip_levels == 0) own.image.mip_levels = 1;
-    null_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
-    culv_result result = culvi_pair_make(&device->base, &plan, &image->pair);
-    if (result != CULV_OK) {
-        culvi_free(image);
-        return result;
-    }
-    culvi_pair_made(&image->pair);
-    *out = image;
-    return CULV_OK;
-}
-
-void null_image_destroy(null_image **image, bool has_last_use, CUstream last_use)
-{
-    null_image *mine = *image;
-    *image = NULL;
-    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
-}
-
-culv_image *null_image_cuda(const null_image *image)
-{
-    return image->pair.image;
+    return culvi_shared_image_create(&device->base, &plan, out);
 }
 
 culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t fallback,
-                                  null_semaphore **out)
+                                  culv_shared_semaphore **out)
 {
     culvi_semaphore_plan plan = {.label = "null",
                                  .desc_name = "null_semaphore_create",
                                  .fallback = fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = value};
-    null_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
-    culv_result result = culvi_semaphore_pair_make(&device->base, &plan, &semaphore->pair);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    *out = semaphore;
-    return CULV_OK;
+    return culvi_shared_semaphore_create(&device->base, &plan, out);
 }
 
-void null_semaphore_destroy(null_semaphore **semaphore, bool has_last_use, CUstream last_use)
-{
-    null_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
-}
-
-culv_semaphore *null_semaphore_cuda(const null_semaphore *semaphore)
-{
-    return semaphore->pair.cuda;
-}
-
-null_timeline *null_semaphore_timeline(const null_semaphore *semaphore)
+null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore)
 {
     return (null_timeline *)(uintptr_t)semaphore->pair.native;
 }

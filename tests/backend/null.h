@@ -49,9 +49,6 @@ int null_timeline_wait(null_timeline *timeline, uint64_t value, uint64_t timeout
 
 /* The public calls, as an API's header would have them. */
 typedef struct null_device null_device;
-typedef struct null_buffer null_buffer;
-typedef struct null_image null_image;
-typedef struct null_semaphore null_semaphore;
 
 culv_result null_device_open(null_native *native, culv_device **out);
 culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback,
@@ -62,21 +59,15 @@ culv_result null_memory_import(null_device *device, const null_memory *memory, u
 culv_result null_semaphore_import(null_device *device, null_timeline *timeline,
                                   culv_semaphore **out);
 culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback,
-                               null_buffer **out);
-void null_buffer_destroy(null_buffer **buffer, bool has_last_use, CUstream last_use);
-culv_buffer *null_buffer_cuda(const null_buffer *buffer);
+                               culv_shared_buffer **out);
 /* On the HOST path with the copy to or from the pages. */
-void null_buffer_write(const null_buffer *buffer, const void *data, size_t size);
-void null_buffer_read(const null_buffer *buffer, void *data, size_t size);
+void null_buffer_write(const culv_shared_buffer *buffer, const void *data, size_t size);
+void null_buffer_read(const culv_shared_buffer *buffer, void *data, size_t size);
 culv_result null_image_create(null_device *device, const culv_image_desc *desc, uint32_t fallback,
-                              null_image **out);
-void null_image_destroy(null_image **image, bool has_last_use, CUstream last_use);
-culv_image *null_image_cuda(const null_image *image);
+                              culv_shared_image **out);
 culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t fallback,
-                                  null_semaphore **out);
-void null_semaphore_destroy(null_semaphore **semaphore, bool has_last_use, CUstream last_use);
-culv_semaphore *null_semaphore_cuda(const null_semaphore *semaphore);
-null_timeline *null_semaphore_timeline(const null_semaphore *semaphore);
+                                  culv_shared_semaphore **out);
+null_timeline *null_semaphore_timeline(const culv_shared_semaphore *semaphore);
 
 /* null_ring.c: cases. */
 void null_ring_shared(void);

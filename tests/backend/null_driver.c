@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The null back-end under the back-end suite. */
 #include "null.h"
+#include "shared_objects.h"
 #include "suite.h"
 
 #include <stdlib.h>
@@ -120,22 +121,10 @@ static uint64_t timeline_value(void *timeline)
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
-    null_buffer *made = NULL;
+    culv_shared_buffer *made = NULL;
     culv_result result = null_buffer_create(attachment, size, fallback, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
-{
-    null_buffer *mine = *buffer;
-    *buffer = NULL;
-    null_buffer_destroy(&mine, has_last_use, last_use);
-}
-
-static culv_buffer *buffer_cuda(const void *buffer)
-{
-    return null_buffer_cuda(buffer);
 }
 
 static void buffer_write(void *buffer, const void *data, size_t size)
@@ -155,42 +144,18 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
     d.format = CULV_FORMAT_R32_UINT;
     d.width = width;
     d.height = height;
-    null_image *made = NULL;
+    culv_shared_image *made = NULL;
     culv_result result = null_image_create(attachment, &d, fallback, &made);
     if (result == CULV_OK) *out = made;
     return result;
 }
 
-static void image_destroy(void **image, bool has_last_use, CUstream last_use)
-{
-    null_image *mine = *image;
-    *image = NULL;
-    null_image_destroy(&mine, has_last_use, last_use);
-}
-
-static culv_image *image_cuda(const void *image)
-{
-    return null_image_cuda(image);
-}
-
 static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
 {
-    null_semaphore *made = NULL;
+    culv_shared_semaphore *made = NULL;
     culv_result result = null_semaphore_create(attachment, value, fallback, &made);
     if (result == CULV_OK) *out = made;
     return result;
-}
-
-static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
-{
-    null_semaphore *mine = *semaphore;
-    *semaphore = NULL;
-    null_semaphore_destroy(&mine, has_last_use, last_use);
-}
-
-static culv_semaphore *semaphore_cuda(const void *semaphore)
-{
-    return null_semaphore_cuda(semaphore);
 }
 
 static void *semaphore_timeline(const void *semaphore)

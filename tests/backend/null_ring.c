@@ -25,7 +25,7 @@ typedef struct null_ring {
 static culv_result make_object(culvi_graphics_ring *base, const void *description, uint32_t slot,
                                culvi_pair **out)
 {
-    null_buffer *buffer = NULL;
+    culv_shared_buffer *buffer = NULL;
     (void)slot;
     culv_result result =
         null_buffer_create((null_device *)base->graphics, *(const uint64_t *)description,
@@ -51,7 +51,8 @@ static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *
                    0);
     for (uint32_t i = 0; i < count; i++) {
         const job *j = base->pending[i];
-        const null_buffer *buffer = (const null_buffer *)base->resources[0].objects[j->slot];
+        const culv_shared_buffer *buffer =
+            (const culv_shared_buffer *)base->resources[0].objects[j->slot];
         if (base->side == CULV_RING_PRODUCER) {
             suite_pattern(ring->words, WORDS, j->number);
             null_buffer_write(buffer, ring->words, BYTES);
@@ -99,8 +100,8 @@ static void turn_cuda(const scene *s, null_ring *ring)
     const culv_ring_side side = culvi_graphics_ring_cuda_side(&ring->base);
     culv_ring_frame f;
     OK(culv_ring_acquire_on(ring->base.core, side, s->stream, TEST_FAR_MS * UINT64_C(1000000), &f));
-    culv_buffer *cuda =
-        null_buffer_cuda((const null_buffer *)ring->base.resources[0].objects[f.slot]);
+    culv_buffer *cuda = culv_shared_buffer_cuda(
+        (const culv_shared_buffer *)ring->base.resources[0].objects[f.slot]);
     if (side == CULV_RING_CONSUMER) OK(culv_buffer_download(cuda, s->stream));
     suite_finish(s); /* the copies of this test wait for no stream */
     if (side == CULV_RING_PRODUCER) {

@@ -5,6 +5,8 @@
 
 #include "backend.h"
 
+#include <culvert/shared.h>
+
 #define SHARED_OBJECT(kind, half)                                                                  \
     static void kind##_destroy(void **object, bool has_last_use, CUstream last_use)                \
     {                                                                                              \

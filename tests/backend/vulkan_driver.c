@@ -1,38 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* The Vulkan back-end under the back-end suite. */
-#include "library.h"
 #include "shared_objects.h"
+#include "vulkan_world.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static lib_world world;
-static lib_layer layer;
-static bool has_layer;
 
 static const raw_cuda *open_native(void)
 {
     /* The validation layer asks the driver too, and takes its own failure for the program's. */
     if (strstr(test_case_name(), "torture") != NULL) lib_with_option("--validation=off");
-    lib_open_vulkan(&world);
-    has_layer = lib_layer_find(&layer);
+    open_world();
     return world.cu;
 }
 
-/* Without culvert's halves: the suite has closed them and looked at what they left. */
 static void close_native(void)
 {
-    raw_vk_idle(&world.vk);
-    raw_vk_close(&world.vk);
-    if (!has_layer) return;
-    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
-    layer.counts(&counts);
-    REQUIRE_EQ(counts.all_semaphores, 0);
-    REQUIRE_EQ(counts.buffers, 0);
-    REQUIRE_EQ(counts.images, 0);
-    REQUIRE_EQ(counts.memories, 0);
-    REQUIRE_EQ(counts.fds, 0);
-    REQUIRE_EQ(counts.threads, 0);
+    close_world();
 }
 
 static void lie(backend_lie what)
@@ -69,35 +52,6 @@ static void detach(void **attachment)
     culv_vk_detach(&mine);
 }
 
-static void *memory_create(uint64_t size)
-{
-    raw_vk_buffer *memory = calloc(1, sizeof *memory);
-    REQUIRE(memory != NULL);
-    raw_vk_buffer_create(&world.vk, size, RAW_VK_EXPORT, memory);
-    return memory;
-}
-
-static void memory_destroy(void *memory)
-{
-    raw_vk_buffer_destroy(&world.vk, memory);
-    free(memory);
-}
-
-static uint64_t memory_size(const void *memory)
-{
-    return ((const raw_vk_buffer *)memory)->allocation_size;
-}
-
-static void memory_write(const void *memory, const void *data, size_t size)
-{
-    raw_vk_write(&world.vk, memory, 0, data, size);
-}
-
-static void memory_read(const void *memory, void *data, size_t size)
-{
-    raw_vk_read(&world.vk, memory, 0, data, size);
-}
-
 static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
                                  culv_memory **out)
 {
@@ -106,26 +60,6 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     d.allocation_size = size;
     return shared ? culv_vk_memory_import_shared(attachment, &d, out)
                   : culv_vk_memory_import(attachment, &d, out);
-}
-
-typedef struct timeline {
-    VkSemaphore semaphore;
-} timeline;
-
-static timeline made_timeline; /* of semaphore_timeline(): one at a time */
-
-static void *timeline_create(uint64_t value)
-{
-    timeline *t = calloc(1, sizeof *t);
-    REQUIRE(t != NULL);
-    t->semaphore = raw_vk_timeline(&world.vk, value, true);
-    return t;
-}
-
-static void timeline_destroy(void *t)
-{
-    raw_vk_timeline_destroy(&world.vk, ((timeline *)t)->semaphore);
-    free(t);
 }
 
 static culv_result timeline_import(void *attachment, void *t, culv_semaphore **out)

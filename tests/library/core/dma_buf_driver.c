@@ -4,46 +4,15 @@
  * imports as a dma-buf the twin takes as an opaque fd. */
 #include "dma_buf_driver.h"
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <dlfcn.h>
+#include "twin_driver.h"
+
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 EXPORTED extern dma_buf_driver culvDmaBufDriver;
 dma_buf_driver culvDmaBufDriver;
-
-static PFN_cuGetProcAddress_v12000 twin(void)
-{
-    static PFN_cuGetProcAddress_v12000 get;
-    if (get == NULL) {
-        void *library = dlopen(getenv("CULVERT_TEST_TWIN"), RTLD_NOW);
-        void *symbol = library != NULL ? dlsym(library, "cuGetProcAddress_v2") : NULL;
-        if (symbol == NULL) abort();
-        memcpy(&get, &symbol, sizeof get);
-    }
-    return get;
-}
-
-static void *function(const char *name, int version)
-{
-    void *address = NULL;
-    CUdriverProcAddressQueryResult status;
-    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS)
-        abort();
-    return address;
-}
-
-#define TWIN(type, name, version)                                                                  \
-    type real;                                                                                     \
-    void *address = function(name, version);                                                       \
-    memcpy(&real, &address, sizeof real)
 
 static CUresult CUDAAPI attribute(int *out, CUdevice_attribute which, CUdevice device)
 {
@@ -117,18 +86,13 @@ EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int 
                                               cuuint64_t flags,
                                               CUdriverProcAddressQueryResult *status)
 {
-    CUresult r = twin()(name, out, version, flags, status);
     PFN_cuDeviceGetAttribute_v2000 my_attribute = attribute;
     PFN_cuPointerGetAttributes_v7000 my_pointer_attributes = pointer_attributes;
     PFN_cuMemGetHandleForAddressRange_v11070 my_range_handle = range_handle;
     PFN_cuImportExternalMemory_v10000 my_import = import;
-    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0) r = CUDA_SUCCESS;
-    if (r != CUDA_SUCCESS) return r;
-    if (strcmp(name, "cuDeviceGetAttribute") == 0) memcpy(out, &my_attribute, sizeof *out);
-    if (strcmp(name, "cuPointerGetAttributes") == 0)
-        memcpy(out, &my_pointer_attributes, sizeof *out);
-    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0)
-        memcpy(out, &my_range_handle, sizeof *out);
-    if (strcmp(name, "cuImportExternalMemory") == 0) memcpy(out, &my_import, sizeof *out);
-    return CUDA_SUCCESS;
+    const own_function own[] = {{"cuDeviceGetAttribute", &my_attribute},
+                                {"cuPointerGetAttributes", &my_pointer_attributes},
+                                {"cuMemGetHandleForAddressRange", &my_range_handle},
+                                {"cuImportExternalMemory", &my_import}};
+    return find_function(own, sizeof own / sizeof own[0], name, out, version, flags, status);
 }

@@ -4,44 +4,13 @@
  * host function in its stream. */
 #include "played_nvsci.h"
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <dlfcn.h>
+#include "twin_driver.h"
+
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED extern nvsci_driver culvNvsciDriver;
 nvsci_driver culvNvsciDriver;
-
-static PFN_cuGetProcAddress_v12000 twin(void)
-{
-    static PFN_cuGetProcAddress_v12000 get;
-    if (get == NULL) {
-        void *library = dlopen(getenv("CULVERT_TEST_TWIN"), RTLD_NOW);
-        void *symbol = library != NULL ? dlsym(library, "cuGetProcAddress_v2") : NULL;
-        if (symbol == NULL) abort();
-        memcpy(&get, &symbol, sizeof get);
-    }
-    return get;
-}
-
-static void *function(const char *name, int version)
-{
-    void *address = NULL;
-    CUdriverProcAddressQueryResult status;
-    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS)
-        abort();
-    return address;
-}
-
-#define TWIN(type, name, version)                                                                  \
-    type real;                                                                                     \
-    void *address = function(name, version);                                                       \
-    memcpy(&real, &address, sizeof real)
 
 typedef struct memory {
     played_buffer *object;
@@ -216,24 +185,15 @@ EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int 
     PFN_cuSignalExternalSemaphoresAsync_v10000 my_signals = signals;
     PFN_cuWaitExternalSemaphoresAsync_v10000 my_waits = waits;
     PFN_cuDeviceGetNvSciSyncAttributes_v10020 my_attributes = sync_attributes;
-    const struct {
-        const char *name;
-        const void *mine;
-    } rows[] = {{"cuImportExternalMemory", &my_import_memory},
-                {"cuDestroyExternalMemory", &my_destroy_memory},
-                {"cuExternalMemoryGetMappedBuffer", &my_map_buffer},
-                {"cuExternalMemoryGetMappedMipmappedArray", &my_map_arrays},
-                {"cuMemFree", &my_free},
-                {"cuImportExternalSemaphore", &my_import_semaphore},
-                {"cuDestroyExternalSemaphore", &my_destroy_semaphore},
-                {"cuSignalExternalSemaphoresAsync", &my_signals},
-                {"cuWaitExternalSemaphoresAsync", &my_waits},
-                {"cuDeviceGetNvSciSyncAttributes", &my_attributes}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(name, rows[i].name) != 0) continue;
-        memcpy(out, rows[i].mine, sizeof *out);
-        if (status != NULL) *status = CU_GET_PROC_ADDRESS_SUCCESS;
-        return CUDA_SUCCESS;
-    }
-    return twin()(name, out, version, flags, status);
+    const own_function own[] = {{"cuImportExternalMemory", &my_import_memory},
+                                {"cuDestroyExternalMemory", &my_destroy_memory},
+                                {"cuExternalMemoryGetMappedBuffer", &my_map_buffer},
+                                {"cuExternalMemoryGetMappedMipmappedArray", &my_map_arrays},
+                                {"cuMemFree", &my_free},
+                                {"cuImportExternalSemaphore", &my_import_semaphore},
+                                {"cuDestroyExternalSemaphore", &my_destroy_semaphore},
+                                {"cuSignalExternalSemaphoresAsync", &my_signals},
+                                {"cuWaitExternalSemaphoresAsync", &my_waits},
+                                {"cuDeviceGetNvSciSyncAttributes", &my_attributes}};
+    return find_function(own, sizeof own / sizeof own[0], name, out, version, flags, status);
 }
