@@ -406,5 +406,8 @@ _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()
 
 @atexit.register
 def _close_roots() -> None:
-    for root in list(_roots):
-        root.close()  # what a context could not close is not among them
+    for root in list(_roots):  # what a context could not close is not among them
+        try:
+            root.close()
+        except (Error, RuntimeError):  # the system takes it
+            pass

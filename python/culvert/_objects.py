@@ -31,6 +31,8 @@ DEFAULT_BUFFER_USAGE = (d.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | d.VK_BUFFER_USAGE_T
 DEFAULT_IMAGE_USAGE = (d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                        d.VK_IMAGE_USAGE_SAMPLED_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT)
 FOREVER = 2**64 - 1
+# DEINITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, CONTEXT_IS_DESTROYED: the context has gone, and what it had with it.
+_GONE = (4, 201, 400, 709)
 
 
 class Cuda(_CudaFunctions):
@@ -103,10 +105,16 @@ class Stream:
 
     def close(self) -> None:
         """CUDA ends the stream when it has done its work. The call does not wait."""
-        if self._as_parameter_ and not process.forked and not self._device.closed:
-            self._device.make_current()
-            self._device.cuda.cuStreamDestroy(self._as_parameter_)
-        self._as_parameter_ = c_void_p()
+        stream, self._as_parameter_ = self._as_parameter_, c_void_p()
+        if not stream or process.forked or self._device.closed:
+            return
+        cuda = self._device.cuda
+        for call, argument in ((cuda.cuCtxSetCurrent, self._device.context), (cuda.cuStreamDestroy, stream)):
+            answer = getattr(call, "raw")(argument)
+            if answer in _GONE:
+                return
+            if answer != 0:
+                raise RuntimeError(f"{call.__name__}: CUDA error {answer}")
 
     def __enter__(self) -> "Stream":
         return self
@@ -826,7 +834,8 @@ class Ring(Owned):
                           lambda: f"the other side's work with slot {frame.slot} has not ended in time")
             yield turn
         except BaseException:
-            api.culv_ring_cancel(self.core, self._other, byref(frame))
+            if not self.closed:  # as it may be when the interpreter ends
+                api.culv_ring_cancel(self.core, self._other, byref(frame))
             raise
         finally:
             turn._over = True

@@ -511,7 +511,8 @@ class GLRing(_InContext):
             self._follow(number, timeout, frame)
             yield turn
         except BaseException:
-            api.culv_ring_cancel(self.core, self._cudas, byref(frame))
+            if not self.closed:
+                api.culv_ring_cancel(self.core, self._cudas, byref(frame))
             raise
         finally:
             turn._over = True
@@ -525,7 +526,8 @@ class GLRing(_InContext):
         try:
             yield Frame(self, frame)
         except BaseException:
-            api.culv_ring_cancel(self.core, self._mine, byref(frame))
+            if not self.closed:
+                api.culv_ring_cancel(self.core, self._mine, byref(frame))
             raise
         api.culv_gl_ring_release(self._need(), byref(frame))
 
@@ -593,9 +595,10 @@ class _One(GLRing):
             yield turn
         finally:
             turn._over = True
-            api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
-            self._due = True
-            self._take(timeout)
+            if not self.closed:  # as it may be when the interpreter ends
+                api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+                self._due = True
+                self._take(timeout)
 
     def frame(self, timeout: int = 10 * SECOND):
         raise TypeError(f"a {type(self).__name__} is OpenGL's outside the blocks of cuda(): draw there")

@@ -5,7 +5,6 @@ import atexit
 import ctypes
 import ctypes.util
 import sys
-import threading
 import time
 import warnings
 import weakref
@@ -131,7 +130,7 @@ class _Home:
 
     def __init__(self, instance: int):
         self.instance, self.functions = instance, Functions(instance)
-        self.device = self.pool = self.done = 0
+        self.device = self.queue = self.pool = self.done = 0
         self.submitted = 0
         self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
@@ -194,31 +193,31 @@ class _Home:
     def end(self, timeout: int, call: str) -> None:
         """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
         if self.device:
-            for side, timeline, value in self.turns.free(timeout):
-                warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline "
-                              f"{timeline:#x}, and nobody was asked to signal it. The wait was given up: what it guarded is not right",
-                              RuntimeWarning, stacklevel=3)
-            self.wait(timeout, call)
-            self._wait_idle(timeout, call)
+            try:
+                for side, timeline, value in self.turns.free(timeout):
+                    warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline "
+                                  f"{timeline:#x}, and nobody was asked to signal it. The wait was given up: what it guarded is not right",
+                                  RuntimeWarning, stacklevel=3)
+                self.wait_for_all(timeout, call)
+            except VulkanError as e:
+                if e.result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
+                    raise
         self.sweep()
 
-    def _wait_idle(self, timeout: int, call: str) -> None:
-        """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C, so another thread calls it."""
-        failed: List[VulkanError] = []
-
-        def wait() -> None:
-            try:
-                self.functions.vkDeviceWaitIdle(self.device)
-            except VulkanError as e:
-                failed.append(e)
-
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
-        thread.join(timeout / SECOND)
-        if thread.is_alive():
-            raise late(f"vkDeviceWaitIdle() has not returned in {timeout / SECOND:g} s", call)
-        if failed and failed[0].result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
-            raise failed[0]
+    def wait_for_all(self, timeout: int, call: str) -> None:
+        """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C. A signal comes after all that the queue got before it,
+        whoever submitted that, and is waited for in slices. A thread would do it too, but Python 3.12 starts none when
+        the interpreter ends."""
+        if not self.queue:
+            return
+        self.wait(timeout, call)
+        semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
+            semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
+        self.functions.vkQueueSubmit2(self.queue, 1, d.VkSubmitInfo2(
+            signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
+        self.submitted += 1
+        self.wait(timeout, call)
+        self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
 
     def destroy(self) -> None:
         self.sweep()
@@ -232,7 +231,7 @@ class _Home:
             self.functions.vkDestroyDevice(self.device, None)
         if self.instance:
             self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.device = self.pool = self.done = self.submitted = 0
+        self.instance = self.device = self.queue = self.pool = self.done = self.submitted = 0
 
     def __del__(self) -> None:
         if self.users:
@@ -322,7 +321,7 @@ class Context:
                                         d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
-        self.queue = out.value or 0
+        self.queue = home.queue = out.value or 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
                                physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
 
@@ -376,9 +375,7 @@ class Context:
 
     def wait_idle(self, timeout: int = 10 * SECOND) -> None:
         """Waits until Vulkan has done all its work, at most `timeout` nanoseconds (LateError), and hears Ctrl-C."""
-        home = self._open_home()
-        home.wait(timeout, "Context.wait_idle")
-        home._wait_idle(timeout, "Context.wait_idle")
+        self._open_home().wait_for_all(timeout, "Context.wait_idle")
 
     def close(self, timeout: int = 10 * SECOND) -> None:
         """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to
@@ -424,7 +421,7 @@ def _close_contexts() -> None:
     for context in list(_contexts):
         try:
             context.close(2 * SECOND)
-        except (Error, VulkanError):  # the system takes it all
+        except (Error, RuntimeError):  # VulkanError, and CUDA's: the system takes it all
             device = getattr(context, "device", None)
             if device is not None:
                 _roots.discard(device)

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+import exits
 import pages
 import vulkan_work
 
@@ -763,6 +764,18 @@ def a_kernel_in_the_queue(lib):
         in_queue(gpu, lambda c: kernel.record(gpu.vk, c, gpu.queue_family, [every_second, y.tensor("float32"), 0.5],
                                               grid=((n + 127) // 128,), block=(128,)))
         assert words_of(gpu, y, ctypes.c_float) == [i + 1.0 for i in range(n)]
+
+
+# The interpreter's end ------------------------------------------------------------------------------------------------
+
+def _of_an_end(name, state):
+    def run(lib):
+        print(f"MEASURED seconds: {exits.run(name, state):.2f}")
+    return run
+
+
+for _name, _state in exits.STATES.items():
+    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs or "driver",), False, {})
 
 
 # The pages' blocks ----------------------------------------------------------------------------------------------------

@@ -268,23 +268,15 @@ def test_a_forked_child_gives_nothing_back():
     assert (ended.stdout, ended.returncode) == ("goes on\n", 0), ended.stderr
 
 
-@pytest.mark.parametrize("state", ["gpu.submit(c, wait=[(timeline, 1)])", "timeline.wait(stream, 1)",
-                                   "kept = [gpu]; kept.append(kept); del gpu", "frame = ring.cuda(stream).__enter__()",
-                                   "got = ring.cuda(stream); f = got.__enter__(); got.__exit__(None, None, None); ring.acquire()",
-                                   "buffer.close(); a = a + 1", "del gpu", "gpu.vk.close()", "gpu.device.close()"])
-def test_the_interpreter_ends_in_any_state(state):
-    ended = script(f"""
-        import culvert, numpy
-        gpu = culvert.vulkan.open()
-        buffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()
-        ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
-        a = numpy.asarray(buffer.tensor())
-        c = gpu.commands(); f = gpu.functions
-        f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
-        {state}
-        print("end", flush=True)
-    """)
-    assert (ended.stdout, ended.returncode) == ("end\n", 0), ended.stderr
+def test_an_end_that_does_not_come_is_told():
+    """exits.py has the states in which a program ends; run.py runs them."""
+    import exits
+    assert len(exits.STATES) > 30
+    for state, text in ((exits.State("", "time.sleep(100)"), "has not ended 1 s after its last word\n(?s:.*)File"),
+                        (exits.State("", "raise KeyError"), "status 1 and not 0"), (exits.State("nothing"), "not get that far"),
+                        (exits.State("@atexit.register\ndef f(): 1 / 0"), "Exception ignored")):
+        with pytest.raises(AssertionError, match=text):
+            exits.run("x", state, 1 if "sleep" in state.code_after else 40)
 
 
 def test_a_misspelled_field():
