@@ -27,7 +27,8 @@ from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, 
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
                       type_of)
-from ._turns import SECOND
+from ._turns import SECOND, cuda_waits
+from .vulkan import give_up_waits
 
 GL_TEXTURE_2D = 0x0de1
 _ACCESS = {"read_write": 0, "read_only": 1, "write_discard": 2}
@@ -136,11 +137,13 @@ class _InContext(Owned):
         if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
             return
         try:
-            self.close()
+            if not cuda_waits():
+                self.close()
+                return
         except InvalidError as e:
             if e.reason != "CONTEXT":
                 raise
-            self.gl._later += self._give_up()  # it goes where the context is current again
+        self.gl._later += self._give_up()  # it goes where the context is current again, and no stream waits in vain
 
 
 class _Copy2D(ctypes.Structure):
@@ -866,6 +869,7 @@ _attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()
 @atexit.register
 def _close_attachments():
     """The interpreter ends: where the context is gone, nothing of OpenGL's is called."""
+    give_up_waits()
     for gl in list(_attachments):
         try:
             gl.close()

@@ -194,15 +194,18 @@ class _Home:
         """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
         if self.device:
             try:
-                for side, timeline, value in self.turns.free(timeout):
-                    warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline "
-                                  f"{timeline:#x}, and nobody was asked to signal it. The wait was given up: what it guarded is not right",
-                                  RuntimeWarning, stacklevel=3)
+                self.give_up_waits(timeout)
                 self.wait_for_all(timeout, call)
             except VulkanError as e:
                 if e.result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
                     raise
         self.sweep()
+
+    def give_up_waits(self, timeout: int) -> None:
+        for side, timeline, value in self.turns.free(timeout):
+            warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline {timeline:#x}, and "
+                          "nobody was asked to signal it. The wait was given up: what it guarded is not right", RuntimeWarning,
+                          stacklevel=4)
 
     def wait_for_all(self, timeout: int, call: str) -> None:
         """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C. A signal comes after all that the queue got before it,
@@ -221,6 +224,7 @@ class _Home:
 
     def destroy(self) -> None:
         self.sweep()
+        self.turns.clear()
         for kind, made in reversed(list(self.objects)):
             self.drop(kind, made)
         if self.pool:
@@ -415,9 +419,20 @@ class Context:
 _contexts: "weakref.WeakSet[Context]" = weakref.WeakSet()
 
 
+def give_up_waits() -> None:
+    """Of all contexts, when the interpreter ends: one that waits would keep CUDA from ending anything."""
+    for context in list(_contexts):
+        if context._home is not None and context._home.device and not process.forked:
+            try:
+                context._home.give_up_waits(2 * SECOND)
+            except (Error, RuntimeError):
+                pass
+
+
 @atexit.register
 def _close_contexts() -> None:
     """The interpreter ends, and never waits long for that."""
+    give_up_waits()
     for context in list(_contexts):
         try:
             context.close(2 * SECOND)

@@ -48,6 +48,14 @@ def end_capture():
     gpu.device.cuda.cuStreamEndCapture(stream, ctypes.byref(graph))
     return graph
 
+def on_opengl():
+    global screen, gl
+    import gl_headless
+    with culvert.Device() as device:
+        ordinal = None if device.is_software else device.caps.ordinal
+    screen = gl_headless.Headless(ordinal=ordinal)
+    gl = culvert.gl.attach()
+
 def work():
     big = gpu.vk.buffer(64 << 20)
     gpu.device.make_current()
@@ -62,7 +70,7 @@ class State(NamedTuple):
     code_after: str = ""  # behind "end", the last thing that a program says
     status: int = 0
     says: Tuple[str, ...] = ()  # of these one is in stderr; nothing else may be there, besides warnings
-    needs: str = ""  # a library: torch or cupy
+    needs: str = ""  # a library (torch, cupy), or gl: a context of OpenGL
 
 
 STATES: Dict[str, State] = {
@@ -139,6 +147,13 @@ STATES: Dict[str, State] = {
     "a_process_of_spawn": State(
         "everything()\nimport subprocess\nsubprocess.run([sys.executable, '-c', 'import culvert; g = culvert.vulkan.open()'],"
         " check=True)"),
+    "opengl_has_a_buffer": State("on_opengl()\nbuffer = gl.buffer(4097)", needs="gl"),
+    "opengl_is_in_cudas_turn": State("on_opengl()\nbuffer = gl.buffer(4097)\nturn = buffer.cuda()\nturn.__enter__()", needs="gl"),
+    "opengl_has_a_ring_under_way": State(
+        "on_opengl()\nring = gl.ring([culvert.gl.ring_buffer(4097)])\nwith ring.cuda(): pass\nframe = ring.frame()\n"
+        "frame.__enter__()", needs="gl"),
+    "opengls_context_has_gone": State("on_opengl()\nbuffer = gl.buffer(4097)\nscreen.close()", needs="gl"),
+    "opengl_and_vulkan": State("everything()\non_opengl()\nbuffer = gl.buffer(4097)\ntimeline.wait(stream, 1)", needs="gl"),
     "pytorch_waits_on_its_stream": State(
         "import torch\neverything()\nx = torch.from_dlpack(buffer.tensor())\ns = torch.cuda.Stream()\ntimeline.wait(s, 1)\n"
         "with torch.cuda.stream(s): x += 1", needs="torch"),
@@ -174,7 +189,8 @@ def _threads(pid: int) -> str:
 def run(name: str, state: State, seconds: float = 40) -> float:
     """Seconds from "end" until the process has gone. AssertionError with what is known, where it is not as it should be."""
     program = f"{EARLY.get(name, '')}{HEAD}\n{state.code}\nprint('end', flush=True)\n{state.code_after}\n"
-    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    paths = [os.path.dirname(os.path.abspath(__file__)), *filter(None, [os.environ.get("PYTHONPATH")])]  # of gl_headless
+    child = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     began = time.monotonic()
     said = child.stdout.readline()
     ended = time.monotonic()
@@ -200,7 +216,7 @@ def run(name: str, state: State, seconds: float = 40) -> float:
 
 def main() -> None:
     failed = 0
-    for name in sys.argv[1:] or [n for n, s in STATES.items() if not s.needs]:
+    for name in sys.argv[1:] or [n for n, s in STATES.items() if s.needs in ("", "gl")]:
         try:
             print(f"{name}: {run(name, STATES[name]):.2f} s", flush=True)
         except AssertionError as e:

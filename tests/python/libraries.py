@@ -4,9 +4,15 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import math
 import os
+import random
+import struct
+import subprocess
 import sys
+import tempfile
 import time
+import zlib
 
 import exits
 import pages
@@ -20,6 +26,10 @@ class Skip(Exception):
     pass
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+# A bundle, or a checkout.
+SAMPLES = next((d for d in (os.path.join(HERE, "..", "samples"), os.path.join(HERE, "..", "..", "samples", "python"))
+                if os.path.exists(os.path.join(d, "gl_plain.py"))), "")
 LIBRARIES = ("numpy", "driver", "torch", "cupy", "jax", "triton", "numba")
 ARRAYS = ("numpy", "torch", "cupy", "jax")
 STREAMS = ("driver", "torch", "cupy")
@@ -766,16 +776,249 @@ def a_kernel_in_the_queue(lib):
         assert words_of(gpu, y, ctypes.c_float) == [i + 1.0 for i in range(n)]
 
 
+# OpenGL, by EGL without a screen ---------------------------------------------------------------------------------------
+
+GL_WAYS = ("memory", "register", "staged")
+
+
+@contextlib.contextmanager
+def on_opengl(lib):
+    """A context on the device that CUDA has, and Culvert on it. Nothing may be left when the case has closed what it made."""
+    import gl_headless
+    with culvert.Device() as device:
+        try:
+            screen = gl_headless.Headless(ordinal=None if device.is_software else device.caps.ordinal)
+        except RuntimeError as e:
+            raise Skip(f"no OpenGL here: {e}") from None
+        try:
+            with culvert.gl.attach(device) as gl:
+                yield screen, gl
+                gc.collect()
+            gc.collect()
+            left = {name: n for name, n in device.counts().items() if n}
+            assert not left, left
+        finally:
+            screen.close()
+
+
+def each_way(gl, make):
+    """(the way, what make(way) gave) for each way that works here. One at least does."""
+    worked = 0
+    for way in GL_WAYS:
+        try:
+            made = make(way)
+        except culvert.UnsupportedError as e:
+            print(f"MEASURED {way}: refused, {e.reason}")
+            continue
+        with made:
+            assert made.way == way
+            yield way, made
+        print(f"MEASURED {way}: works")
+        worked += 1
+    assert worked, gl.report.text
+
+
+def bytes_of(count, seed):
+    return random.Random(seed).getrandbits(8 * count).to_bytes(count, "little")
+
+
+def put(lib, turn, data):
+    """The library writes into what OpenGL will read."""
+    if lib.name == "driver":
+        turn.device.make_current()
+        turn.device.cuda.cuMemcpyHtoDAsync(turn.pointer, data, len(data), turn.stream)
+    else:
+        lib.write(lib.array(turn.tensor("uint8", (len(data),))), lib.np.frombuffer(bytearray(data), "uint8"))
+
+
+def got(lib, turn, count):
+    """What the library reads of what OpenGL has written."""
+    if lib.name != "driver":
+        return lib.host(lib.array(turn.tensor("uint8", (count,)))).tobytes()
+    out = ctypes.create_string_buffer(count)
+    turn.device.make_current()
+    turn.device.cuda.cuMemcpyDtoHAsync(out, turn.pointer, count, turn.stream)
+    turn.device.cuda.cuStreamSynchronize(turn.stream)
+    return out.raw
+
+
+@contextlib.contextmanager
+def other_stream(lib, device, number):
+    """Every second turn is on a stream that is not the default one, and is the library's current one."""
+    if lib.name == "numpy" or number % 2 == 0:
+        yield None
+        return
+    stream = lib.stream(device)
+    with lib.on(stream):
+        yield stream if lib.name == "driver" else None
+    stream.synchronize()
+    if lib.name == "driver":
+        stream.close()
+
+
+GL_LIBRARIES = ("numpy", "driver", "torch", "cupy")
+
+
+@case(*GL_LIBRARIES)
+def opengl_reads_a_buffer(lib):
+    with on_opengl(lib) as (screen, gl):
+        for size in (1, 4097, 1 << 20):
+            for _, buffer in each_way(gl, lambda way: gl.buffer(size, way=way)):
+                for i in range(4):
+                    data = bytes_of(size, i)
+                    with other_stream(lib, gl.device, i) as stream, buffer.cuda(stream) as turn:
+                        put(lib, turn, data)
+                    assert screen.read_buffer(buffer.name, size) == data, (buffer.way, size, i)
+
+
+@case(*GL_LIBRARIES)
+def opengl_writes_a_buffer(lib):
+    size = 4097
+    with on_opengl(lib) as (screen, gl):
+        for _, buffer in each_way(gl, lambda way: gl.buffer(size, writer="opengl", way=way)):
+            for i in range(4):
+                data = bytes_of(size, i)
+                mine = screen.buffer(size, data)
+                screen.glCopyNamedBufferSubData(mine, buffer.name, 0, 0, size)
+                with other_stream(lib, gl.device, i) as stream, buffer.cuda(stream) as turn:
+                    assert got(lib, turn, size) == data, (buffer.way, i)
+                screen.delete_buffer(mine)
+
+
+def source_of(lib, device, data, dtype, shape):
+    """(a tensor of the library's own, what is to be closed after its use)"""
+    if lib.name == "driver":
+        vector = device.vector(len(data))
+        device.make_current()
+        device.cuda.cuMemcpyHtoD(vector.pointer, data, len(data))
+        device.cuda.cuCtxSynchronize()
+        return vector.tensor(dtype, shape), vector
+    values = lib.np.frombuffer(bytearray(data), dtype).reshape(shape)
+    if lib.name == "torch":
+        return lib.module.from_numpy(values).cuda(), contextlib.ExitStack()
+    return (lib.module.asarray(values) if lib.name == "cupy" else values), contextlib.ExitStack()
+
+
+@case(*GL_LIBRARIES)
+def opengl_has_textures_of_tensors(lib):
+    rows, columns = 127, 253
+    kinds = ((4, "uint8", 0x1908, 0x1401), (1, "uint8", 0x1903, 0x1401), (1, "float32", 0x1903, 0x1406),
+             (4, "float32", 0x1908, 0x1406))
+    with on_opengl(lib) as (screen, gl):
+        for channels, dtype, format_, kind in kinds:
+            shape = (rows, columns, channels) if channels > 1 else (rows, columns)
+            size = rows * columns * channels * (4 if dtype == "float32" else 1)
+            pictures = [bytes_of(size, i) for i in range(3)]
+            if dtype == "float32":  # no NaN, which a texture need not keep
+                pictures = [bytes(b & 0x3f if i % 4 == 3 else b for i, b in enumerate(p)) for p in pictures]
+            tensor, kept = source_of(lib, gl.device, pictures[0], dtype, shape)
+            for way, texture in each_way(gl, lambda w: gl.texture(tensor, way=w)):
+                assert screen.read_texture(texture.name, size, format_, kind) == pictures[0], (way, dtype, channels)
+                for picture in pictures[1:]:
+                    more, kept_too = source_of(lib, gl.device, picture, dtype, shape)
+                    texture.update(more)
+                    assert screen.read_texture(texture.name, size, format_, kind) == picture, (way, dtype, channels)
+                    del more
+                    kept_too.close()
+            del tensor
+            kept.close()
+
+
+@case(*GL_LIBRARIES)
+def a_ring_of_opengl(lib):
+    size = 4097
+    with on_opengl(lib) as (screen, gl):
+        for writer in ("cuda", "opengl"):
+            for way, ring in each_way(gl, lambda w: gl.ring([culvert.gl.ring_buffer(size)], 3, writer=writer, way=w)):
+                for i in range(50):
+                    data = bytes_of(size, i)
+                    if writer == "cuda":
+                        with ring.cuda() as turn:
+                            put(lib, turn, data)
+                        with ring.frame() as frame:
+                            assert screen.read_buffer(frame.name, size) == data, (way, i)
+                        continue
+                    mine = screen.buffer(size, data)
+                    with ring.frame() as frame:
+                        screen.glCopyNamedBufferSubData(mine, frame.name, 0, 0, size)
+                    screen.delete_buffer(mine)
+                    with ring.cuda() as turn:
+                        assert got(lib, turn, size) == data, (way, i)
+                ring.drain()
+
+
+@case(*GL_LIBRARIES)
+def opengls_own_buffers(lib):
+    """Five registrations of a viewer's own buffers, mapped by one call."""
+    size, count = 4097, 5
+    with on_opengl(lib) as (screen, gl), contextlib.ExitStack() as stack:
+        names = [screen.buffer(size) for _ in range(count)]
+        try:
+            mine = [stack.enter_context(gl.register_buffer(name)) for name in names]
+        except culvert.UnsupportedError as e:
+            raise Skip(f"no registration here: {e}") from None
+        for frame in range(3):
+            with culvert.gl.mapped(mine) as turns:
+                for i, turn in enumerate(turns):
+                    put(lib, turn, bytes_of(size, 10 * frame + i))
+            for i, name in enumerate(names):
+                assert screen.read_buffer(name, size) == bytes_of(size, 10 * frame + i), (frame, i)
+
+
+def a_picture_of(sample):
+    """The sample's picture, compared with what it should draw: points of a Lissajous figure."""
+    n, count, frames = 253, 4097, 5
+    with tempfile.TemporaryDirectory() as room:
+        out = os.path.join(room, "out.png")
+        said = subprocess.run([sys.executable, os.path.join(SAMPLES, sample), f"--size={n}", f"--frames={frames}", f"--out={out}",
+                               f"--count={count}"], capture_output=True, text=True, timeout=100)
+        if said.returncode == 77:
+            raise Skip(said.stdout.strip().partition("SKIP: ")[2])
+        assert said.returncode == 0, said.stderr
+        print(f"MEASURED said: {said.stdout.strip()}")
+        with open(out, "rb") as f:
+            data, at, packed = f.read(), 8, b""
+        while at < len(data):
+            length, kind = struct.unpack(">I4s", data[at:at + 8])
+            packed += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+            at += length + 12
+        rows = zlib.decompress(packed)
+    lit = 0
+    for i in range(count):
+        angle = i * 6.2832 / (count - 1)
+        x, y = 0.9 * math.sin(3 * angle + 0.05 * (frames - 1)), 0.9 * math.sin(4 * angle)
+        column, row = int((x + 1) / 2 * n), int((y + 1) / 2 * n)
+        lit += rows[row * (1 + 4 * n) + 1 + 4 * column] > 0
+    assert lit > 0.98 * count, lit
+
+
+@case("numpy", "cupy", own=True)
+def the_sample_of_plain_opengl(lib):
+    with on_opengl(lib):
+        pass
+    a_picture_of("gl_plain.py")
+
+
+@case("numpy", "cupy", own=True)
+def the_sample_of_moderngl(lib):
+    with on_opengl(lib):
+        pass
+    a_picture_of("gl_points.py")
+
+
 # The interpreter's end ------------------------------------------------------------------------------------------------
 
 def _of_an_end(name, state):
     def run(lib):
+        if state.needs == "gl":
+            with on_opengl(lib):
+                pass
         print(f"MEASURED seconds: {exits.run(name, state):.2f}")
     return run
 
 
 for _name, _state in exits.STATES.items():
-    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs or "driver",), False, {})
+    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs if _state.needs in LIBRARIES else "driver",), False, {})
 
 
 # The pages' blocks ----------------------------------------------------------------------------------------------------

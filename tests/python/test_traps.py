@@ -222,6 +222,26 @@ def test_what_vulkan_works_with_is_not_closed(gpu):
     assert buffer.closed and gpu.device.counts()["created"] == before - 2
 
 
+@pytest.mark.parametrize("what", ["buffer", "ring", "timeline", "vector"])
+def test_nothing_is_closed_while_a_stream_waits_in_vain(gpu, monkeypatch, what):
+    """CUDA waits for all streams where it gives memory back, without an end."""
+    import culvert._turns as turns
+    monkeypatch.setattr(turns.Patience, "CUDA", 10**8)
+    timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+    things = {"buffer": gpu.vk.buffer(4097), "timeline": timeline, "vector": gpu.device.vector(4097),
+              "ring": gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])}
+    dropped = gpu.vk.buffer(4097)
+    timeline.wait(stream, 1)
+    with pytest.raises(culvert.BusyError, match=f"stream {stream.pointer:#x} waits for 1 of the timeline {timeline.handle:#x}"):
+        things[what].close()
+    assert not things[what].closed
+    del dropped  # goes later
+    gc.collect()
+    gpu.submit(empty(gpu), signal=[(timeline, 1)])
+    things[what].close()
+    assert things[what].closed
+
+
 def test_errors_go_to_other_processes(gpu):
     with pytest.raises(culvert.InvalidError) as e:
         gpu.vk.buffer(0)
