@@ -20,7 +20,7 @@ void main() { color = texelFetch(picture, ivec2(gl_FragCoord.xy), 0); }
 """
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_moderngl.png", 20)
     import moderngl
     n = options.size

@@ -22,7 +22,7 @@ void main() { color = vec4(0.16, 0.08, 0.04, 1); }
 """
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_points.png", 60, count=(20000, "of points"))
     try:
         import moderngl

@@ -168,7 +168,8 @@ STATES: Dict[str, State] = {
         "s = cupy.cuda.Stream(non_blocking=True)\ntimeline.wait(s, 1)", needs="cupy"),
 }
 EARLY = {"an_earlier_handler_uses_what_is_closed":  # registered before Culvert's own, so it runs after that
-         "import atexit\n@atexit.register\ndef use():\n    buffer.close()\n    stream.close()\n    assert repr(gpu) and gpu.closed\n"}
+         "import atexit\n@atexit.register\ndef use():\n    buffer.close()\n    stream.close()\n"
+         "    assert repr(gpu) and gpu.closed\n"}
 
 
 def _threads(pid: int) -> str:
@@ -190,7 +191,8 @@ def run(name: str, state: State, seconds: float = 40) -> float:
     """Seconds from "end" until the process has gone. AssertionError with what is known, where it is not as it should be."""
     program = f"{EARLY.get(name, '')}{HEAD}\n{state.code}\nprint('end', flush=True)\n{state.code_after}\n"
     paths = [os.path.dirname(os.path.abspath(__file__)), *filter(None, [os.environ.get("PYTHONPATH")])]  # of gl_headless
-    child = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     began = time.monotonic()
     said = child.stdout.readline()
     ended = time.monotonic()

@@ -66,8 +66,8 @@ class Headless:
                 if display and self.egl.eglInitialize(display, None, None):
                     return display
                 raise RuntimeError(f"EGL opens no display on CUDA's device {ordinal}")
-        raise RuntimeError(f"none of EGL's {count.value} devices is CUDA's device {ordinal} (NVIDIA's libEGL_nvidia.so.0, and its "
-                           "file in egl_vendor.d)")
+        raise RuntimeError(f"none of EGL's {count.value} devices is CUDA's device {ordinal} (NVIDIA's libEGL_nvidia.so.0, and "
+                           "its file in egl_vendor.d)")
 
     def make_current(self):
         self.egl.eglBindAPI(0x30a2)

@@ -1018,7 +1018,8 @@ def _of_an_end(name, state):
 
 
 for _name, _state in exits.STATES.items():
-    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs if _state.needs in LIBRARIES else "driver",), False, {})
+    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs if _state.needs in LIBRARIES else "driver",), False,
+                                  {})
 
 
 # The pages' blocks ----------------------------------------------------------------------------------------------------
