@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence,
 
 from . import _declarations as d
 from ._lib import Error, Owned, _roots, api, busy, describe, handle, late, process, told
-from ._objects import Device, VulkanDevice, VulkanSemaphore
+from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
+from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, check_value
 from ._types import Handle
 from ._vulkan import *  # noqa: F401,F403
@@ -130,8 +131,9 @@ class _Home:
 
     def __init__(self, instance: int):
         self.instance, self.functions = instance, Functions(instance)
-        self.device = self.queue = self.pool = self.done = 0
+        self.device = self.queue = self.family = self.pool = self.done = 0
         self.submitted = 0
+        self.retired: List[int] = []  # command buffers that nobody has any more
         self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
@@ -147,6 +149,15 @@ class _Home:
         if made and self.objects.pop((kind, made), 0) is None:
             owner = self.instance if kind == "SurfaceKHR" else self.device
             getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
+
+    def commands(self) -> int:
+        """A new command buffer, which goes with the device."""
+        if not self.pool:
+            self.pool = self.functions.make(
+                "vkCreateCommandPool", self.device,
+                d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
+        return self.functions.make("vkAllocateCommandBuffers", self.device,
+                                   d.VkCommandBufferAllocateInfo(commandPool=self.pool, commandBufferCount=1))
 
     def _counter(self, semaphore: int) -> int:
         value = c_uint64()
@@ -221,6 +232,10 @@ class _Home:
         self.submitted += 1
         self.wait(timeout, call)
         self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
+        if self.retired:
+            self.functions.vkFreeCommandBuffers(self.device, self.pool, len(self.retired),
+                                                (c_void_p * len(self.retired))(*self.retired))
+            self.retired.clear()
 
     def destroy(self) -> None:
         self.sweep()
@@ -305,7 +320,7 @@ class Context:
         self.device = Device(_pointer=device.value or 0)
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))
-        self.queue_family = family.value
+        self.queue_family = home.family = family.value
         desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get, instance=self.instance,
                         physical_device=self.physical_device, api_version=0x403000, kernels=int(kernels))
         more = (c_char_p * max(len(extensions), 1))(*[n.encode() for n in extensions])
@@ -331,14 +346,14 @@ class Context:
 
     def commands(self) -> int:
         """A new command buffer, which goes with the context."""
-        home = self._open_home()
-        if not home.pool:
-            home.pool = self.functions.make(
-                "vkCreateCommandPool", self.handle,
-                d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                          queueFamilyIndex=self.queue_family), None)
-        info = d.VkCommandBufferAllocateInfo(commandPool=home.pool, commandBufferCount=1)
-        return self.functions.make("vkAllocateCommandBuffers", self.handle, info)
+        return self._open_home().commands()
+
+    def ring(self, resources: Sequence[d.culv_vk_ring_resource], depth: int = 3, vulkan_consumes: bool = True, *,
+             label: Optional[str] = None, wait_stage: Optional[int] = None, waits: Optional[int] = None,
+             settings: Optional[Structure] = None) -> Ring:
+        """Frames in flight between CUDA and the context's queue (VulkanDevice.ring)."""
+        return self.vk.ring(self.queue, self.queue_family, resources, depth, vulkan_consumes, label=label, wait_stage=wait_stage,
+                            waits=waits, settings=settings)
 
     def barrier(self, commands: Handle, buffers: Sequence[d.VkBufferMemoryBarrier2] = (),
                 images: Sequence[d.VkImageMemoryBarrier2] = ()) -> None:
