@@ -2,7 +2,7 @@
 """OpenGL, in the context that is current on this thread, whoever made it: moderngl, PyOpenGL, pyglet, GLFW, Qt, SDL2.
 
     with culvert.gl.attach() as gl:
-        vbo = gl.buffer(points)                      # a GL buffer with the bytes of a tensor
+        vbo = gl.buffer(points)                      # a GL buffer with the bytes of a tensor; gl.share(points): its own memory
         with vbo.cuda() as turn:                     # CUDA's turn, on the current stream of PyTorch or CuPy
             torch.from_dlpack(turn.tensor())[:] += 1
         glBindBuffer(GL_ARRAY_BUFFER, vbo.name)      # OpenGL's later commands wait for it
@@ -19,16 +19,17 @@ import sys
 import warnings
 import weakref
 from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NoReturn, Optional, Sequence, Tuple, TypeVar, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, TypeVar,
+                    Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, api, describe, handle, process,
-                   stream_handle)
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, handle, process,
+                   stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
 from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
                       type_of)
-from ._turns import SECOND, cuda_waits
+from ._turns import SECOND, cuda_waits, settle_cuda
 from ._types import DType, StreamLike, TensorLike
 from .vulkan import give_up_waits
 
@@ -661,11 +662,178 @@ class GLBuffer(_One):
     def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Sequence[int]], writer: str,
                  way: Optional[str]):
         self.dtype, self.shape, self.size = dtype, shape, size
+        self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
         super().__init__(gl, ring_buffer(size), writer, way)
 
     def _told(self) -> Iterator[str]:
         yield f"{self.size} bytes"
         yield from super()._told()
+
+
+class Part(NamedTuple):
+    """A GL buffer on memory in which a tensor lies."""
+    name: int
+    offset: int  # of the tensor's part in the buffer, in bytes
+    size: int
+    tensor_offset: int  # of the part in the tensor
+
+
+class _Shared:
+    """What a SharedTensor gives back, where the context is current."""
+
+    def __init__(self, gl: "Attachment"):
+        self.gl = gl
+        self.adopted = c_void_p()
+        self.memories: List[c_void_p] = []
+        self.names: List[int] = []
+        self.semaphores: List[c_void_p] = []
+
+    def end(self) -> None:
+        if not self.gl._lost and not self.gl.closed and not self.gl.is_current:
+            raise _own_error(d.culv_result.CULV_ERROR_INVALID, d.culv_reason.CULV_REASON_CONTEXT,
+                             "no context of the attachment is current on this thread", "SharedTensor.close")
+        while self.names:
+            name = self.names.pop()
+            if not self.gl._lost:
+                function("glDeleteBuffers", None, c_int, c_void_p)(1, byref(ctypes.c_uint(name)))
+        for destroy, things in (("culv_gl_memory_destroy", self.memories), ("culv_shared_semaphore_destroy", self.semaphores)):
+            while things:
+                getattr(api, destroy)(byref(things[-1]))
+                things.pop()
+        api.culv_vmm_adopted_destroy(byref(self.adopted))
+
+
+class SharedTensor:
+    """A tensor's own memory as GL buffers, without a copy: one buffer for each chunk of memory in which it lies, and for most
+    tensors that is one. The tensor stays its library's; `with shared.cuda():` orders what both sides do."""
+
+    way = "memory"
+
+    def __init__(self, gl: "Attachment", tensor: Any):
+        gl._sweep()
+        self.gl, self.tensor = gl, tensor
+        self._value = self._due = 0
+        self._ends: Optional[_Shared] = None
+        ends = _Shared(gl)
+        pointer, size = tensor_range(tensor.tensor() if isinstance(tensor, TensorSource) else tensor)
+        try:
+            ends.adopted = c_void_p(_make("culv_vmm_adopt", gl.device._need(), pointer, size))
+            self.parts = self._bind(ends, pointer, size)
+            for _ in range(2):  # OpenGL's signals, and CUDA's
+                ends.semaphores.append(c_void_p(_make("culv_gl_semaphore_create", gl._need(), None)))
+        except BaseException:
+            ends.end()
+            raise
+        self._ends = ends
+        self.size = size
+        gl._children.add(self)
+
+    def _bind(self, ends: _Shared, pointer: int, size: int) -> List[Part]:
+        count = c_size_t()
+        api.culv_vmm_adopted_get_chunks(ends.adopted, None, 0, byref(count))
+        chunks = (d.culv_vmm_adopted_chunk * count.value)()
+        api.culv_vmm_adopted_get_chunks(ends.adopted, chunks, count.value, byref(count))
+        create = function("glCreateBuffers", None, c_int, c_void_p)
+        parts: List[Part] = []
+        for chunk in chunks:
+            begin = max(pointer, chunk.address)
+            offset, end = begin - chunk.address, min(pointer + size, chunk.address + chunk.size) - chunk.address
+            ends.memories.append(c_void_p(_make("culv_gl_memory_from_vmm", self.gl._need(), chunk.allocation, None)))
+            name = ctypes.c_uint()
+            create(1, byref(name))
+            ends.names.append(name.value)
+            # From the chunk's beginning: not every driver honours another offset.
+            api.culv_gl_memory_bind_buffer(ends.memories[-1], name.value, 0, end)
+            parts.append(Part(name.value, offset, end - offset, begin - pointer))
+        return parts
+
+    def _need(self) -> _Shared:
+        if self._ends is None:
+            raise ValueError("this SharedTensor is closed")
+        return self._ends
+
+    @property
+    def closed(self) -> bool:
+        return self._ends is None
+
+    @property
+    def nbytes(self) -> int:
+        return self.size
+
+    def _one(self) -> Part:
+        self._need()
+        if len(self.parts) != 1:
+            raise ValueError(f"the tensor lies in {len(self.parts)} chunks of memory, each of which is a GL buffer: use `parts`")
+        return self.parts[0]
+
+    @property
+    def name(self) -> int:
+        """OpenGL's name of the buffer, where there is one. Never delete it."""
+        return self._one().name
+
+    @property
+    def offset(self) -> int:
+        """Where the tensor begins in it, in bytes: as in glVertexAttribPointer(..., offset)."""
+        return self._one().offset
+
+    @contextlib.contextmanager
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Any]:
+        """CUDA's turn with the tensor, which it gives. It begins after OpenGL's earlier commands, and OpenGL's later ones come
+        after it, also when an exception ends the block."""
+        number, semaphores = stream_handle(stream), self._need().semaphores
+        self._wait(timeout)
+        self._value += 1
+        api.culv_gl_semaphore_signal(semaphores[0], self._value, self._uses())
+        api.culv_semaphore_wait(api.culv_shared_semaphore_cuda(semaphores[0]), number, self._value)
+        try:
+            _host_follows(self.gl.device, number, timeout, lambda: "OpenGL's work with the tensor has not ended in time")
+            yield self.tensor
+        finally:
+            if not self.closed:
+                api.culv_semaphore_signal(api.culv_shared_semaphore_cuda(semaphores[1]), number, self._value)
+                self._due = self._value
+                self._wait(timeout)
+
+    def _wait(self, timeout: int) -> None:
+        if self._due:
+            second, uses = self._need().semaphores[1], self._uses()
+            Ring._in_slices(lambda slice_: api.culv_gl_semaphore_wait(second, self._due, slice_, uses), timeout)
+            self._due = 0
+
+    def _uses(self) -> d.culv_gl_uses:
+        names = (ctypes.c_uint * len(self.parts))(*[p.name for p in self.parts])
+        return describe(d.culv_gl_uses, num_buffers=len(self.parts), buffers=names)
+
+    def close(self) -> None:
+        """Deletes the GL buffers, where the context is current. The memory stays the tensor's."""
+        if self._ends is not None and not process.forked:
+            settle_cuda("SharedTensor.close")
+            self._ends.end()
+            self._ends = None
+
+    def __enter__(self) -> "SharedTensor":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        ends = getattr(self, "_ends", None)
+        if ends is None or process.forked or sys.is_finalizing():
+            return
+        try:
+            if not cuda_waits():
+                self.close()
+                return
+        except InvalidError as e:
+            if e.reason != "CONTEXT":
+                raise
+        self.gl._shared_later.append(ends)
+
+    __reduce_ex__ = Owned.__reduce_ex__
+
+    def __repr__(self) -> str:
+        return told(self, self.closed, [f"{self.size} bytes", f"in {len(self.parts)} GL buffers"])
 
 
 class GLTexture(_One):
@@ -748,6 +916,8 @@ class Attachment(Owned):
             api.culv_soft_enable()
         self.copies = copies
         self._later: List[Tuple[str, c_void_p, int]] = []
+        self._shared_later: List[_Shared] = []
+        self._lost = False
         self._proc: Any = None  # OpenGL's functions come by it: a function of Python's, or a pointer to one of C
         if get_proc_address is not None:
             kind: Any = ctypes.CFUNCTYPE(c_void_p, ctypes.c_char_p)
@@ -800,10 +970,17 @@ class Attachment(Owned):
     def lose_contexts(self) -> None:
         """Tells that the context is destroyed. What is left closes on any thread then."""
         api.culv_gl_lose_contexts(self._need())
+        self._lost = True
 
     def _sweep(self) -> None:
         """Destroys what was dropped on threads where the context was not current."""
         self._need()
+        try:
+            while self._shared_later:
+                self._shared_later[-1].end()
+                self._shared_later.pop()
+        except InvalidError:
+            return
         for _ in range(len(self._later)):
             destroy, pointer, _number = self._later.pop()
             try:
@@ -831,7 +1008,26 @@ class Attachment(Owned):
             return GLBuffer(self, int(what), dtype, shape, writer, way)
         source = _Source(what)
         made = GLBuffer(self, source.size, dtype or source.dtype, source.shape if shape is None else shape, writer, way)
+        made.says.append(self._why_a_copy(source, writer))
         return self._filled(made, what, writer)
+
+    def _why_a_copy(self, source: _Source, writer: str) -> str:
+        if writer == "opengl":
+            return "the buffer has the tensor's size and type; OpenGL writes it"
+        adopted = c_void_p()
+        try:
+            api.culv_vmm_adopt(self.device._need(), source.address, source.size, byref(adopted))
+            api.culv_vmm_adopted_destroy(byref(adopted))
+        except Error as e:
+            return f"the buffer has a copy of the tensor's bytes: {e.message}"
+        return "the buffer has a copy of the tensor's bytes; share(tensor) makes a GL buffer of the tensor's own memory"
+
+    def share(self, tensor: Union[TensorLike, TensorSource]) -> SharedTensor:
+        """The tensor's own memory as a GL buffer (one for each chunk of it), without a copy: PyTorch's with
+        PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True or from culvert.torch_pool(), a vector's that is exportable, and what
+        else lies in exportable memory of cuMemCreate. What cannot be shared is an error that says why; buffer(tensor) copies
+        it then."""
+        return SharedTensor(self, tensor)
 
     @staticmethod
     def _filled(made: _OneSelf, tensor: Any, writer: str) -> _OneSelf:
@@ -931,6 +1127,6 @@ def _close_attachments() -> None:
             gl.close()
 
 
-__all__ = ["Attachment", "Frame", "GLBuffer", "GLRing", "GLTexture", "Registration", "Report", "Resource", "Turn",
-           "WayWarning", "attach", "check", "format_of", "function", "mapped", "ring_buffer", "ring_registrations",
+__all__ = ["Attachment", "Frame", "GLBuffer", "GLRing", "GLTexture", "Part", "Registration", "Report", "Resource", "SharedTensor",
+           "Turn", "WayWarning", "attach", "check", "format_of", "function", "mapped", "ring_buffer", "ring_registrations",
            "ring_texture"]

@@ -124,6 +124,9 @@ def _features(names: Sequence[str]) -> List[Any]:
     return used
 
 
+_SPARSE = ("sparseBinding", "sparseResidencyBuffer")
+
+
 class _Home:
     """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
 
@@ -277,6 +280,7 @@ class Context:
                  validation: bool = False):
         get = get_instance_proc_addr()
         self.queue = self.queue_family = self.physical_device = 0
+        self.sparse_queue = 0  # the queue, where the device has sparse buffers: one shows a tensor that lies in many chunks
         self.functions: Functions
         self.device: Device
         self.vk: VulkanDevice  # these three are there when the constructor has returned
@@ -326,7 +330,8 @@ class Context:
         more = (c_char_p * max(len(extensions), 1))(*[n.encode() for n in extensions])
         names, num_names = _names("culv_vk_merge_device_extensions", desc, len(extensions), more)
         storage = describe(d.culv_vk_device_features, one_address=int(one_address))
-        structs = _features(["dynamicRendering", "synchronization2", "maintenance4", *features])
+        sparse = _SPARSE if self._has_sparse_buffers() else ()
+        structs = _features(["dynamicRendering", "synchronization2", "maintenance4", *sparse, *features])
         chain = c_void_p()
         api.culv_vk_merge_device_features(desc, ctypes.addressof(structs[0]), storage, byref(chain))
         priority = c_float(1)
@@ -341,8 +346,17 @@ class Context:
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
         self.queue = home.queue = out.value or 0
+        self.sparse_queue = self.queue if sparse else 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
                                physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
+
+    def _has_sparse_buffers(self) -> bool:
+        f, count = self.functions, c_uint32(32)
+        there, families = d.VkPhysicalDeviceFeatures2(), (d.VkQueueFamilyProperties * 32)()
+        f.vkGetPhysicalDeviceFeatures2(self.physical_device, there)
+        f.vkGetPhysicalDeviceQueueFamilyProperties(self.physical_device, byref(count), families)
+        return all(getattr(there.features, name) for name in _SPARSE) and \
+            bool(families[self.queue_family].queueFlags & d.VK_QUEUE_SPARSE_BINDING_BIT)
 
     def commands(self) -> int:
         """A new command buffer, which goes with the context."""

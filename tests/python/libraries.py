@@ -965,6 +965,63 @@ def opengls_own_buffers(lib):
                 assert screen.read_buffer(name, size) == bytes_of(size, 10 * frame + i), (frame, i)
 
 
+def shared_with_opengl(lib, tensor):
+    """PyTorch's own memory as a GL buffer: what either side writes, the other one has."""
+    torch = lib.torch
+    with on_opengl(lib) as (screen, gl), gl.share(tensor) as shared:
+        assert len(shared.parts) == 1, shared.parts
+        size = shared.offset + tensor.numel() * 4
+        for i in range(4):
+            with torch.cuda.stream(torch.cuda.Stream() if i % 2 else torch.cuda.default_stream()):
+                with shared.cuda():
+                    tensor.copy_(torch.arange(tensor.numel(), device="cuda", dtype=torch.int32) * (i + 1))
+            want = (ctypes.c_int32 * tensor.numel())(*[n * (i + 1) for n in range(tensor.numel())])
+            assert screen.read_buffer(shared.name, size)[shared.offset:] == bytes(want), i
+            screen.glNamedBufferSubData(shared.name, shared.offset + 8, 4, (-1 - i).to_bytes(4, "little", signed=True))
+            with shared.cuda():
+                assert tensor[2].item() == -1 - i and tensor[3].item() == 3 * (i + 1)
+        with gl.buffer(tensor) as copied:
+            print(f"MEASURED says: {copied.says}")
+            assert "share(tensor)" in copied.says[0]
+
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def opengl_has_a_tensors_own_memory(lib):
+    shared_with_opengl(lib, lib.torch.zeros(5000, dtype=lib.torch.int32, device="cuda"))
+
+
+@case("torch", own=True)
+def opengl_has_a_tensor_of_the_pool(lib):
+    torch = lib.torch
+    with torch.cuda.use_mem_pool(culvert.torch_pool()):
+        tensor = torch.zeros(5000, dtype=torch.int32, device="cuda")
+    shared_with_opengl(lib, tensor)
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def a_view_of_many_chunks(lib):
+    """144 MB of PyTorch's in many chunks are one sparse buffer, and nothing is copied."""
+    torch = lib.torch
+    large = torch.linspace(0, 1, 6000 * 6000, device="cuda").reshape(6000, 6000)
+    with opened() as gpu:
+        adopted = gpu.vk.adopt(large)
+        print(f"MEASURED chunks: {len(adopted.buffers())}")
+        adopted.close()
+        small = torch.from_dlpack(gpu.vk.buffer(600 * 600 * 4).tensor("float32", (600, 600)))
+        with culvert.show(large, gpu=gpu, size=(600, 600), range=(0, 1)) as view:
+            assert view.says == [], view.says
+            for _ in range(2):
+                small.copy_(large[5::10, 5::10])
+                view.update()
+                with culvert.show(small, gpu=gpu, size=(600, 600), range=(0, 1)) as other:
+                    assert torch.equal(torch.from_dlpack(view.target.tensor()), torch.from_dlpack(other.target.tensor()))
+                large.mul_(-1).add_(1)
+        del small
+    del large
+
+
 def a_picture_of(sample):
     """The sample's picture, compared with what it should draw: points of a Lissajous figure."""
     n, count, frames = 253, 4097, 5
