@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Cases of Python's array libraries and compilers, for run.py. Bytes are compared on the other side each time."""
+import ast
 import contextlib
 import ctypes
 import gc
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 import zlib
 
 import exits
@@ -38,14 +40,16 @@ CASES = {}
 
 
 class Case:
-    def __init__(self, function, libraries, own, environment):
+    def __init__(self, function, libraries, own, environment, seconds=0):
         self.run, self.libraries, self.own, self.environment = function, libraries, own or bool(environment), environment
+        self.seconds = seconds
 
 
-def case(*libraries, own=False, **environment):
-    """A case of these libraries. `own`: in a process of its own, as is one with an environment."""
+def case(*libraries, own=False, seconds=0, **environment):
+    """A case of these libraries. `own`: in a process of its own, as is one with an environment. `seconds`: how long it may
+    take, if that is longer than others may."""
     def keep(function):
-        CASES[function.__name__] = Case(function, libraries, own, environment)
+        CASES[function.__name__] = Case(function, libraries, own, environment, seconds)
         return function
     return keep
 
@@ -322,6 +326,87 @@ def exports_10000_leave_nothing(lib):
         if not lib.software:  # others may use the GPU
             assert memory - now[2] < 32 << 20
         del tensor
+
+
+CELLS = (  # of a notebook, in any order: names are bound again, and nothing is closed
+    "gpu = culvert.vulkan.open()\nbuffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()",
+    "tensor = buffer.tensor()\narray = array_of(tensor)",
+    "value = timeline.last_value\nwith timeline.frame(signal=value + 1).cuda():\n    fill(buffer)",
+    "gpu.submit(empty(gpu), wait=[(timeline, timeline.last_value + 1)], signal=[(timeline, timeline.last_value + 2)])\n"
+    "with timeline.frame(signal=timeline.last_value + 1).cuda(stream):\n    fill(buffer)\n1 / 0",
+    "view = culvert.show(gpu.vk.buffer(32 * 32 * 4).tensor('float32', (32, 32)), gpu=gpu, window=False, size=(64, 64))\nview",
+    "view.update()\nview",
+    "ring = gpu.ring([culvert.ring_buffer(4096)], depth=2)\nfor _ in range(3):\n    with ring.cuda(): pass\n"
+    "    with ring.frame(): pass",
+    "with ring.cuda() as turn:\n    raise KeyError('in a turn')",
+    "view = culvert.show(view.gpu.vk.buffer(4096).tensor('float32', (32, 32)), window=False, size=(64, 64))\nview",
+    "vector = gpu.device.vector(4097, exportable=True)\nadopted = gpu.vk.adopt(vector.pointer, 64)\n"
+    "shown = gpu.vk.vector_view(vector)",
+    "gpu.vk.buffer(0)",
+    "cycle = [gpu, buffer, tensor, array]\ncycle.append(cycle)\ndel cycle",
+    "del gpu, buffer, array, tensor, timeline, ring",
+    "gpu = culvert.vulkan.open()\nbuffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()\n"
+    "ring = gpu.ring([culvert.ring_buffer(4096)])\ntensor = buffer.tensor()\narray = array_of(tensor)",
+)
+
+
+def a_cell(text, names):
+    """As IPython runs it: the last expression is shown, and the last exception is kept with its frames."""
+    tree = ast.parse(text)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    try:
+        exec(compile(tree, "cell", "exec"), names)  # noqa: S102
+        if last is not None:
+            names["_"] = eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
+            if hasattr(names["_"], "_repr_png_"):
+                assert names["_"]._repr_png_().startswith(b"\x89PNG")
+    except Exception as e:  # noqa: BLE001: as a notebook
+        names["last_error"] = e
+        return type(e).__name__
+    return ""
+
+
+@case("numpy", "driver", "torch", "cupy", own=True, seconds=500)
+def a_thousand_cells_leave_nothing(lib):
+    """Descriptors, the host's memory and the device's are flat, whatever a notebook's cells drop."""
+    def empty(gpu):
+        commands = gpu.commands()
+        gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        gpu.functions.vkEndCommandBuffer(commands)
+        return commands
+
+    def fill(buffer):
+        buffer._device.make_current()
+        buffer._device.cuda.cuMemsetD8Async(buffer.pointer, 3, buffer.size, culvert.stream_handle(None))
+
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    names = dict(culvert=culvert, empty=empty, fill=fill, array_of=lib.array if lib.name != "driver" else lambda t: t)
+    seen, raised = [], {}
+    with culvert.Device() as device, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # waits that are given up
+        for number in range(1001):
+            if number % 100 == 0:
+                gc.collect()
+                device.make_current()
+                device.cuda.cuMemGetInfo(ctypes.byref(free), ctypes.byref(total))
+                with open("/proc/self/status") as f:
+                    resident = next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+                seen.append((descriptors(), resident, free.value))
+            error = a_cell(CELLS[number % len(CELLS)], names)
+            raised[error] = raised.get(error, 0) + 1
+        names.clear()
+        gc.collect()
+        left = descriptors()
+    print(f"MEASURED descriptors after each 100 cells: {[s[0] for s in seen]}, at the end {left}")
+    print(f"MEASURED resident KiB: {[s[1] for s in seen]}")
+    print(f"MEASURED free MiB of the device: {[s[2] >> 20 for s in seen]}")
+    assert set(raised) == {"", "ZeroDivisionError", "KeyError", "InvalidError"} and raised[""] > 700, raised
+    # The cells are not the same at each look, but as many: what is open then differs by a few descriptors.
+    early, late = seen[2:6], seen[7:]
+    assert max(s[0] for s in late) <= max(s[0] for s in early) + 3, seen
+    assert max(s[1] for s in late) <= max(s[1] for s in early) + 8192, seen
+    if not lib.software:  # others may use the GPU
+        assert min(s[2] for s in late) >= min(s[2] for s in early) - (64 << 20), seen
 
 
 # Streams -------------------------------------------------------------------------------------------------------------

@@ -99,3 +99,14 @@ def test_a_bundle_has_all_that_the_runner_needs(tmp_path):
         text = (tmp_path / f"{name}.py").read_text()
         for needed in re.findall(r"^\s*import (\w+)$", text, re.M):
             assert (tmp_path / f"{needed}.py").exists() or not pathlib.Path(__file__).with_name(f"{needed}.py").exists(), needed
+
+
+def test_a_cell_that_leaks_is_seen():
+    """The case that looks at 1,000 cells of a notebook says so when one of them keeps what it made."""
+    ended = subprocess.run([sys.executable, "-c", """if True:
+        import libraries
+        libraries.CELLS = (*libraries.CELLS, "kept = globals().setdefault('all_of_them', [])\\nkept.append(gpu)")
+        libraries.CASES["a_thousand_cells_leave_nothing"].run(libraries.Library("driver"))
+    """], text=True, capture_output=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(
+        [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])})
+    assert ended.returncode == 1 and "assert max(s[" in ended.stderr, ended.stderr

@@ -340,5 +340,3 @@ def test_the_current_stream_of_a_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     with pytest.raises(ValueError, match="PyTorch works on stream 0x70 and CuPy on 0x80"):
         stream_handle(None)
-
-
