@@ -1107,6 +1107,148 @@ def a_view_of_many_chunks(lib):
     del large
 
 
+SIDE = 96  # of the picture that is learnt
+
+
+def a_target(lib, gpu):
+    """What Vulkan renders of 3,000 coloured points: (SIDE, SIDE, 3), 0 to 1, the library's own."""
+    np = lib.np
+    turns = np.linspace(0, 12, 3000, dtype="float32")
+    points = np.stack([turns * np.cos(turns), turns * np.sin(turns)], -1)
+    tints = (127.5 + 127.5 * np.stack([np.sin(turns), np.cos(turns), np.sin(turns / 3)], -1)).astype("uint8")
+    with gpu.vk.buffer(points.nbytes) as a, gpu.vk.buffer(tints.nbytes) as b:
+        there, paint = lib.array(a.tensor("float32", points.shape)), lib.array(b.tensor("uint8", tints.shape))
+        lib.write(there, points)
+        lib.write(paint, tints)
+        with culvert.show(there, colors=paint, gpu=gpu, size=(SIDE, SIDE), point_size=6.0) as view:
+            seen = lib.host(lib.array(view.target.tensor()))[..., :3].astype("float32") / 255
+        del there, paint
+    assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 100
+    return seen
+
+
+def drawn_as_learnt(lib, view, learnt):
+    """Vulkan's picture is what the library has learnt, texel by texel."""
+    picture = lib.host(lib.array(view.target.tensor()))[..., :3].astype("int32")
+    want = lib.np.rint(lib.host(learnt).reshape(SIDE, SIDE, 3) * 255).astype("int32")
+    assert lib.np.abs(picture - want).max() <= 1, lib.np.abs(picture - want).max()
+
+
+@case("numpy")
+def a_fit_that_draws(lib):
+    """The colours of splats, fitted by descent, and drawn as they get better."""
+    np = lib.np
+    with opened() as gpu:
+        target = a_target(lib, gpu).reshape(-1, 3)
+        learnt = lib.array(gpu.vk.buffer(target.nbytes).tensor("float32", (SIDE, SIDE, 3)))
+        y, x = np.meshgrid(*[np.linspace(-1, 1, SIDE, dtype="float32")] * 2, indexing="ij")
+        random = np.random.RandomState(3)
+        centres = random.uniform(-1, 1, (200, 2)).astype("float32")
+        weights = np.exp(-((x.reshape(-1, 1) - centres[:, 0]) ** 2 + (y.reshape(-1, 1) - centres[:, 1]) ** 2) / 0.01)
+        weights /= weights.sum(1, keepdims=True) + 1e-6
+        colours, losses = np.zeros((200, 3), "float32"), []
+        learnt[:] = 0
+        with culvert.show(learnt, gpu=gpu, range=(0, 1), size=(SIDE, SIDE), layout="HWC") as view:
+            for _ in range(30):
+                image = weights @ colours
+                losses.append(float(((image - target) ** 2).mean()))
+                colours -= 0.02 * weights.T @ (image - target)
+                learnt[:] = image.clip(0, 1).reshape(learnt.shape)
+                view.update()
+                drawn_as_learnt(lib, view, learnt)
+            assert view.says == []
+        assert losses[-1] < 0.7 * losses[0], losses
+        del learnt
+
+
+def splats(torch, target):
+    """(parameters, a function that gives the picture): 400 Gaussians, of which everything is learnt."""
+    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
+    at = torch.stack([x, y], -1).reshape(-1, 1, 2)
+    centres = (torch.rand(400, 2, device="cuda") * 2 - 1).requires_grad_()
+    sizes = torch.full((400,), -2.5, device="cuda", requires_grad=True)
+    colours = torch.zeros(400, 3, device="cuda", requires_grad=True)
+
+    def picture():
+        weights = torch.exp(-((at - centres) ** 2).sum(-1) / (2 * torch.exp(2 * sizes)))
+        return weights @ colours
+
+    return [centres, sizes, colours], picture
+
+
+def network(torch, target):
+    class Sine(torch.nn.Module):
+        def forward(self, x):
+            return torch.sin(x)
+
+    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
+    at = torch.stack([x, y], -1).reshape(-1, 2)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 128), Sine(), torch.nn.Linear(128, 128), Sine(), torch.nn.Linear(128, 3)).cuda()
+    with torch.no_grad():
+        net[0].weight.mul_(15)
+    return list(net.parameters()), lambda: net(at)
+
+
+def training_that_draws(lib, memory):
+    """Splats and a network are fitted to what Vulkan rendered, and Vulkan draws what they have learnt after each tenth step,
+    from memory that PyTorch writes: nothing is copied."""
+    torch = lib.torch
+    torch.manual_seed(5)
+    with opened() as gpu:
+        target = torch.from_numpy(a_target(lib, gpu)).cuda().reshape(-1, 3)
+        for kind, make, rate in (("splats", splats, 0.02), ("network", network, 2e-3)):
+            learnt = memory(gpu)
+            parameters, picture = make(torch, target)
+            optimizer = torch.optim.Adam(parameters, lr=rate)
+            losses, drawing = [], 0.0
+            with culvert.show(learnt, gpu=gpu, range=(0, 1), size=(SIDE, SIDE), layout="HWC") as view:
+                began = time.perf_counter()
+                for step in range(300):
+                    optimizer.zero_grad(set_to_none=True)
+                    image = picture()
+                    loss = ((image - target) ** 2).mean()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.detach())
+                    if step % 10 == 0:
+                        learnt.copy_(image.detach().clamp(0, 1).reshape(SIDE, SIDE, 3))
+                        at = time.perf_counter()
+                        view.update()
+                        drawing += time.perf_counter() - at
+                        if step % 100 == 0:
+                            drawn_as_learnt(lib, view, learnt)
+                torch.cuda.synchronize()
+                took = time.perf_counter() - began
+                drawn_as_learnt(lib, view, learnt)
+                assert view.says == [], view.says
+            first, last = losses[0].item(), losses[-1].item()
+            print(f"MEASURED {kind}: loss {first:.5f} to {last:.5f}, {took / 300 * 1e3:.3f} ms a step, view.update() "
+                  f"{drawing / 30 * 1e6:.0f} us")
+            assert last < 0.7 * first, (kind, first, last)
+            del learnt, image, view, picture, parameters, optimizer, loss
+
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def training_that_draws_with_expandable_segments(lib):
+    training_that_draws(lib, lambda gpu: lib.torch.zeros(SIDE, SIDE, 3, device="cuda"))
+
+
+@case("torch", own=True)
+def training_that_draws_in_the_pool(lib):
+    lib.pool = culvert.torch_pool()
+
+    def memory(gpu):
+        with lib.torch.cuda.use_mem_pool(lib.pool):
+            return lib.torch.zeros(SIDE, SIDE, 3, device="cuda")
+
+    training_that_draws(lib, memory)
+
+
+@case("torch", own=True)
+def training_that_draws_into_vulkans_memory(lib):
+    training_that_draws(lib, lambda gpu: lib.torch.from_dlpack(gpu.vk.buffer(SIDE * SIDE * 12).tensor("float32", (SIDE, SIDE, 3))))
+
+
 def a_picture_of(sample):
     """The sample's picture, compared with what it should draw: points of a Lissajous figure."""
     n, count, frames = 253, 4097, 5

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """culvert.show(): pictures compared texel by texel with what NumPy makes of the tensor; a real window under Xvfb."""
+import gc
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import numpy as np
 import pytest
@@ -144,6 +146,10 @@ def test_what_is_not_shared_is_copied_and_told(tmp_path):
         view.update()
         assert near(picture(view), mapped(data, data.min(), data.max()))
         assert view._repr_png_().startswith(b"\x89PNG") and "the tensor is copied" in repr(view)
+    there = weakref.ref(data)
+    del data
+    gc.collect()
+    assert there() is None  # a view that is closed keeps no memory
     last = (tmp_path / "view.png").read_bytes()
     assert first.startswith(b"\x89PNG") and last.startswith(b"\x89PNG") and first != last
     for late in (view.png, lambda: view.save(tmp_path / "late.png")):
