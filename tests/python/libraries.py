@@ -1062,7 +1062,9 @@ def shared_with_opengl(lib, tensor):
                     tensor.copy_(torch.arange(tensor.numel(), device="cuda", dtype=torch.int32) * (i + 1))
             want = (ctypes.c_int32 * tensor.numel())(*[n * (i + 1) for n in range(tensor.numel())])
             assert screen.read_buffer(shared.name, size)[shared.offset:] == bytes(want), i
-            screen.glNamedBufferSubData(shared.name, shared.offset + 8, 4, (-1 - i).to_bytes(4, "little", signed=True))
+            mine = screen.buffer(4, (-1 - i).to_bytes(4, "little", signed=True))
+            screen.glCopyNamedBufferSubData(mine, shared.name, 0, shared.offset + 8, 4)
+            screen.delete_buffer(mine)
             with shared.cuda():
                 assert tensor[2].item() == -1 - i and tensor[3].item() == 3 * (i + 1)
         with gl.buffer(tensor) as copied:

@@ -51,6 +51,8 @@ RIGHT = """
                 ring = other.vk.ring(other.queue, other.queue_family, [culvert.ring_buffer(4096)], depth=2)
                 with ring.cuda() as frame:
                     frame.tensor("float32", (-1,)).pointer
+                with other.ring([culvert.ring_buffer(4096)], depth=2).frame() as turn_of_vulkan:
+                    commands: int = turn_of_vulkan.commands + turn_of_vulkan.buffer().handle
         except culvert.Error as e:
             return [e.reason, e.message]
         report: culvert.gl.Report = culvert.gl.check()
@@ -85,6 +87,7 @@ WRONG = [
     ("vk.VkBufferCreateInfo(size='4096')", r'Argument "size" to "VkBufferCreateInfo" has incompatible type "str"; expected "int"'),
     ("number: str = gpu.vk.buffer(4096).size", r'expression has type "int", variable has type "str"'),
     ("culvert.api.culv_buffer_size()", r'Too few arguments for "culv_buffer_size"'),
+    ("gpu.ring([culvert.ring_buffer(4096)], deep=2)", r'Unexpected keyword argument "deep" for "ring" of "Context"'),
     ("culvert.gl.attach(copy=True)", r'Unexpected keyword argument "copy" for "attach"'),
     ("culvert.gl.check().rendrer", r'"Report" has no attribute "rendrer"'),
     ("gl.bufer(4096)", r'"Attachment" has no attribute "bufer"; maybe "buffer"\?'),
