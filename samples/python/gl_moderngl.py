@@ -25,7 +25,8 @@ def main() -> None:
     import moderngl
     n = options.size
     xp, array_of = array_library()
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")
+    # moderngl's own types say that a backend is a dict.
+    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
     y, x = xp.meshgrid(xp.linspace(-1, 1, n, dtype="float32"), xp.linspace(-1, 1, n, dtype="float32"), indexing="ij")
     with culvert.gl.attach() as gl, gl.texture(xp.zeros((n, n, 4), "uint8")) as texture:
         picture = context.external_texture(texture.name, (n, n), 4, 0, "f1")

@@ -31,7 +31,8 @@ def main() -> None:
         sys.exit(77)
     n, count = options.size, options.count
     xp, array_of = array_library()
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")
+    # moderngl's own types say that a backend is a dict.
+    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
     target = context.framebuffer([context.texture((n, n), 4)])
     program = context.program(vertex_shader=VERTEX, fragment_shader=FRAGMENT)
     angle = xp.linspace(0, 6.2832, count, dtype="float32")
