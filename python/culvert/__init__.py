@@ -17,7 +17,7 @@ from ._lib import (AsyncError, BusyError, DriverError, Error, InternalError, Inv
                    OutOfMemoryError, UnsupportedError, api, describe, handle, stream_handle)
 from ._objects import (AdoptedBuffer, Buffer, Cuda, Device, Kernel, Kernels, LinearImage, Memory, QueueKernels, Ring, RingFrame,
                        Semaphore, Slot, Stream, TimelineFrame, Vector, VectorView, VulkanBuffer, VulkanDevice,
-                       VulkanImage, VulkanSemaphore, buffer, info, kernel, ring_buffer, ring_image)
+                       VulkanFrame, VulkanImage, VulkanSemaphore, buffer, info, kernel, ring_buffer, ring_image)
 from ._tensor import Tensor, tensor_range
 from ._allocate import free, malloc, rmm_resource, torch_pool
 from . import draw, gl, vulkan
@@ -27,7 +27,8 @@ __version__ = "0.1.0"
 __all__ = ["AdoptedBuffer", "AsyncError", "Buffer", "BusyError", "Cuda", "Device", "DriverError", "Error", "InternalError",
            "InvalidError", "Kernel", "Kernels", "LateError", "LinearImage", "Memory", "NoDeviceError",
            "OutOfMemoryError", "QueueKernels", "Ring", "RingFrame", "Semaphore", "Slot", "Stream", "Tensor",
-           "TimelineFrame", "UnsupportedError", "Vector", "View", "VectorView", "VulkanBuffer", "VulkanDevice", "VulkanImage",
+           "TimelineFrame", "UnsupportedError", "Vector", "View", "VectorView", "VulkanBuffer", "VulkanDevice", "VulkanFrame",
+           "VulkanImage",
            "VulkanSemaphore", "api", "buffer", "declarations", "describe", "draw", "free", "gl", "handle", "info",
            "kernel", "malloc", "ring_buffer", "ring_image", "rmm_resource", "show",
            "stream_handle", "tensor_range", "torch_pool", "vulkan"]

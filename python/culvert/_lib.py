@@ -344,11 +344,16 @@ class Owned:
     def close(self, after: StreamLike = None) -> None:
         """Gives the object back. With `after`, a CUDA stream, it is released when the stream has done what was
         submitted to it so far, and the call does not wait (where the C API has a ..._after() form). What a context
-        made waits for the work of Context.submit() first, and is refused where that waits for CUDA (BusyError)."""
+        made waits for the work of Context.submit() first, and is refused where that waits for CUDA, or a stream for a signal
+        that nobody sends (BusyError)."""
         if self.closed or process.forked:
             return
-        if self._home is not None and after is None:
-            self._home.settle(f"{type(self).__name__}.close")
+        if after is None:
+            from ._turns import settle_cuda
+            settle_cuda(f"{type(self).__name__}.close")
+            _sweep_later()
+            if self._home is not None:
+                self._home.settle(f"{type(self).__name__}.close")
         self._close_children()
         pointer = c_void_p(self._as_parameter_.value)
         if after is not None:
@@ -379,9 +384,12 @@ class Owned:
     def __del__(self) -> None:
         if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
             return
-        if self._home is not None and not self._home.is_idle():
+        from ._turns import cuda_waits
+        if self._home is not None and not (self._home.is_idle() and not cuda_waits()):
             self._home.later += self._give_up()
             self._left()
+        elif cuda_waits():
+            _later.extend(self._give_up())
         else:
             self.close()
 
@@ -402,9 +410,20 @@ class Owned:
 
 
 _roots: "weakref.WeakSet[Owned]" = weakref.WeakSet()
+_later: List[Tuple[str, c_void_p, int]] = []  # what went without a context, while a stream waited for a signal that nobody sends
+
+
+def _sweep_later() -> None:
+    while _later:
+        destroy, pointer, _ = _later.pop()
+        getattr(api, destroy)(byref(pointer))
+
 
 
 @atexit.register
 def _close_roots() -> None:
-    for root in list(_roots):
-        root.close()  # what a context could not close is not among them
+    for root in list(_roots):  # what a context could not close is not among them
+        try:
+            root.close()
+        except (Error, RuntimeError):  # the system takes it
+            pass

@@ -31,6 +31,8 @@ DEFAULT_BUFFER_USAGE = (d.VK_BUFFER_USAGE_TRANSFER_SRC_BIT | d.VK_BUFFER_USAGE_T
 DEFAULT_IMAGE_USAGE = (d.VK_IMAGE_USAGE_TRANSFER_SRC_BIT | d.VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                        d.VK_IMAGE_USAGE_SAMPLED_BIT | d.VK_IMAGE_USAGE_STORAGE_BIT)
 FOREVER = 2**64 - 1
+# DEINITIALIZED, INVALID_CONTEXT, INVALID_HANDLE, CONTEXT_IS_DESTROYED: the context has gone, and what it had with it.
+_GONE = (4, 201, 400, 709)
 
 
 class Cuda(_CudaFunctions):
@@ -103,10 +105,16 @@ class Stream:
 
     def close(self) -> None:
         """CUDA ends the stream when it has done its work. The call does not wait."""
-        if self._as_parameter_ and not process.forked and not self._device.closed:
-            self._device.make_current()
-            self._device.cuda.cuStreamDestroy(self._as_parameter_)
-        self._as_parameter_ = c_void_p()
+        stream, self._as_parameter_ = self._as_parameter_, c_void_p()
+        if not stream or process.forked or self._device.closed:
+            return
+        cuda = self._device.cuda
+        for call, argument in ((cuda.cuCtxSetCurrent, self._device.context), (cuda.cuStreamDestroy, stream)):
+            answer = getattr(call, "raw")(argument)
+            if answer in _GONE:
+                return
+            if answer != 0:
+                raise RuntimeError(f"{call.__name__}: CUDA error {answer}")
 
     def __enter__(self) -> "Stream":
         return self
@@ -518,8 +526,10 @@ class VulkanDevice(Owned):
         made = describe(d.culv_vk_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
                         queue_family=queue_family, label=label, wait_stage=wait_stage, waits=waits, settings=settings)
         made.side = side
-        return Ring(self, _make("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side, depth,
+        ring = Ring(self, _make("culv_vk_ring_create", self._need(), handle(queue), made), self.device, side, depth,
                     len(resources))
+        ring._queue = queue
+        return ring
 
     def vector_view(self, vector: "Vector", usage: int = DEFAULT_BUFFER_USAGE, sparse_queue: Handle = None,
                     sparse_size: int = 0) -> "VectorView":
@@ -783,9 +793,49 @@ class RingFrame:
         return self.buffer(resource).tensor(dtype, shape, strides=strides, offset=offset, read_only=read_only, stream=stream)
 
 
+class VulkanFrame:
+    """Vulkan's turn with a slot of a ring: what is recorded in `commands` works with it. It ends with the block of
+    Ring.frame()."""
+
+    def __init__(self, ring: "Ring", frame: d.culv_vk_ring_frame, commands: int):
+        self._ring, self.frame, self._commands = ring, frame, commands
+        self._over = False
+
+    def __repr__(self) -> str:
+        return told(self, self._over, [f"frame {self.number}", f"slot {self.slot}", f"of {self._ring!r}"])
+
+    @property
+    def number(self) -> int:
+        return self.frame.frame.number
+
+    @property
+    def slot(self) -> int:
+        return self.frame.frame.slot
+
+    def _need(self) -> None:
+        if self._over:
+            raise ValueError(f"frame {self.number} was submitted, and its slot is the other side's; use it inside the block of "
+                             "ring.frame()")
+
+    @property
+    def commands(self) -> int:
+        """The VkCommandBuffer. The slot is Vulkan's in it."""
+        self._need()
+        return self._commands
+
+    def buffer(self, resource: int = 0) -> Slot:
+        self._need()
+        return Slot(self._ring, self.slot, resource)
+
+    def image(self, resource: int = 0) -> int:
+        """The VkImage."""
+        self._need()
+        return self._ring.image(self.slot, resource)
+
+
 class Ring(Owned):
-    """Slots that the two sides use in turn. CUDA's side is `with ring.cuda(stream) as frame:`. Vulkan's side is
-    acquire(), submit() and flush()."""
+    """Slots that the two sides use in turn. CUDA's side is `with ring.cuda(stream) as frame:`, Vulkan's is
+    `with ring.frame() as frame:`, or acquire(), submit() and flush()."""
 
     _destroy = "culv_vk_ring_destroy"
 
@@ -794,6 +844,9 @@ class Ring(Owned):
         self.device = device
         self.side = side
         self._depth, self._resources = depth, resources
+        self._queue: Handle = 0
+        self._recorded: List[Tuple[int, int]] = []  # (a command buffer, the value that is signaled behind it, or 0)
+        self._free: List[int] = []
         self._other = d.culv_ring_side.CULV_RING_PRODUCER if side == d.culv_ring_side.CULV_RING_CONSUMER \
             else d.culv_ring_side.CULV_RING_CONSUMER
 
@@ -826,7 +879,8 @@ class Ring(Owned):
                           lambda: f"the other side's work with slot {frame.slot} has not ended in time")
             yield turn
         except BaseException:
-            api.culv_ring_cancel(self.core, self._other, byref(frame))
+            if not self.closed:  # as it may be when the interpreter ends
+                api.culv_ring_cancel(self.core, self._other, byref(frame))
             raise
         finally:
             turn._over = True
@@ -858,6 +912,58 @@ class Ring(Owned):
     def submit(self, queue: Handle, commands: Handle, frame: d.culv_vk_ring_frame, fence: Handle = None) -> None:
         """Releases the frame and submits its command buffer."""
         api.culv_vk_ring_submit(self._need(), handle(queue), handle(commands), handle(fence), byref(frame))
+
+    @contextlib.contextmanager
+    def frame(self, timeout: int = 10 * SECOND) -> Iterator[VulkanFrame]:
+        """Vulkan's turn, in a command buffer of the context's: it is begun and has the barrier before; at the end of the block
+        it gets the barrier behind and is submitted. After an exception the slot is given back as if it had not been
+        acquired, and nothing is submitted."""
+        home = self._home
+        if home is None:
+            raise TypeError("frame() records in a command buffer of a context's, and this ring is on a VkDevice of yours: use "
+                            "acquire() and submit()")
+        got = self.acquire(timeout)
+        commands, f = self._commands(), home.functions
+        turn = VulkanFrame(self, got, commands)
+        try:
+            f.vkBeginCommandBuffer(commands, d.VkCommandBufferBeginInfo(flags=d.VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT))
+            f.vkCmdPipelineBarrier2(commands, got.acquire)
+            yield turn
+            f.vkCmdPipelineBarrier2(commands, got.release)
+            f.vkEndCommandBuffer(commands)
+        except BaseException:
+            if not self.closed:
+                api.culv_ring_cancel(self.core, self.side, byref(got.frame))
+                self._free.append(commands)
+            raise
+        finally:
+            turn._over = True
+        self.submit(self._queue, commands, got)
+        self._recorded.append((commands, got.signal.value if got.num_signals else 0))
+
+    def close(self, after: StreamLike = None) -> None:
+        super().close(after)
+        if self.closed:
+            self._retire()
+
+    def _give_up(self) -> List[Tuple[str, c_void_p, int]]:
+        self._retire()
+        return super()._give_up()
+
+    def _retire(self) -> None:
+        if self._home is not None:
+            self._home.retired += [*self._free, *(commands for commands, _ in self._recorded)]
+        self._free, self._recorded = [], []
+
+    def _commands(self) -> int:
+        """A command buffer with which the queue has done. In a burst the last one has the signal for all."""
+        assert self._home is not None
+        if self._recorded:
+            reached = self._home._counter(api.culv_vk_ring_semaphore(self._need(), self.side) or 0)
+            done = max((i + 1 for i, (_, value) in enumerate(self._recorded) if 0 < value <= reached), default=0)
+            self._free += [commands for commands, _ in self._recorded[:done]]
+            del self._recorded[:done]
+        return self._free.pop() if self._free else self._home.commands()
 
     def buffer(self, slot: int, resource: int = 0) -> Slot:
         return Slot(self, slot, resource)

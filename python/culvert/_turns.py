@@ -2,10 +2,11 @@
 """Waits that end: in slices, so that Ctrl-C is heard, and with a bound. And who waits for whom on timelines, so that a
 program that fails between a wait and its signal can still be closed."""
 import time
+import weakref
 from typing import Any, Callable, Dict, List, Tuple
 
 from . import _declarations as d
-from ._lib import late
+from ._lib import LateError, busy, late
 
 SECOND = 10**9
 SLICE = SECOND // 20
@@ -38,12 +39,17 @@ class Turns:
     def __init__(self, counter: Callable[[int], int], signal: Callable[[int, int], None]):
         self._counter, self._signal = counter, signal
         self._sides: Dict[Any, List[Tuple[bool, int, int]]] = {}  # (is a wait, timeline, value)
+        _everybodys.add(self)
 
     def note(self, side: Any, waits: bool, timeline: int, value: int) -> None:
         entries = self._sides.setdefault(side, [])
         entries.append((waits, timeline, value))
         if len(entries) > self.LIMIT:
             self._drop(entries)
+
+    def clear(self) -> None:
+        """The device has gone."""
+        self._sides.clear()
 
     def forget(self, timeline: int) -> None:
         """The timeline has gone."""
@@ -79,6 +85,8 @@ class Turns:
 
     def stuck(self) -> List[Tuple[Any, int, int]]:
         """(side, timeline, value) of each wait that nothing which was submitted will end."""
+        for entries in self._sides.values():
+            self._drop(entries)
         return self._stuck(self._reach()[0])
 
     def _stuck(self, at: Dict[Any, int]) -> List[Tuple[Any, int, int]]:
@@ -99,3 +107,36 @@ class Turns:
                   lambda: f"a timeline was to become {counters[timeline]} and is {self._counter(timeline)}", "close")
             self._signal(timeline, value)
             freed.append((side, timeline, value))
+
+
+_everybodys: "weakref.WeakSet[Turns]" = weakref.WeakSet()
+
+
+class Patience:
+    """How long settle_cuda() waits for those of whose signals this package was not told, in nanoseconds."""
+    CUDA = 10 * SECOND
+
+
+def cuda_waits() -> List[Tuple[Any, int, int]]:
+    """(stream, timeline, value) of each wait of a stream's that nothing which was submitted will end."""
+    found: List[Tuple[Any, int, int]] = []
+    for turns in list(_everybodys):
+        try:
+            found += [wait for wait in turns.stuck() if wait[0] != "Vulkan"]
+        except RuntimeError:  # a lost device, whose timelines have no values
+            pass
+    return found
+
+
+def settle_cuda(call: str) -> None:
+    """Before a call that waits in the driver for all streams, without a bound and deaf to Ctrl-C, as CUDA does where it
+    gives memory or a semaphore back."""
+    waits = cuda_waits()
+    if not waits:
+        return
+    stream, timeline, value = waits[0]
+    try:
+        until(lambda: not cuda_waits(), Patience.CUDA, lambda: "", call)
+    except LateError:
+        raise busy(f"CUDA's stream {stream:#x} waits for {value} of the timeline {timeline:#x}, which nobody was asked to signal: "
+                   "signal it, or close the context, which gives up such waits", call) from None

@@ -94,8 +94,12 @@ class _Queue:
         if adopted is None or not adopted.is_current:
             if adopted is not None:
                 adopted.close()
-            adopted = self.adopted[pointer, size] = self.gpu.vk.adopt(pointer, size)
-        return Part(adopted.handle, adopted.offset, adopted.size)
+            adopted = self.adopted[pointer, size] = self.gpu.vk.adopt(pointer, size, sparse_queue=self.gpu.sparse_queue or None)
+        parts = adopted.buffers()
+        if len(parts) != 1:
+            raise ValueError(f"the tensor lies in {len(parts)} chunks of memory, and the device has no sparse buffer for all of "
+                             "them: larger chunks, or a buffer or vector of Culvert's, are in one piece")
+        return Part(parts[0].buffer or 0, parts[0].offset, adopted.size)
 
     def _owner(self, pointer: int, size: int) -> Optional[Part]:
         """The buffer of this context in which an address lies."""

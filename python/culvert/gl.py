@@ -2,7 +2,7 @@
 """OpenGL, in the context that is current on this thread, whoever made it: moderngl, PyOpenGL, pyglet, GLFW, Qt, SDL2.
 
     with culvert.gl.attach() as gl:
-        vbo = gl.buffer(points)                      # a GL buffer with the bytes of a tensor
+        vbo = gl.buffer(points)                      # a GL buffer with the bytes of a tensor; gl.share(points): its own memory
         with vbo.cuda() as turn:                     # CUDA's turn, on the current stream of PyTorch or CuPy
             torch.from_dlpack(turn.tensor())[:] += 1
         glBindBuffer(GL_ARRAY_BUFFER, vbo.name)      # OpenGL's later commands wait for it
@@ -19,15 +19,19 @@ import sys
 import warnings
 import weakref
 from ctypes import byref, c_int, c_int64, c_size_t, c_uint64, c_void_p
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, NoReturn, Optional, Sequence, Tuple, TypeVar,
+                    Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, api, describe, handle, process,
-                   stream_handle)
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, handle, process,
+                   stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
+from ._struct import Structure
 from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
                       type_of)
-from ._turns import SECOND
+from ._turns import SECOND, cuda_waits, settle_cuda
+from ._types import DType, StreamLike, TensorLike
+from .vulkan import give_up_waits
 
 GL_TEXTURE_2D = 0x0de1
 _ACCESS = {"read_write": 0, "read_only": 1, "write_discard": 2}
@@ -49,7 +53,7 @@ class WayWarning(UserWarning):
     """The best way is not available. The text says why, and what to do."""
 
 
-def function(name: str, result=None, *parameters):
+def function(name: str, result: Any = None, *parameters: Any) -> Callable[..., Any]:
     """A function of OpenGL by its name, for the context that is current: function("glFinish")()."""
     for library, current, proc in _LIBRARIES:
         try:
@@ -83,7 +87,7 @@ def _way(way: Optional[str]) -> int:
         raise ValueError(f"there is no way {way!r}; there are 'memory', 'register' and 'staged'") from None
 
 
-def _side(writer: str):
+def _side(writer: str) -> d.culv_ring_side:
     if writer not in _SIDES:
         raise ValueError(f"writer={writer!r}: 'cuda' or 'opengl' writes, and the other one reads")
     return _SIDES[writer]
@@ -105,16 +109,38 @@ class Report:
     def text(self) -> str:
         return self._found.text.decode(errors="replace")
 
-    def __getattr__(self, name: str):
-        value = getattr(self._found, name)
-        if name.endswith("_reason"):
-            return d.culv_reason(value).name[len("CULV_REASON_"):]
-        return value.decode(errors="replace") if isinstance(value, bytes) else value
+    if TYPE_CHECKING:  # a checker has these, and refuses other names
+        platform: int
+        is_software: int
+        vendor: str
+        renderer: str
+        version: str
+        has_uuid: int
+        uuid: d.culv_uuid
+        driver_uuid: d.culv_uuid
+        num_gpus: int
+        cuda_ordinal: int
+        cuda_name: str
+        devices_all: int
+        devices_current_frame: int
+        devices_next_frame: int
+        has_direct_state_access: int
+        has_memory_object: int
+        has_semaphore: int
+        has_timeline_semaphore: int
+        memory_reason: str
+        register_reason: str
+    else:
+        def __getattr__(self, name: str) -> Any:
+            value = getattr(self._found, name)
+            if name.endswith("_reason"):
+                return d.culv_reason(value).name[len("CULV_REASON_"):]
+            return value.decode(errors="replace") if isinstance(value, bytes) else value
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<culvert.gl.Report {self.way}, {self.renderer!r}>"
 
 
@@ -132,15 +158,17 @@ class _InContext(Owned):
         super().__init__(gl, pointer)
         self.gl = gl
 
-    def __del__(self):
+    def __del__(self) -> None:
         if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
             return
         try:
-            self.close()
+            if not cuda_waits():
+                self.close()
+                return
         except InvalidError as e:
             if e.reason != "CONTEXT":
                 raise
-            self.gl._later += self._give_up()  # it goes where the context is current again
+        self.gl._later += self._give_up()  # it goes where the context is current again, and no stream waits in vain
 
 
 class _Copy2D(ctypes.Structure):
@@ -155,7 +183,11 @@ class _Source:
     """Somebody's tensor, which is to be copied: its address, shape and type. `stream` is who will read it, and
     `self.stream` whom that one has to wait for: None if nobody."""
 
-    def __init__(self, tensor, stream: Optional[int] = None):
+    def __init__(self, tensor: Any, stream: Optional[int] = None):
+        self.stream: Optional[int]
+        self.kept: Any
+        self.dtype: str
+        steps: Optional[Tuple[int, ...]]
         if isinstance(tensor, TensorSource):
             tensor = tensor.tensor()
         self.kept, self.stream = tensor, None
@@ -175,6 +207,8 @@ class _Source:
         else:
             reads = stream is not None and tensor.__dlpack_device__()[0] not in _OF_THE_HOST
             capsule = tensor.__dlpack__(stream=(stream or _LEGACY) if reads else -1)  # the producer makes it wait
+            name: bytes
+            kind: Any
             name, kind = (_OLD, d.culv_dl_managed_tensor) if _python.PyCapsule_IsValid(id(capsule), _OLD) else \
                 (_VERSIONED, d.culv_dl_managed_tensor_versioned)
             t = kind.from_address(_python.PyCapsule_GetPointer(id(capsule), name)).dl_tensor
@@ -194,14 +228,14 @@ class _Source:
             raise ValueError(f"the tensor {self.shape} has gaps or another order of its elements: pass a contiguous one")
 
 
-_exported = {}  # what consumers of registered memory's tensors have not given back
-_deleter_t = ctypes.CFUNCTYPE(None, c_void_p)
+_exported: Dict[int, Any] = {}  # what consumers of registered memory's tensors have not given back
 
 
-@_deleter_t
-def _forget(managed, exported=_exported):
+def _forget_one(managed: int, exported: Dict[int, Any] = _exported) -> None:
     exported.pop(managed, None)
 
+
+_forget = ctypes.CFUNCTYPE(None, c_void_p)(_forget_one)
 
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_forget))  # a consumer's tensor may go after this module
 
@@ -249,7 +283,7 @@ class _Slot(TensorSource):
             raise IndexError(f"there is no buffer {self._resource} here")
         return buffer
 
-    def _device_of(self):
+    def _device_of(self) -> Any:
         return self._turn.device._need()
 
     @property
@@ -260,14 +294,14 @@ class _Slot(TensorSource):
     def size(self) -> int:
         return api.culv_buffer_size(self._need())
 
-    def _get_dlpack(self, desc, out):
+    def _get_dlpack(self, desc: Any, out: Any) -> None:
         if self._turn.registered:
             out._obj.value = _describe_mapped(self.pointer, self.size, self._turn.device.is_software,
                                               self._turn.device.caps.ordinal, desc._obj)
         else:
             api.culv_buffer_get_dlpack(self._need(), desc, out)
 
-    def _to_unversioned(self, pointer):
+    def _to_unversioned(self, pointer: int) -> int:
         if not self._turn.registered:
             return super()._to_unversioned(pointer)
         made, layout = _exported.pop(pointer)
@@ -280,7 +314,7 @@ class Turn:
     """What CUDA has between the beginning and the end of a `with` block. What is OpenGL's again afterwards must not be
     touched then: a tensor that was made here is not kept over the block's end."""
 
-    def __init__(self, owner, stream: int, frame: "Optional[d.culv_ring_frame]" = None):
+    def __init__(self, owner: "Union[GLRing, Registration]", stream: int, frame: Optional[d.culv_ring_frame] = None):
         self._owner, self.stream, self.frame = owner, stream, frame
         self.device: Device = owner.gl.device
         self.registered = isinstance(owner, Registration) or owner.way == "register"
@@ -290,7 +324,7 @@ class Turn:
         if self._over:
             raise ValueError("this turn of CUDA's is over, and the object is OpenGL's; use it inside the block of cuda()")
 
-    def _owner_buffer(self, resource: int):
+    def _owner_buffer(self, resource: int) -> int:
         self._check()
         return self._owner._cuda_buffer(self.slot, resource)
 
@@ -312,11 +346,14 @@ class Turn:
         """The device pointer of the (first) buffer."""
         return self.buffer().pointer
 
-    def tensor(self, dtype=None, shape: Optional[Sequence[int]] = None, resource: int = 0, **more) -> Tensor:
+    def tensor(self, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, resource: int = 0, *,
+               strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
+               stream: StreamLike = None) -> Tensor:
         """The buffer as a tensor; of the type and shape that it was made with, if none is said."""
         if dtype is None and shape is None:
             dtype, shape = self._owner.dtype, self._owner.shape
-        return self.buffer(resource).tensor(dtype or "uint8", shape, stream=more.pop("stream", self.stream), **more)
+        return self.buffer(resource).tensor(dtype or "uint8", shape, strides=strides, offset=offset, read_only=read_only,
+                                            stream=self.stream if stream is None else stream)
 
     def _image(self, resource: int) -> int:
         self._check()
@@ -335,7 +372,7 @@ class Turn:
         api.culv_image_get_surface(self._image(resource), level, byref(out))
         return out.value
 
-    def write(self, tensor, resource: int = 0) -> None:
+    def write(self, tensor: Union[TensorLike, TensorSource], resource: int = 0) -> None:
         """Copies a contiguous tensor, on the turn's stream, into the buffer or level 0 of the texture. The copy of a
         host's array is over when the call returns."""
         source = _Source(tensor, self.stream)
@@ -368,7 +405,7 @@ class Turn:
             src_device=0 if source.on_host else source.address, src_pitch=row, dst_type=3,
             dst_array=self.array(0, resource), width=row, height=height)), self.stream)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<culvert.gl.Turn{' over' if self._over else ''} of {self._owner!r}>"
 
 
@@ -398,8 +435,8 @@ class Frame:
 class Resource:
     """What each slot of a ring has. ring_buffer(), ring_texture() and ring_registrations() make it."""
 
-    def __init__(self, extent: Tuple[int, int, int] = (0, 0, 0), **fields):
-        self.extent = extent
+    def __init__(self, extent: Tuple[int, int, int] = (0, 0, 0), kept: Any = None, **fields: Any):
+        self.extent, self.kept = extent, kept
         self.fields = fields
 
 
@@ -408,19 +445,20 @@ def ring_buffer(size: int) -> Resource:
     return Resource(buffer=describe(d.culv_gl_buffer_create_desc, size=size))
 
 
-def ring_texture(internal_format: int, width: int, height: int = 1, **desc) -> Resource:
+def ring_texture(internal_format: int, width: int, height: int = 1, *, target: Optional[int] = None, depth: Optional[int] = None,
+                 array_layers: Optional[int] = None, mip_levels: Optional[int] = None, texels: Optional[int] = None,
+                 no_surfaces: Optional[bool] = None, label: Optional[str] = None) -> Resource:
     """A texture in each slot (culv_gl_image_create_desc)."""
     return Resource((width, height, _TEXELS.get(internal_format, 0)),
-                    image=describe(d.culv_gl_image_create_desc, internal_format=internal_format, width=width,
-                                   height=height, **desc))
+                    image=describe(d.culv_gl_image_create_desc, internal_format=internal_format, width=width, height=height,
+                                   target=target, depth=depth, array_layers=array_layers, mip_levels=mip_levels, texels=texels,
+                                   no_surfaces=no_surfaces, label=label))
 
 
 def ring_registrations(registrations: "Sequence[Registration]") -> Resource:
     """Registered objects of yours, one for each slot. They must outlive the ring."""
     array = (c_void_p * len(registrations))(*[r._need().value for r in registrations])
-    made = Resource(registrations[0]._extent(0), registrations=array)
-    made.kept = registrations
-    return made
+    return Resource(registrations[0]._extent(0), registrations, registrations=array)
 
 
 class GLRing(_InContext):
@@ -428,10 +466,11 @@ class GLRing(_InContext):
     `with ring.frame() as frame:` or `for frame in ring.frames():`."""
 
     _destroy = "culv_gl_ring_destroy"
-    dtype = shape = None
+    dtype: Optional[DType] = None
+    shape: Optional[Sequence[int]] = None
 
-    def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str],
-                 **desc):
+    def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str], *,
+                 settings: Optional[Structure] = None, label: Optional[str] = None):
         side = _side(writer)
         gl._sweep()
         fallback = d.culv_fallback.CULV_FALLBACK_HOST if gl.copies else 0
@@ -443,7 +482,8 @@ class GLRing(_InContext):
                     value.fallback = int(fallback)
                 kept.append(value)
                 setattr(one, name, ctypes.addressof(value))
-        made = describe(d.culv_gl_ring_desc, max_depth=depth, resources=array, num_resources=len(resources), **desc)
+        made = describe(d.culv_gl_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
+                        settings=settings, label=label)
         made.side, made.way = side, _way(way)
         super().__init__(gl, _make("culv_gl_ring_create", gl._need(), made))
         self._resources = list(resources)
@@ -456,7 +496,7 @@ class GLRing(_InContext):
     @property
     def core(self) -> int:
         """The culv_ring."""
-        return api.culv_gl_ring_core(self._need())
+        return api.culv_gl_ring_core(self._need()) or 0
 
     @property
     def way(self) -> str:
@@ -473,11 +513,11 @@ class GLRing(_InContext):
         """Whether OpenGL's turns wait on the CPU."""
         return bool(api.culv_gl_ring_waits_on_host(self._need()))
 
-    def _cuda_buffer(self, slot: int, resource: int):
-        return api.culv_gl_ring_buffer(self._need(), slot, resource)
+    def _cuda_buffer(self, slot: int, resource: int) -> int:
+        return api.culv_gl_ring_buffer(self._need(), slot, resource) or 0
 
-    def _cuda_image(self, slot: int, resource: int):
-        return api.culv_gl_ring_image(self._need(), slot, resource)
+    def _cuda_image(self, slot: int, resource: int) -> int:
+        return api.culv_gl_ring_image(self._need(), slot, resource) or 0
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._resources[resource].extent
@@ -496,12 +536,12 @@ class GLRing(_InContext):
         Ring._in_slices(lambda slice_: api.culv_gl_ring_acquire(self._need(), slice_, byref(frame)), timeout)
         return frame
 
-    def _follow(self, stream: int, timeout: int, frame) -> None:
+    def _follow(self, stream: int, timeout: int, frame: d.culv_ring_frame) -> None:
         _host_follows(self.gl.device, stream, timeout,
                       lambda: f"OpenGL's work with slot {frame.slot} has not ended in time")
 
     @contextlib.contextmanager
-    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
         """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. After an exception the slot is given
         back as if it had not been acquired. In the way "register" a context of the attachment must be current."""
         number = stream_handle(stream)
@@ -511,7 +551,8 @@ class GLRing(_InContext):
             self._follow(number, timeout, frame)
             yield turn
         except BaseException:
-            api.culv_ring_cancel(self.core, self._cudas, byref(frame))
+            if not self.closed:
+                api.culv_ring_cancel(self.core, self._cudas, byref(frame))
             raise
         finally:
             turn._over = True
@@ -525,7 +566,8 @@ class GLRing(_InContext):
         try:
             yield Frame(self, frame)
         except BaseException:
-            api.culv_ring_cancel(self.core, self._mine, byref(frame))
+            if not self.closed:
+                api.culv_ring_cancel(self.core, self._mine, byref(frame))
             raise
         api.culv_gl_ring_release(self._need(), byref(frame))
 
@@ -552,7 +594,7 @@ class GLRing(_InContext):
         """Waits until the GPU has done with all frames that were handed over."""
         Ring._in_slices(lambda slice_: api.culv_ring_drain(self.core, slice_, 0), timeout)
 
-    def _told(self):
+    def _told(self) -> Iterator[str]:
         yield f"way {self.way}"
 
 
@@ -578,7 +620,7 @@ class _One(GLRing):
             self._due = False
 
     @contextlib.contextmanager
-    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
         """CUDA's turn, on the current stream of PyTorch or CuPy if none is said. It begins after OpenGL's earlier
         commands, and OpenGL's later ones come after it, also when an exception ends the block."""
         number = stream_handle(stream)
@@ -593,42 +635,216 @@ class _One(GLRing):
             yield turn
         finally:
             turn._over = True
-            api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
-            self._due = True
-            self._take(timeout)
+            if not self.closed:  # as it may be when the interpreter ends
+                api.culv_ring_release_on(self.core, self._cudas, number, byref(frame))
+                self._due = True
+                self._take(timeout)
 
-    def frame(self, timeout: int = 10 * SECOND):
+    def frame(self, timeout: int = 10 * SECOND) -> NoReturn:
         raise TypeError(f"a {type(self).__name__} is OpenGL's outside the blocks of cuda(): draw there")
 
-    frames = frame
+    def frames(self, timeout: int = 10 * SECOND) -> NoReturn:
+        self.frame()
 
-    def update(self, tensor, stream=None) -> None:
+    def update(self, tensor: Union[TensorLike, TensorSource], stream: StreamLike = None) -> None:
         """Copies a tensor into it, in a turn of CUDA's."""
         with self.cuda(stream) as turn:
             turn.write(tensor)
+
+
+_OneSelf = TypeVar("_OneSelf", bound=_One)
 
 
 class GLBuffer(_One):
     """A GL buffer for both sides. Where the GPU's driver keeps copies, read it by OpenGL through another buffer
     (glCopyNamedBufferSubData)."""
 
-    def __init__(self, gl, size, dtype, shape, writer, way):
+    def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Sequence[int]], writer: str,
+                 way: Optional[str]):
         self.dtype, self.shape, self.size = dtype, shape, size
+        self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
         super().__init__(gl, ring_buffer(size), writer, way)
 
-    def _told(self):
+    def _told(self) -> Iterator[str]:
         yield f"{self.size} bytes"
         yield from super()._told()
+
+
+class Part(NamedTuple):
+    """A GL buffer on memory in which a tensor lies."""
+    name: int
+    offset: int  # of the tensor's part in the buffer, in bytes
+    size: int
+    tensor_offset: int  # of the part in the tensor
+
+
+class _Shared:
+    """What a SharedTensor gives back, where the context is current."""
+
+    def __init__(self, gl: "Attachment"):
+        self.gl = gl
+        self.adopted = c_void_p()
+        self.memories: List[c_void_p] = []
+        self.names: List[int] = []
+        self.semaphores: List[c_void_p] = []
+
+    def end(self) -> None:
+        if not self.gl._lost and not self.gl.closed and not self.gl.is_current:
+            raise _own_error(d.culv_result.CULV_ERROR_INVALID, d.culv_reason.CULV_REASON_CONTEXT,
+                             "no context of the attachment is current on this thread", "SharedTensor.close")
+        while self.names:
+            name = self.names.pop()
+            if not self.gl._lost:
+                function("glDeleteBuffers", None, c_int, c_void_p)(1, byref(ctypes.c_uint(name)))
+        for destroy, things in (("culv_gl_memory_destroy", self.memories), ("culv_shared_semaphore_destroy", self.semaphores)):
+            while things:
+                getattr(api, destroy)(byref(things[-1]))
+                things.pop()
+        api.culv_vmm_adopted_destroy(byref(self.adopted))
+
+
+class SharedTensor:
+    """A tensor's own memory as GL buffers, without a copy: one buffer for each chunk of memory in which it lies, and for most
+    tensors that is one. The tensor stays its library's; `with shared.cuda():` orders what both sides do."""
+
+    way = "memory"
+
+    def __init__(self, gl: "Attachment", tensor: Any):
+        gl._sweep()
+        self.gl, self.tensor = gl, tensor
+        self._value = self._due = 0
+        self._ends: Optional[_Shared] = None
+        ends = _Shared(gl)
+        pointer, size = tensor_range(tensor.tensor() if isinstance(tensor, TensorSource) else tensor)
+        try:
+            ends.adopted = c_void_p(_make("culv_vmm_adopt", gl.device._need(), pointer, size))
+            self.parts = self._bind(ends, pointer, size)
+            for _ in range(2):  # OpenGL's signals, and CUDA's
+                ends.semaphores.append(c_void_p(_make("culv_gl_semaphore_create", gl._need(), None)))
+        except BaseException:
+            ends.end()
+            raise
+        self._ends = ends
+        self.size = size
+        gl._children.add(self)
+
+    def _bind(self, ends: _Shared, pointer: int, size: int) -> List[Part]:
+        count = c_size_t()
+        api.culv_vmm_adopted_get_chunks(ends.adopted, None, 0, byref(count))
+        chunks = (d.culv_vmm_adopted_chunk * count.value)()
+        api.culv_vmm_adopted_get_chunks(ends.adopted, chunks, count.value, byref(count))
+        create = function("glCreateBuffers", None, c_int, c_void_p)
+        parts: List[Part] = []
+        for chunk in chunks:
+            begin = max(pointer, chunk.address)
+            offset, end = begin - chunk.address, min(pointer + size, chunk.address + chunk.size) - chunk.address
+            ends.memories.append(c_void_p(_make("culv_gl_memory_from_vmm", self.gl._need(), chunk.allocation, None)))
+            name = ctypes.c_uint()
+            create(1, byref(name))
+            ends.names.append(name.value)
+            # From the chunk's beginning: not every driver honours another offset.
+            api.culv_gl_memory_bind_buffer(ends.memories[-1], name.value, 0, end)
+            parts.append(Part(name.value, offset, end - offset, begin - pointer))
+        return parts
+
+    def _need(self) -> _Shared:
+        if self._ends is None:
+            raise ValueError("this SharedTensor is closed")
+        return self._ends
+
+    @property
+    def closed(self) -> bool:
+        return self._ends is None
+
+    @property
+    def nbytes(self) -> int:
+        return self.size
+
+    def _one(self) -> Part:
+        self._need()
+        if len(self.parts) != 1:
+            raise ValueError(f"the tensor lies in {len(self.parts)} chunks of memory, each of which is a GL buffer: use `parts`")
+        return self.parts[0]
+
+    @property
+    def name(self) -> int:
+        """OpenGL's name of the buffer, where there is one. Never delete it."""
+        return self._one().name
+
+    @property
+    def offset(self) -> int:
+        """Where the tensor begins in it, in bytes: as in glVertexAttribPointer(..., offset)."""
+        return self._one().offset
+
+    @contextlib.contextmanager
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Any]:
+        """CUDA's turn with the tensor, which it gives. It begins after OpenGL's earlier commands, and OpenGL's later ones come
+        after it, also when an exception ends the block."""
+        number, semaphores = stream_handle(stream), self._need().semaphores
+        self._wait(timeout)
+        self._value += 1
+        api.culv_gl_semaphore_signal(semaphores[0], self._value, self._uses())
+        api.culv_semaphore_wait(api.culv_shared_semaphore_cuda(semaphores[0]), number, self._value)
+        try:
+            _host_follows(self.gl.device, number, timeout, lambda: "OpenGL's work with the tensor has not ended in time")
+            yield self.tensor
+        finally:
+            if not self.closed:
+                api.culv_semaphore_signal(api.culv_shared_semaphore_cuda(semaphores[1]), number, self._value)
+                self._due = self._value
+                self._wait(timeout)
+
+    def _wait(self, timeout: int) -> None:
+        if self._due:
+            second, uses = self._need().semaphores[1], self._uses()
+            Ring._in_slices(lambda slice_: api.culv_gl_semaphore_wait(second, self._due, slice_, uses), timeout)
+            self._due = 0
+
+    def _uses(self) -> d.culv_gl_uses:
+        names = (ctypes.c_uint * len(self.parts))(*[p.name for p in self.parts])
+        return describe(d.culv_gl_uses, num_buffers=len(self.parts), buffers=names)
+
+    def close(self) -> None:
+        """Deletes the GL buffers, where the context is current. The memory stays the tensor's."""
+        if self._ends is not None and not process.forked:
+            settle_cuda("SharedTensor.close")
+            self._ends.end()
+            self._ends = None
+
+    def __enter__(self) -> "SharedTensor":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        ends = getattr(self, "_ends", None)
+        if ends is None or process.forked or sys.is_finalizing():
+            return
+        try:
+            if not cuda_waits():
+                self.close()
+                return
+        except InvalidError as e:
+            if e.reason != "CONTEXT":
+                raise
+        self.gl._shared_later.append(ends)
+
+    __reduce_ex__ = Owned.__reduce_ex__
+
+    def __repr__(self) -> str:
+        return told(self, self.closed, [f"{self.size} bytes", f"in {len(self.parts)} GL buffers"])
 
 
 class GLTexture(_One):
     """A 2D texture for both sides."""
 
-    def __init__(self, gl, internal_format, width, height, writer, way, **desc):
+    def __init__(self, gl: "Attachment", internal_format: int, width: int, height: int, writer: str, way: Optional[str],
+                 **desc: Any):
         self.internal_format, self.width, self.height = internal_format, width, height
         super().__init__(gl, ring_texture(internal_format, width, height, **desc), writer, way)
 
-    def _told(self):
+    def _told(self) -> Iterator[str]:
         yield f"{self.width} x {self.height}"
         yield from super()._told()
 
@@ -639,15 +855,16 @@ class Registration(_InContext):
 
     _destroy = "culv_registration_destroy"
 
-    def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype=None, shape=None):
+    def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
+                 shape: Optional[Sequence[int]] = None):
         super().__init__(gl, pointer)
         self._size, self.dtype, self.shape = extent, dtype, shape
 
-    def _cuda_buffer(self, slot: int, resource: int):
-        return api.culv_registration_buffer(self._need())
+    def _cuda_buffer(self, slot: int, resource: int) -> int:
+        return api.culv_registration_buffer(self._need()) or 0
 
-    def _cuda_image(self, slot: int, resource: int):
-        return api.culv_registration_image(self._need())
+    def _cuda_image(self, slot: int, resource: int) -> int:
+        return api.culv_registration_image(self._need()) or 0
 
     def _extent(self, resource: int) -> Tuple[int, int, int]:
         return self._size
@@ -657,20 +874,20 @@ class Registration(_InContext):
         return bool(api.culv_registration_is_mapped(self._need()))
 
     @contextlib.contextmanager
-    def cuda(self, stream=None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
+    def cuda(self, stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[Turn]:
         """CUDA's turn: maps, and unmaps at the end of the block, also after an exception. The driver may wait in an unmap
         for the stream, without a bound: `timeout` is for the host's wait on the software twin."""
         with mapped([self], stream, timeout) as turns:
             yield turns[0]
 
-    def update(self, tensor, stream=None) -> None:
+    def update(self, tensor: Union[TensorLike, TensorSource], stream: StreamLike = None) -> None:
         """Copies a tensor into it, in a turn of CUDA's."""
         with self.cuda(stream) as turn:
             turn.write(tensor)
 
 
 @contextlib.contextmanager
-def mapped(registrations: Sequence[Registration], stream=None, timeout: int = 10 * SECOND) -> Iterator[List[Turn]]:
+def mapped(registrations: Sequence[Registration], stream: StreamLike = None, timeout: int = 10 * SECOND) -> Iterator[List[Turn]]:
     """CUDA's turn with all of these, in one call of the driver: `with mapped([points, colors]) as (p, c):`."""
     number = stream_handle(stream)
     turns = [Turn(r, number) for r in registrations]
@@ -694,24 +911,27 @@ class Attachment(Owned):
 
     def __init__(self, device: Optional[Device] = None, *, vk: Optional[VulkanDevice] = None, copies: bool = False,
                  label: Optional[str] = None, driver: str = "auto",
-                 get_proc_address: Optional[Callable[[bytes], int]] = None):
+                 get_proc_address: Any = None):
         if driver == "soft":
             api.culv_soft_enable()
         self.copies = copies
         self._later: List[Tuple[str, c_void_p, int]] = []
-        self._proc = None
+        self._shared_later: List[_Shared] = []
+        self._lost = False
+        self._proc: Any = None  # OpenGL's functions come by it: a function of Python's, or a pointer to one of C
         if get_proc_address is not None:
-            kind = ctypes.CFUNCTYPE(c_void_p, ctypes.c_char_p)
-            self._proc = kind(lambda name: handle(get_proc_address(name)) or None) if callable(get_proc_address) and \
-                not isinstance(get_proc_address, ctypes._CFuncPtr) else get_proc_address
+            kind: Any = ctypes.CFUNCTYPE(c_void_p, ctypes.c_char_p)
+            of_c = isinstance(get_proc_address, getattr(ctypes, "_CFuncPtr")) or not callable(get_proc_address)
+            self._proc = get_proc_address if of_c else kind(lambda name: handle(get_proc_address(name)) or None)
         if device is None and vk is not None:
             device = vk.device
         desc = describe(d.culv_gl_desc, get_proc_address=self._proc, vk=None if vk is None else vk._need().value,
                         label=label, fallback=int(d.culv_fallback.CULV_FALLBACK_HOST) if copies else 0)
-        own = None
+        own: Optional[Device] = None
         if device is None:
             device = own = self._open_device(desc, label, driver)
-        self.device, self._own_device, self._vk = device, own, vk
+        self.device: Device = device
+        self._own_device, self._vk = own, vk
         try:
             pointer = _make("culv_gl_attach", device._need(), desc)
         except BaseException:
@@ -722,7 +942,7 @@ class Attachment(Owned):
         self.report = check(device)
         _attachments.add(self)
 
-    def _open_device(self, desc, label, driver: str) -> Device:
+    def _open_device(self, desc: d.culv_gl_desc, label: Optional[str], driver: str) -> Device:
         cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
         try:
             return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
@@ -735,7 +955,7 @@ class Attachment(Owned):
                 pass
             raise
 
-    def _told(self):
+    def _told(self) -> Iterator[str]:
         yield f"{self.report.renderer!r} on {self.device.name!r}"
 
     @property
@@ -750,10 +970,17 @@ class Attachment(Owned):
     def lose_contexts(self) -> None:
         """Tells that the context is destroyed. What is left closes on any thread then."""
         api.culv_gl_lose_contexts(self._need())
+        self._lost = True
 
     def _sweep(self) -> None:
         """Destroys what was dropped on threads where the context was not current."""
         self._need()
+        try:
+            while self._shared_later:
+                self._shared_later[-1].end()
+                self._shared_later.pop()
+        except InvalidError:
+            return
         for _ in range(len(self._later)):
             destroy, pointer, _number = self._later.pop()
             try:
@@ -762,18 +989,18 @@ class Attachment(Owned):
                 self._later.append((destroy, pointer, 0))
                 return
 
-    def close(self, after=None) -> None:
+    def close(self, after: StreamLike = None) -> None:
         if self.closed or process.forked:
             return
         self._close_children()
         self._sweep()
         super().close()
         if self._own_device is not None:
-            self._own_device, own = None, self._own_device
+            own, self._own_device = self._own_device, None
             own.close()
 
-    def buffer(self, what: Union[int, Any], dtype=None, shape: Optional[Sequence[int]] = None, *, writer: str = "cuda",
-               way: Optional[str] = None) -> GLBuffer:
+    def buffer(self, what: Union[int, TensorLike, TensorSource], dtype: Optional[DType] = None,
+               shape: Optional[Sequence[int]] = None, *, writer: str = "cuda", way: Optional[str] = None) -> GLBuffer:
         """A GL buffer for CUDA and OpenGL: of so many bytes, or with the bytes, type and shape of a tensor. `writer` is
         who writes it, "cuda" or "opengl". `way` forces one; otherwise the best one is taken, and a WayWarning says
         why a better one was not."""
@@ -781,10 +1008,29 @@ class Attachment(Owned):
             return GLBuffer(self, int(what), dtype, shape, writer, way)
         source = _Source(what)
         made = GLBuffer(self, source.size, dtype or source.dtype, source.shape if shape is None else shape, writer, way)
+        made.says.append(self._why_a_copy(source, writer))
         return self._filled(made, what, writer)
 
+    def _why_a_copy(self, source: _Source, writer: str) -> str:
+        if writer == "opengl":
+            return "the buffer has the tensor's size and type; OpenGL writes it"
+        adopted = c_void_p()
+        try:
+            api.culv_vmm_adopt(self.device._need(), source.address, source.size, byref(adopted))
+            api.culv_vmm_adopted_destroy(byref(adopted))
+        except Error as e:
+            return f"the buffer has a copy of the tensor's bytes: {e.message}"
+        return "the buffer has a copy of the tensor's bytes; share(tensor) makes a GL buffer of the tensor's own memory"
+
+    def share(self, tensor: Union[TensorLike, TensorSource]) -> SharedTensor:
+        """The tensor's own memory as a GL buffer (one for each chunk of it), without a copy: PyTorch's with
+        PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True or from culvert.torch_pool(), a vector's that is exportable, and what
+        else lies in exportable memory of cuMemCreate. What cannot be shared is an error that says why; buffer(tensor) copies
+        it then."""
+        return SharedTensor(self, tensor)
+
     @staticmethod
-    def _filled(made, tensor, writer):
+    def _filled(made: _OneSelf, tensor: Any, writer: str) -> _OneSelf:
         if writer == "cuda":
             try:
                 made.update(tensor)
@@ -793,10 +1039,15 @@ class Attachment(Owned):
                 raise
         return made
 
-    def texture(self, what: Any = None, *, internal_format: int = 0, width: int = 0, height: int = 1,
-                writer: str = "cuda", way: Optional[str] = None, **desc) -> GLTexture:
+    def texture(self, what: Union[None, TensorLike, TensorSource] = None, *, internal_format: int = 0, width: int = 0,
+                height: int = 1, writer: str = "cuda", way: Optional[str] = None, target: Optional[int] = None,
+                depth: Optional[int] = None,
+                array_layers: Optional[int] = None, mip_levels: Optional[int] = None, texels: Optional[int] = None,
+                no_surfaces: Optional[bool] = None, label: Optional[str] = None) -> GLTexture:
         """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with the texels of a tensor of rows,
         columns and 1, 2 or 4 channels."""
+        desc: Dict[str, Any] = dict(target=target, depth=depth, array_layers=array_layers, mip_levels=mip_levels, texels=texels,
+                                    no_surfaces=no_surfaces, label=label)
         if what is None:
             return GLTexture(self, internal_format, width, height, writer, way, **desc)
         source = _Source(what)
@@ -804,19 +1055,22 @@ class Attachment(Owned):
         internal_format = internal_format or format_of(source.dtype, source.shape)
         return self._filled(GLTexture(self, internal_format, width, height, writer, way, **desc), what, writer)
 
-    def register_buffer(self, name: int, dtype=None, shape: Optional[Sequence[int]] = None, *,
-                        access: str = "read_write", **desc) -> Registration:
+    def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, *,
+                        access: str = "read_write", unchecked: Optional[bool] = None,
+                        label: Optional[str] = None) -> Registration:
         """A GL buffer of the program's own (culv_gl_register_desc). Give it storage first."""
-        return Registration(self, self._register("culv_gl_register_buffer", [int(name)], access, desc), (0, 0, 0), dtype,
-                            shape)
+        return Registration(self, self._register("culv_gl_register_buffer", [int(name)], access, dict(
+            unchecked=unchecked, label=label)), (0, 0, 0), dtype, shape)
 
     def register_texture(self, name: int, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
-                         **desc) -> Registration:
+                         no_surfaces: Optional[bool] = None, texture_gather: Optional[bool] = None,
+                         unchecked: Optional[bool] = None, label: Optional[str] = None) -> Registration:
         """A texture or renderbuffer of the program's own (culv_gl_register_desc)."""
-        pointer = self._register("culv_gl_register_image", [int(name), target], access, desc)
+        pointer = self._register("culv_gl_register_image", [int(name), target], access, dict(
+            no_surfaces=no_surfaces, texture_gather=texture_gather, unchecked=unchecked, label=label))
         return Registration(self, pointer, _extent_of(int(name)) if target == GL_TEXTURE_2D else (0, 0, 0))
 
-    def _register(self, call: str, names: List[int], access: str, desc) -> int:
+    def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> int:
         if access not in _ACCESS:
             raise ValueError(f"access={access!r}: {', '.join(map(repr, _ACCESS))}")
         self._sweep()
@@ -825,13 +1079,13 @@ class Attachment(Owned):
         return _make(call, self._need(), *names, made)
 
     def ring(self, resources: Sequence[Resource], depth: int = 3, *, writer: str = "cuda", way: Optional[str] = None,
-             **desc) -> GLRing:
+             settings: Optional[Structure] = None, label: Optional[str] = None) -> GLRing:
         """Frames in flight between the two sides (culv_gl_ring_desc). ring_buffer(), ring_texture() and
         ring_registrations() make resources."""
-        return GLRing(self, resources, depth, writer, way, **desc)
+        return GLRing(self, resources, depth, writer, way, settings=settings, label=label)
 
 
-def format_of(dtype, shape: Sequence[int]) -> int:
+def format_of(dtype: DType, shape: Sequence[int]) -> int:
     """The internal format for a tensor of rows, columns and channels: 0x8058 (GL_RGBA8) for 4 of "uint8"."""
     channels = shape[2] if len(shape) == 3 else 1
     name = {t[2]: n for n, t in ((n, type_of(n)) for n in _FORMATS)}.get(type_of(dtype)[2])
@@ -851,18 +1105,20 @@ def _extent_of(texture: int) -> Tuple[int, int, int]:
     return out[0], out[1], _TEXELS.get(out[2], 0)
 
 
-def attach(device: Optional[Device] = None, **options) -> Attachment:
+def attach(device: Optional[Device] = None, *, vk: Optional[VulkanDevice] = None, copies: bool = False,
+           label: Optional[str] = None, driver: str = "auto", get_proc_address: Any = None) -> Attachment:
     """Attaches to the context that is current on this thread (Attachment). Without `device` the CUDA device is the one
     that draws the context. What cannot be shared is an error; copies=True allows copies through the host there."""
-    return Attachment(device, **options)
+    return Attachment(device, vk=vk, copies=copies, label=label, driver=driver, get_proc_address=get_proc_address)
 
 
 _attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()
 
 
 @atexit.register
-def _close_attachments():
+def _close_attachments() -> None:
     """The interpreter ends: where the context is gone, nothing of OpenGL's is called."""
+    give_up_waits()
     for gl in list(_attachments):
         try:
             gl.close()
@@ -871,6 +1127,6 @@ def _close_attachments():
             gl.close()
 
 
-__all__ = ["Attachment", "Frame", "GLBuffer", "GLRing", "GLTexture", "Registration", "Report", "Resource", "Turn",
-           "WayWarning", "attach", "check", "format_of", "function", "mapped", "ring_buffer", "ring_registrations",
+__all__ = ["Attachment", "Frame", "GLBuffer", "GLRing", "GLTexture", "Part", "Registration", "Report", "Resource", "SharedTensor",
+           "Turn", "WayWarning", "attach", "check", "format_of", "function", "mapped", "ring_buffer", "ring_registrations",
            "ring_texture"]

@@ -253,6 +253,7 @@ class View:
         self._window: Optional[Window] = None
         self._own: Optional[Context] = None
         self._parts: List[Any] = []  # to close
+        self._tensor: Any = None
         self._staged: Dict[str, VulkanBuffer] = {}
         self._last = 0.0
         self.slice = slice
@@ -540,6 +541,7 @@ class View:
             self._release()
 
     def _release(self) -> None:
+        self._tensor = self.colors = None  # a view that is closed keeps nobody's memory
         for part in [*self._staged.values(), *reversed(self._parts)]:
             part.close()
         queue = getattr(self.gpu, "_draws", None)

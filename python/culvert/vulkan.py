@@ -5,7 +5,6 @@ import atexit
 import ctypes
 import ctypes.util
 import sys
-import threading
 import time
 import warnings
 import weakref
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence,
 
 from . import _declarations as d
 from ._lib import Error, Owned, _roots, api, busy, describe, handle, late, process, told
-from ._objects import Device, VulkanDevice, VulkanSemaphore
+from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
+from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, check_value
 from ._types import Handle
 from ._vulkan import *  # noqa: F401,F403
@@ -124,6 +124,9 @@ def _features(names: Sequence[str]) -> List[Any]:
     return used
 
 
+_SPARSE = ("sparseBinding", "sparseResidencyBuffer")
+
+
 class _Home:
     """An instance, a device and what a context made on it. It goes when the last object that was made there goes."""
 
@@ -131,8 +134,9 @@ class _Home:
 
     def __init__(self, instance: int):
         self.instance, self.functions = instance, Functions(instance)
-        self.device = self.pool = self.done = 0
+        self.device = self.queue = self.family = self.pool = self.done = 0
         self.submitted = 0
+        self.retired: List[int] = []  # command buffers that nobody has any more
         self.users, self.orphan = 0, False  # objects of Culvert's that are open here; this object's end has come before theirs
         self.later: List[Tuple[str, c_void_p, int]] = []  # what went while Vulkan's queue was at work
         self.turns = Turns(self._counter, self._signal)
@@ -148,6 +152,15 @@ class _Home:
         if made and self.objects.pop((kind, made), 0) is None:
             owner = self.instance if kind == "SurfaceKHR" else self.device
             getattr(self.functions, "vkDestroy" + kind)(owner, made, None)
+
+    def commands(self) -> int:
+        """A new command buffer, which goes with the device."""
+        if not self.pool:
+            self.pool = self.functions.make(
+                "vkCreateCommandPool", self.device,
+                d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT, queueFamilyIndex=self.family), None)
+        return self.functions.make("vkAllocateCommandBuffers", self.device,
+                                   d.VkCommandBufferAllocateInfo(commandPool=self.pool, commandBufferCount=1))
 
     def _counter(self, semaphore: int) -> int:
         value = c_uint64()
@@ -194,34 +207,42 @@ class _Home:
     def end(self, timeout: int, call: str) -> None:
         """Gives up waits that nothing ends, waits for the rest, and for what was submitted without the context."""
         if self.device:
-            for side, timeline, value in self.turns.free(timeout):
-                warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline "
-                              f"{timeline:#x}, and nobody was asked to signal it. The wait was given up: what it guarded is not right",
-                              RuntimeWarning, stacklevel=3)
-            self.wait(timeout, call)
-            self._wait_idle(timeout, call)
+            try:
+                self.give_up_waits(timeout)
+                self.wait_for_all(timeout, call)
+            except VulkanError as e:
+                if e.result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
+                    raise
         self.sweep()
 
-    def _wait_idle(self, timeout: int, call: str) -> None:
-        """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C, so another thread calls it."""
-        failed: List[VulkanError] = []
+    def give_up_waits(self, timeout: int) -> None:
+        for side, timeline, value in self.turns.free(timeout):
+            warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline {timeline:#x}, and "
+                          "nobody was asked to signal it. The wait was given up: what it guarded is not right", RuntimeWarning,
+                          stacklevel=4)
 
-        def wait() -> None:
-            try:
-                self.functions.vkDeviceWaitIdle(self.device)
-            except VulkanError as e:
-                failed.append(e)
-
-        thread = threading.Thread(target=wait, daemon=True)
-        thread.start()
-        thread.join(timeout / SECOND)
-        if thread.is_alive():
-            raise late(f"vkDeviceWaitIdle() has not returned in {timeout / SECOND:g} s", call)
-        if failed and failed[0].result != d.VK_ERROR_DEVICE_LOST:  # a lost device is idle
-            raise failed[0]
+    def wait_for_all(self, timeout: int, call: str) -> None:
+        """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C. A signal comes after all that the queue got before it,
+        whoever submitted that, and is waited for in slices. A thread would do it too, but Python 3.12 starts none when
+        the interpreter ends."""
+        if not self.queue:
+            return
+        self.wait(timeout, call)
+        semaphores = (d.VkSemaphoreSubmitInfo * 1)(d.VkSemaphoreSubmitInfo(
+            semaphore=self.done, value=self.submitted + 1, stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT))
+        self.functions.vkQueueSubmit2(self.queue, 1, d.VkSubmitInfo2(
+            signalSemaphoreInfoCount=1, pSignalSemaphoreInfos=ctypes.addressof(semaphores)), 0)
+        self.submitted += 1
+        self.wait(timeout, call)
+        self.functions.vkDeviceWaitIdle(self.device)  # of presenting, which no semaphore tells
+        if self.retired:
+            self.functions.vkFreeCommandBuffers(self.device, self.pool, len(self.retired),
+                                                (c_void_p * len(self.retired))(*self.retired))
+            self.retired.clear()
 
     def destroy(self) -> None:
         self.sweep()
+        self.turns.clear()
         for kind, made in reversed(list(self.objects)):
             self.drop(kind, made)
         if self.pool:
@@ -232,7 +253,7 @@ class _Home:
             self.functions.vkDestroyDevice(self.device, None)
         if self.instance:
             self.functions.vkDestroyInstance(self.instance, None)
-        self.instance = self.device = self.pool = self.done = self.submitted = 0
+        self.instance = self.device = self.queue = self.pool = self.done = self.submitted = 0
 
     def __del__(self) -> None:
         if self.users:
@@ -259,6 +280,7 @@ class Context:
                  validation: bool = False):
         get = get_instance_proc_addr()
         self.queue = self.queue_family = self.physical_device = 0
+        self.sparse_queue = 0  # the queue, where the device has sparse buffers: one shows a tensor that lies in many chunks
         self.functions: Functions
         self.device: Device
         self.vk: VulkanDevice  # these three are there when the constructor has returned
@@ -302,13 +324,14 @@ class Context:
         self.device = Device(_pointer=device.value or 0)
         family = c_uint32()
         api.culv_vk_find_queue_family(get, self.instance, self.physical_device, use, byref(family))
-        self.queue_family = family.value
+        self.queue_family = home.family = family.value
         desc = describe(d.culv_vk_device_desc, get_instance_proc_addr=get, instance=self.instance,
                         physical_device=self.physical_device, api_version=0x403000, kernels=int(kernels))
         more = (c_char_p * max(len(extensions), 1))(*[n.encode() for n in extensions])
         names, num_names = _names("culv_vk_merge_device_extensions", desc, len(extensions), more)
         storage = describe(d.culv_vk_device_features, one_address=int(one_address))
-        structs = _features(["dynamicRendering", "synchronization2", "maintenance4", *features])
+        sparse = _SPARSE if self._has_sparse_buffers() else ()
+        structs = _features(["dynamicRendering", "synchronization2", "maintenance4", *sparse, *features])
         chain = c_void_p()
         api.culv_vk_merge_device_features(desc, ctypes.addressof(structs[0]), storage, byref(chain))
         priority = c_float(1)
@@ -322,20 +345,29 @@ class Context:
                                         d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
         out = c_void_p()
         self.functions.vkGetDeviceQueue(self.handle, self.queue_family, 0, byref(out))
-        self.queue = out.value or 0
+        self.queue = home.queue = out.value or 0
+        self.sparse_queue = self.queue if sparse else 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
                                physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
 
+    def _has_sparse_buffers(self) -> bool:
+        f, count = self.functions, c_uint32(32)
+        there, families = d.VkPhysicalDeviceFeatures2(), (d.VkQueueFamilyProperties * 32)()
+        f.vkGetPhysicalDeviceFeatures2(self.physical_device, there)
+        f.vkGetPhysicalDeviceQueueFamilyProperties(self.physical_device, byref(count), families)
+        return all(getattr(there.features, name) for name in _SPARSE) and \
+            bool(families[self.queue_family].queueFlags & d.VK_QUEUE_SPARSE_BINDING_BIT)
+
     def commands(self) -> int:
         """A new command buffer, which goes with the context."""
-        home = self._open_home()
-        if not home.pool:
-            home.pool = self.functions.make(
-                "vkCreateCommandPool", self.handle,
-                d.VkCommandPoolCreateInfo(flags=d.VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
-                                          queueFamilyIndex=self.queue_family), None)
-        info = d.VkCommandBufferAllocateInfo(commandPool=home.pool, commandBufferCount=1)
-        return self.functions.make("vkAllocateCommandBuffers", self.handle, info)
+        return self._open_home().commands()
+
+    def ring(self, resources: Sequence[d.culv_vk_ring_resource], depth: int = 3, vulkan_consumes: bool = True, *,
+             label: Optional[str] = None, wait_stage: Optional[int] = None, waits: Optional[int] = None,
+             settings: Optional[Structure] = None) -> Ring:
+        """Frames in flight between CUDA and the context's queue (VulkanDevice.ring)."""
+        return self.vk.ring(self.queue, self.queue_family, resources, depth, vulkan_consumes, label=label, wait_stage=wait_stage,
+                            waits=waits, settings=settings)
 
     def barrier(self, commands: Handle, buffers: Sequence[d.VkBufferMemoryBarrier2] = (),
                 images: Sequence[d.VkImageMemoryBarrier2] = ()) -> None:
@@ -376,9 +408,7 @@ class Context:
 
     def wait_idle(self, timeout: int = 10 * SECOND) -> None:
         """Waits until Vulkan has done all its work, at most `timeout` nanoseconds (LateError), and hears Ctrl-C."""
-        home = self._open_home()
-        home.wait(timeout, "Context.wait_idle")
-        home._wait_idle(timeout, "Context.wait_idle")
+        self._open_home().wait_for_all(timeout, "Context.wait_idle")
 
     def close(self, timeout: int = 10 * SECOND) -> None:
         """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to
@@ -418,13 +448,24 @@ class Context:
 _contexts: "weakref.WeakSet[Context]" = weakref.WeakSet()
 
 
+def give_up_waits() -> None:
+    """Of all contexts, when the interpreter ends: one that waits would keep CUDA from ending anything."""
+    for context in list(_contexts):
+        if context._home is not None and context._home.device and not process.forked:
+            try:
+                context._home.give_up_waits(2 * SECOND)
+            except (Error, RuntimeError):
+                pass
+
+
 @atexit.register
 def _close_contexts() -> None:
     """The interpreter ends, and never waits long for that."""
+    give_up_waits()
     for context in list(_contexts):
         try:
             context.close(2 * SECOND)
-        except (Error, VulkanError):  # the system takes it all
+        except (Error, RuntimeError):  # VulkanError, and CUDA's: the system takes it all
             device = getattr(context, "device", None)
             if device is not None:
                 _roots.discard(device)

@@ -20,12 +20,13 @@ void main() { color = texelFetch(picture, ivec2(gl_FragCoord.xy), 0); }
 """
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_moderngl.png", 20)
     import moderngl
     n = options.size
     xp, array_of = array_library()
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")
+    # moderngl's own types say that a backend is a dict.
+    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
     y, x = xp.meshgrid(xp.linspace(-1, 1, n, dtype="float32"), xp.linspace(-1, 1, n, dtype="float32"), indexing="ij")
     with culvert.gl.attach() as gl, gl.texture(xp.zeros((n, n, 4), "uint8")) as texture:
         picture = context.external_texture(texture.name, (n, n), 4, 0, "f1")

@@ -6,6 +6,7 @@ With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. It
 usage: gl_plain.py [--count N] [--size N] [--frames N] [--out FILE.png]"""
 import ctypes
 from ctypes import byref, c_char_p, c_float, c_int, c_uint, c_void_p
+from typing import Any, List
 
 from common import arguments, array_library, write_png
 
@@ -22,7 +23,7 @@ void main() { color = vec4(0.16, 0.08, 0.04, 1); }
 SURFACELESS, DEVICES = 0x31dd, 0x313f  # platforms: Mesa's, and EGL_PLATFORM_DEVICE_EXT, which NVIDIA's driver has
 
 
-def make_context():
+def make_context() -> None:
     """A context of OpenGL 4.5 without a screen, current on this thread. It lasts as long as the process."""
     egl = ctypes.CDLL("libEGL.so.1")
     for name, count in (("eglGetPlatformDisplay", 3), ("eglInitialize", 3), ("eglCreateContext", 4), ("eglMakeCurrent", 4)):
@@ -45,20 +46,22 @@ def make_context():
     raise SystemExit("EGL makes no context of OpenGL 4.5 without a screen (Debian: libegl-mesa0, libgl1-mesa-dri)")
 
 
-def call(name, *arguments, result=None):
+def call(name: str, *arguments: Any, result: Any = None) -> Any:
     """OpenGL's function by its name. Numbers are 32 bits; pointers and floats come as ctypes' own."""
-    kinds = [type(a) if isinstance(a, (c_float, c_void_p)) else c_int if isinstance(a, int) else c_void_p for a in arguments]
+    kinds: List[Any] = [type(a) if isinstance(a, (c_float, c_void_p)) else c_int if isinstance(a, int) else c_void_p
+                        for a in arguments]
     return culvert.gl.function(name, result, *kinds)(*arguments)
 
 
-def make(name, *first):
+def make(name: str, *first: int) -> int:
     out = c_uint()
     call(name, *first, 1, byref(out))
     return out.value
 
 
-def make_program():
-    program, done = call("glCreateProgram", result=c_uint), c_int()
+def make_program() -> int:
+    program: int = call("glCreateProgram", result=c_uint)
+    done = c_int()
     for kind, text in ((0x8b31, VERTEX), (0x8b30, FRAGMENT)):
         shader = call("glCreateShader", kind, result=c_uint)
         call("glShaderSource", shader, 1, byref(c_char_p(text)), None)
@@ -70,7 +73,7 @@ def make_program():
     return program
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_plain.png", 60, count=(20000, "of points"))
     n, count = options.size, options.count
     make_context()

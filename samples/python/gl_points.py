@@ -22,7 +22,7 @@ void main() { color = vec4(0.16, 0.08, 0.04, 1); }
 """
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_points.png", 60, count=(20000, "of points"))
     try:
         import moderngl
@@ -31,7 +31,8 @@ def main():
         sys.exit(77)
     n, count = options.size, options.count
     xp, array_of = array_library()
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")
+    # moderngl's own types say that a backend is a dict.
+    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
     target = context.framebuffer([context.texture((n, n), 4)])
     program = context.program(vertex_shader=VERTEX, fragment_shader=FRAGMENT)
     angle = xp.linspace(0, 6.2832, count, dtype="float32")

@@ -5,6 +5,7 @@
 With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. Debian: python3-pyglet. Without --window it
 needs no screen. usage: gl_pyglet.py [--count N] [--size N] [--frames N] [--out FILE.png] [--window]"""
 from ctypes import byref, c_char, c_char_p, c_int, c_uint, cast, POINTER
+from typing import Any
 
 from common import arguments, array_library, write_png
 
@@ -20,8 +21,8 @@ void main() { color = vec4(0.16, 0.08, 0.04, 1); }
 """
 
 
-def program_of(gl):
-    program = gl.glCreateProgram()
+def program_of(gl: Any) -> int:
+    program: int = gl.glCreateProgram()
     for kind, text in ((gl.GL_VERTEX_SHADER, VERTEX), (gl.GL_FRAGMENT_SHADER, FRAGMENT)):
         shader = gl.glCreateShader(kind)
         source = c_char_p(text)
@@ -35,7 +36,7 @@ def program_of(gl):
     return program
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_pyglet.png", 60, count=(20000, "of points"))
     import pyglet
     pyglet.options["headless"] = not options.window

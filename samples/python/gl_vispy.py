@@ -6,7 +6,9 @@ A viewer like newton's registers its buffers by wp.RegisteredGLBuffer(name, devi
 frame. VertexBufferOnGpu below takes the place of those calls, for any array library. The viewer is vispy's gloo here.
 With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. Debian: python3-vispy. Without --window it
 needs no screen. usage: gl_vispy.py [--count N] [--size N] [--frames N] [--out FILE.png] [--window]"""
+import contextlib
 import os
+from typing import Any, Tuple
 
 from common import arguments, array_library, write_png
 
@@ -23,27 +25,26 @@ class VertexBufferOnGpu:
     """map() and unmap() of a registered buffer, on the current stream. It is made after the viewer's first draw, when
     the buffer has a name and storage."""
 
-    def __init__(self, gl, name, dtype, shape):
+    def __init__(self, gl: culvert.gl.Attachment, name: int, dtype: str, shape: Tuple[int, ...]):
         self._registered = gl.register_buffer(name, dtype, shape, access="write_discard")
-        self._turn = None
+        self._turn = contextlib.ExitStack()
 
-    def map(self):
-        self._turn = self._registered.cuda()
-        return self._turn.__enter__().tensor()
+    def map(self) -> culvert.Tensor:
+        return self._turn.enter_context(self._registered.cuda()).tensor()
 
-    def unmap(self):
-        self._turn.__exit__(None, None, None)
+    def unmap(self) -> None:
+        self._turn.close()
 
-    def close(self):
+    def close(self) -> None:
         self._registered.close()
 
 
-def name_of(gloo, buffer):
+def name_of(gloo: Any, buffer: Any) -> int:
     """OpenGL's name of a vispy buffer."""
-    return gloo.get_current_canvas().context.shared.parser._objects[buffer.id]._handle
+    return int(gloo.get_current_canvas().context.shared.parser._objects[buffer.id]._handle)
 
 
-def main():
+def main() -> None:
     options = arguments(__doc__, "gl_vispy.png", 20, count=(5000, "of points"))
     if not options.window:
         os.environ.setdefault("EGL_PLATFORM", "surfaceless")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What Python costs: an export of a tensor, and a frame that is handed to a stream and back, against the same calls of the
-C library and against what ctypes itself takes. Each number is the median of the rounds. Nothing is judged.
+"""What Python costs: a context, an export of a tensor, an adoption, a frame that is handed to a stream and back, a turn of a
+ring, a picture of culvert.show(), OpenGL's turns; against the same calls of the C library and what ctypes itself takes.
+Each number is the median of the rounds. Nothing is judged. scripts/report python makes a page of the JSON.
 
 usage: bench.py [--json FILE] [--rounds N] [--quick]
 With PyTorch, CuPy or NumPy, whichever is there, it also times from_dlpack() and frames with work in them."""
 import argparse
 import contextlib
 import ctypes
+import datetime
 import importlib
 import json
 import os
@@ -25,7 +27,11 @@ from culvert import vulkan as vk  # noqa: E402
 
 class Bench:
     def __init__(self, rounds, calls):
-        self.rounds, self.calls, self.rows = rounds, calls, {}
+        self.rounds, self.calls, self.rows, self.left_out = rounds, calls, {}, {}
+
+    def leave_out(self, name, why):
+        self.left_out[name] = str(why)
+        print(f"{name:58} left out: {why}", flush=True)
 
     def time(self, name, run, calls=None):
         """Microseconds a call of `run`: the median of the rounds."""
@@ -43,6 +49,16 @@ class Bench:
         self.rows[name] = {"median": round(statistics.median(took), 3), "least": round(min(took), 3),
                            "most": round(max(took), 3), "unit": unit}
         print(f"{name:58} {self.rows[name]['median']:10.3f} {unit}", flush=True)
+
+
+def driver():
+    """NVIDIA's, by its number."""
+    try:
+        with open("/proc/driver/nvidia/version") as f:
+            words = f.readline().split()
+    except OSError:
+        return ""
+    return next((w for w in words if w.count(".") >= 1 and w.replace(".", "").isdigit()), "")
 
 
 def array_library(software):
@@ -152,6 +168,143 @@ def frames(bench, gpu, name, module, array_of, count):
         del array
 
 
+def contexts(bench):
+    def cell():
+        with culvert.vulkan.open():
+            pass
+
+    bench.time("culvert.vulkan.open() and close()", cell, 3)
+
+
+def adoptions(bench, gpu):
+    """Chunks as PyTorch's expandable segments have them. `first` exports and imports the chunks; `again` finds them there."""
+    pieces = ((1, 2), (1, 20), (8, 20)) if gpu.device.is_software else ((1, 2), (1, 20), (8, 20), (64, 20))
+    for count, mib in pieces:
+        size = count * mib << 20
+        with gpu.device.vector(size, max_chunk=mib << 20, min_chunk=mib << 20, exportable=True) as memory:
+            first, again = [], []
+            parts = 0
+            for _ in range(max(bench.rounds, 5)):
+                began = time.perf_counter_ns()
+                one = gpu.vk.adopt(memory.pointer, size, sparse_queue=gpu.sparse_queue or None)
+                first.append((time.perf_counter_ns() - began) / 1000)
+                began = time.perf_counter_ns()
+                two = gpu.vk.adopt(memory.pointer, size, sparse_queue=gpu.sparse_queue or None)
+                again.append((time.perf_counter_ns() - began) / 1000)
+                parts = len(one.buffers())
+                two.close()
+                one.close()
+        what = f"adopt() of {count} chunk{'s' * (count > 1)} of {mib} MiB"
+        what += ", as one sparse buffer" if count > 1 == parts else ""
+        bench.keep(f"{what}, first", first, "us")
+        bench.keep(f"{what}, again", again, "us")
+        with gpu.device.vector(size, max_chunk=mib << 20, min_chunk=mib << 20, exportable=True) as memory, \
+                gpu.vk.adopt(memory.pointer, size) as view:
+            bench.time(f"is_current of {count} chunk{'s' * (count > 1)} of {mib} MiB", lambda: view.is_current)
+
+
+def rings(bench, gpu):
+    with gpu.ring([culvert.ring_buffer(1 << 20)]) as ring:
+        stream = gpu.device.stream()
+
+        def turns():
+            with ring.cuda(stream):
+                pass
+            with ring.frame():
+                pass
+
+        bench.time("with ring.cuda() and with ring.frame(), nothing in them", turns, 20 if bench.calls < 100 else 200)
+        gpu.wait_idle()
+        ring.drain()
+        stream.close()
+
+
+class Plain:
+    """Memory of cuMemAlloc, which cannot be shared, or NumPy's."""
+
+    def __init__(self, gpu, shape):
+        size = 4 * shape[0] * shape[1]
+        self.gpu, pointer = gpu, ctypes.c_uint64()
+        if gpu.device.is_software:
+            import numpy
+            self.kept = numpy.zeros(shape, "float32")
+            self.__array_interface__ = self.kept.__array_interface__
+            return
+        gpu.device.make_current()
+        gpu.device.cuda.cuMemAlloc(ctypes.byref(pointer), size)
+        gpu.device.cuda.cuMemsetD8(pointer.value, 0, size)
+        self.kept = pointer
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": "<f4", "data": (pointer.value, False), "version": 3}
+
+    def close(self):
+        if not self.gpu.device.is_software:
+            self.gpu.device.make_current()
+            self.gpu.device.cuda.cuMemFree(self.kept)
+
+
+def pictures(bench, gpu):
+    """view.update(), until it returns and until the GPU has drawn, with the range found by the GPU."""
+    side = 128 if bench.calls < 100 else 1024
+    shape = (side, side)
+    stream = gpu.device.stream()
+
+    def measure(name, tensor):
+        with culvert.show(tensor, gpu=gpu, size=shape, stream=stream) as view:
+            bench.time(f"view.update() of {name}, the call", view.update, 10 if bench.calls < 100 else 50)
+
+            def whole():
+                view.update()
+                stream.synchronize()
+
+            bench.time(f"view.update() of {name}, drawn", whole, 10 if bench.calls < 100 else 50)
+
+    with gpu.vk.buffer(4 * side * side) as buffer:
+        gpu.device.make_current()
+        gpu.device.cuda.cuMemsetD8(buffer.pointer, 0, buffer.size)
+        measure(f"{side} x {side} floats", buffer.tensor("float32", shape))
+    plain = Plain(gpu, shape)
+    measure(f"{side} x {side} floats that are copied", plain)
+    plain.close()
+    stream.close()
+
+
+def opengl(bench, gpu):
+    """CUDA's turns with a buffer of OpenGL's, with nothing in them."""
+    import gl_headless
+    try:
+        screen = gl_headless.Headless(ordinal=None if gpu.device.is_software else gpu.device.caps.ordinal)
+    except RuntimeError as e:
+        return bench.leave_out("OpenGL", e)
+    calls = 10 if bench.calls < 100 else 200
+    with culvert.gl.attach(gpu.device) as gl:
+        for way in ("memory", "register", "staged"):
+            try:
+                buffer = gl.buffer(1 << 20, way=way)
+            except culvert.Error as e:
+                bench.leave_out(f"OpenGL by {way}", e)
+                continue
+
+            def turn(buffer=buffer):
+                with buffer.cuda():
+                    pass
+
+            bench.time(f"with gl.buffer().cuda(), by {way}", turn, calls)
+            buffer.close()
+        try:
+            with gpu.device.vector(1 << 20, exportable=True) as memory:
+                bench.time("gl.share() and close()", lambda: gl.share(memory.tensor()).close(), 5)
+                with gl.share(memory.tensor()) as shared:
+                    def turn_of_a_tensor():
+                        with shared.cuda():
+                            pass
+
+                    bench.time("with gl.share().cuda()", turn_of_a_tensor, calls)
+        except culvert.Error as e:
+            bench.leave_out("OpenGL: gl.share()", e)
+        screen.glFinish()
+    screen.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json")
@@ -159,6 +312,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     bench = Bench(3 if options.quick else options.rounds, 20 if options.quick else 1000)
+    contexts(bench)
     with culvert.vulkan.open() as gpu:
         name, module, array_of = array_library(gpu.device.is_software)
         with gpu.vk.buffer(1 << 20) as buffer:
@@ -167,9 +321,15 @@ def main():
             hand_over(bench, gpu, timeline)
         if module is not None:
             frames(bench, gpu, name, module, array_of, 5 if options.quick else 200)
+        else:
+            bench.leave_out("frames of a library", "neither PyTorch nor CuPy is there")
+        for part in (adoptions, rings, pictures, opengl):
+            part(bench, gpu)
         report = {"benchmark": "python", "device": gpu.device.name, "python": platform.python_version(),
                   "version": culvert.__version__, "library": f"{name} {getattr(module, '__version__', '')}".strip(),
-                  "rows": bench.rows}
+                  "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                  "software": gpu.device.is_software, "driver": driver(), "quick": options.quick, "rounds": bench.rounds,
+                  "left_out": bench.left_out, "rows": bench.rows}
     if options.json:
         with open(options.json, "w") as f:
             json.dump(report, f, indent=2)

@@ -19,9 +19,10 @@ FUNCTIONS = {
 
 
 class Headless:
-    """A context of OpenGL 4.5, current on this thread until close()."""
+    """A context of OpenGL 4.5, current on this thread until close(). It is Mesa's without a GPU, or the one of the CUDA
+    device of this ordinal. Where there is none the RuntimeError says why."""
 
-    def __init__(self, share=None):
+    def __init__(self, share=None, ordinal=None):
         try:
             self.egl = egl = ctypes.CDLL("libEGL.so.1")
         except OSError as e:
@@ -34,15 +35,39 @@ class Headless:
                             ("eglGetProcAddress", (c_void_p, c_char_p))):
             function = getattr(egl, name)
             function.restype, function.argtypes = kinds[0], kinds[1:]
-        self.display = egl.eglGetPlatformDisplay(0x31dd, None, None)  # EGL_PLATFORM_SURFACELESS_MESA
-        if not self.display or not egl.eglInitialize(self.display, None, None):
-            raise RuntimeError("EGL has no surfaceless display of Mesa's (Debian: libegl-mesa0, libgl1-mesa-dri)")
+        if share is not None:
+            self.display = share.display
+        elif ordinal is None:
+            self.display = egl.eglGetPlatformDisplay(0x31dd, None, None)  # EGL_PLATFORM_SURFACELESS_MESA
+            if not self.display or not egl.eglInitialize(self.display, None, None):
+                raise RuntimeError("EGL has no surfaceless display of Mesa's (Debian: libegl-mesa0, libgl1-mesa-dri)")
+        else:
+            self.display = self._display_of(ordinal)
         egl.eglBindAPI(0x30a2)
         wanted = (c_int * 7)(0x3098, 4, 0x30fb, 5, 0x30fd, 1, EGL_NONE)
         self.context = egl.eglCreateContext(self.display, None, share and share.context, wanted)
         if not self.context:
             raise RuntimeError("EGL makes no context of OpenGL 4.5")
         self.make_current()
+
+    def _display_of(self, ordinal):
+        asks = []
+        for name, kinds in (("eglQueryDevicesEXT", (c_uint, c_int, c_void_p, c_void_p)),
+                            ("eglQueryDeviceAttribEXT", (c_uint, c_void_p, c_int, c_void_p))):
+            address = self.egl.eglGetProcAddress(name.encode())
+            if not address:
+                raise RuntimeError(f"EGL has no {name}")
+            asks.append(ctypes.CFUNCTYPE(*kinds)(address))
+        devices, count, number = (c_void_p * 32)(), c_int(), c_ssize_t()
+        asks[0](32, devices, ctypes.byref(count))
+        for device in devices[:count.value]:
+            if asks[1](device, 0x323a, ctypes.byref(number)) and number.value == ordinal:  # EGL_CUDA_DEVICE_NV
+                display = self.egl.eglGetPlatformDisplay(0x313f, device, None)  # EGL_PLATFORM_DEVICE_EXT
+                if display and self.egl.eglInitialize(display, None, None):
+                    return display
+                raise RuntimeError(f"EGL opens no display on CUDA's device {ordinal}")
+        raise RuntimeError(f"none of EGL's {count.value} devices is CUDA's device {ordinal} (NVIDIA's libEGL_nvidia.so.0, and "
+                           "its file in egl_vendor.d)")
 
     def make_current(self):
         self.egl.eglBindAPI(0x30a2)

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Cases of Python's array libraries and compilers, for run.py. Bytes are compared on the other side each time."""
+import ast
 import contextlib
 import ctypes
 import gc
 import importlib
+import math
 import os
+import random
+import struct
+import subprocess
 import sys
+import tempfile
 import time
+import warnings
+import zlib
 
+import exits
 import pages
 import vulkan_work
 
@@ -19,6 +28,10 @@ class Skip(Exception):
     pass
 
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+# A bundle, or a checkout.
+SAMPLES = next((d for d in (os.path.join(HERE, "..", "samples"), os.path.join(HERE, "..", "..", "samples", "python"))
+                if os.path.exists(os.path.join(d, "gl_plain.py"))), "")
 LIBRARIES = ("numpy", "driver", "torch", "cupy", "jax", "triton", "numba")
 ARRAYS = ("numpy", "torch", "cupy", "jax")
 STREAMS = ("driver", "torch", "cupy")
@@ -27,14 +40,16 @@ CASES = {}
 
 
 class Case:
-    def __init__(self, function, libraries, own, environment):
+    def __init__(self, function, libraries, own, environment, seconds=0):
         self.run, self.libraries, self.own, self.environment = function, libraries, own or bool(environment), environment
+        self.seconds = seconds
 
 
-def case(*libraries, own=False, **environment):
-    """A case of these libraries. `own`: in a process of its own, as is one with an environment."""
+def case(*libraries, own=False, seconds=0, **environment):
+    """A case of these libraries. `own`: in a process of its own, as is one with an environment. `seconds`: how long it may
+    take, if that is longer than others may."""
     def keep(function):
-        CASES[function.__name__] = Case(function, libraries, own, environment)
+        CASES[function.__name__] = Case(function, libraries, own, environment, seconds)
         return function
     return keep
 
@@ -311,6 +326,87 @@ def exports_10000_leave_nothing(lib):
         if not lib.software:  # others may use the GPU
             assert memory - now[2] < 32 << 20
         del tensor
+
+
+CELLS = (  # of a notebook, in any order: names are bound again, and nothing is closed
+    "gpu = culvert.vulkan.open()\nbuffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()",
+    "tensor = buffer.tensor()\narray = array_of(tensor)",
+    "value = timeline.last_value\nwith timeline.frame(signal=value + 1).cuda():\n    fill(buffer)",
+    "gpu.submit(empty(gpu), wait=[(timeline, timeline.last_value + 1)], signal=[(timeline, timeline.last_value + 2)])\n"
+    "with timeline.frame(signal=timeline.last_value + 1).cuda(stream):\n    fill(buffer)\n1 / 0",
+    "view = culvert.show(gpu.vk.buffer(32 * 32 * 4).tensor('float32', (32, 32)), gpu=gpu, window=False, size=(64, 64))\nview",
+    "view.update()\nview",
+    "ring = gpu.ring([culvert.ring_buffer(4096)], depth=2)\nfor _ in range(3):\n    with ring.cuda(): pass\n"
+    "    with ring.frame(): pass",
+    "with ring.cuda() as turn:\n    raise KeyError('in a turn')",
+    "view = culvert.show(view.gpu.vk.buffer(4096).tensor('float32', (32, 32)), window=False, size=(64, 64))\nview",
+    "vector = gpu.device.vector(4097, exportable=True)\nadopted = gpu.vk.adopt(vector.pointer, 64)\n"
+    "shown = gpu.vk.vector_view(vector)",
+    "gpu.vk.buffer(0)",
+    "cycle = [gpu, buffer, tensor, array]\ncycle.append(cycle)\ndel cycle",
+    "del gpu, buffer, array, tensor, timeline, ring",
+    "gpu = culvert.vulkan.open()\nbuffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()\n"
+    "ring = gpu.ring([culvert.ring_buffer(4096)])\ntensor = buffer.tensor()\narray = array_of(tensor)",
+)
+
+
+def a_cell(text, names):
+    """As IPython runs it: the last expression is shown, and the last exception is kept with its frames."""
+    tree = ast.parse(text)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    try:
+        exec(compile(tree, "cell", "exec"), names)  # noqa: S102
+        if last is not None:
+            names["_"] = eval(compile(ast.Expression(last.value), "cell", "eval"), names)  # noqa: S307
+            if hasattr(names["_"], "_repr_png_"):
+                assert names["_"]._repr_png_().startswith(b"\x89PNG")
+    except Exception as e:  # noqa: BLE001: as a notebook
+        names["last_error"] = e
+        return type(e).__name__
+    return ""
+
+
+@case("numpy", "driver", "torch", "cupy", own=True, seconds=500)
+def a_thousand_cells_leave_nothing(lib):
+    """Descriptors, the host's memory and the device's are flat, whatever a notebook's cells drop."""
+    def empty(gpu):
+        commands = gpu.commands()
+        gpu.functions.vkBeginCommandBuffer(commands, vk.VkCommandBufferBeginInfo())
+        gpu.functions.vkEndCommandBuffer(commands)
+        return commands
+
+    def fill(buffer):
+        buffer._device.make_current()
+        buffer._device.cuda.cuMemsetD8Async(buffer.pointer, 3, buffer.size, culvert.stream_handle(None))
+
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    names = dict(culvert=culvert, empty=empty, fill=fill, array_of=lib.array if lib.name != "driver" else lambda t: t)
+    seen, raised = [], {}
+    with culvert.Device() as device, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # waits that are given up
+        for number in range(1001):
+            if number % 100 == 0:
+                gc.collect()
+                device.make_current()
+                device.cuda.cuMemGetInfo(ctypes.byref(free), ctypes.byref(total))
+                with open("/proc/self/status") as f:
+                    resident = next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
+                seen.append((descriptors(), resident, free.value))
+            error = a_cell(CELLS[number % len(CELLS)], names)
+            raised[error] = raised.get(error, 0) + 1
+        names.clear()
+        gc.collect()
+        left = descriptors()
+    print(f"MEASURED descriptors after each 100 cells: {[s[0] for s in seen]}, at the end {left}")
+    print(f"MEASURED resident KiB: {[s[1] for s in seen]}")
+    print(f"MEASURED free MiB of the device: {[s[2] >> 20 for s in seen]}")
+    assert set(raised) == {"", "ZeroDivisionError", "KeyError", "InvalidError"} and raised[""] > 700, raised
+    # The cells are not the same at each look, but as many: what is open then differs by a few descriptors.
+    early, late = seen[2:6], seen[7:]
+    assert max(s[0] for s in late) <= max(s[0] for s in early) + 3, seen
+    assert max(s[1] for s in late) <= max(s[1] for s in early) + 8192, seen
+    if not lib.software:  # others may use the GPU
+        assert min(s[2] for s in late) >= min(s[2] for s in early) - (64 << 20), seen
 
 
 # Streams -------------------------------------------------------------------------------------------------------------
@@ -763,6 +859,453 @@ def a_kernel_in_the_queue(lib):
         in_queue(gpu, lambda c: kernel.record(gpu.vk, c, gpu.queue_family, [every_second, y.tensor("float32"), 0.5],
                                               grid=((n + 127) // 128,), block=(128,)))
         assert words_of(gpu, y, ctypes.c_float) == [i + 1.0 for i in range(n)]
+
+
+# OpenGL, by EGL without a screen ---------------------------------------------------------------------------------------
+
+GL_WAYS = ("memory", "register", "staged")
+
+
+@contextlib.contextmanager
+def on_opengl(lib):
+    """A context on the device that CUDA has, and Culvert on it. Nothing may be left when the case has closed what it made."""
+    import gl_headless
+    with culvert.Device() as device:
+        try:
+            screen = gl_headless.Headless(ordinal=None if device.is_software else device.caps.ordinal)
+        except RuntimeError as e:
+            raise Skip(f"no OpenGL here: {e}") from None
+        try:
+            with culvert.gl.attach(device) as gl:
+                yield screen, gl
+                gc.collect()
+            gc.collect()
+            left = {name: n for name, n in device.counts().items() if n}
+            assert not left, left
+        finally:
+            screen.close()
+
+
+def each_way(gl, make):
+    """(the way, what make(way) gave) for each way that works here. One at least does."""
+    worked = 0
+    for way in GL_WAYS:
+        try:
+            made = make(way)
+        except culvert.UnsupportedError as e:
+            print(f"MEASURED {way}: refused, {e.reason}")
+            continue
+        with made:
+            assert made.way == way
+            yield way, made
+        print(f"MEASURED {way}: works")
+        worked += 1
+    assert worked, gl.report.text
+
+
+def bytes_of(count, seed):
+    return random.Random(seed).getrandbits(8 * count).to_bytes(count, "little")
+
+
+def put(lib, turn, data):
+    """The library writes into what OpenGL will read."""
+    if lib.name == "driver":
+        turn.device.make_current()
+        turn.device.cuda.cuMemcpyHtoDAsync(turn.pointer, data, len(data), turn.stream)
+    else:
+        lib.write(lib.array(turn.tensor("uint8", (len(data),))), lib.np.frombuffer(bytearray(data), "uint8"))
+
+
+def got(lib, turn, count):
+    """What the library reads of what OpenGL has written."""
+    if lib.name != "driver":
+        return lib.host(lib.array(turn.tensor("uint8", (count,)))).tobytes()
+    out = ctypes.create_string_buffer(count)
+    turn.device.make_current()
+    turn.device.cuda.cuMemcpyDtoHAsync(out, turn.pointer, count, turn.stream)
+    turn.device.cuda.cuStreamSynchronize(turn.stream)
+    return out.raw
+
+
+@contextlib.contextmanager
+def other_stream(lib, device, number):
+    """Every second turn is on a stream that is not the default one, and is the library's current one."""
+    if lib.name == "numpy" or number % 2 == 0:
+        yield None
+        return
+    stream = lib.stream(device)
+    with lib.on(stream):
+        yield stream if lib.name == "driver" else None
+    stream.synchronize()
+    if lib.name == "driver":
+        stream.close()
+
+
+GL_LIBRARIES = ("numpy", "driver", "torch", "cupy")
+
+
+@case(*GL_LIBRARIES)
+def opengl_reads_a_buffer(lib):
+    with on_opengl(lib) as (screen, gl):
+        for size in (1, 4097, 1 << 20):
+            for _, buffer in each_way(gl, lambda way: gl.buffer(size, way=way)):
+                for i in range(4):
+                    data = bytes_of(size, i)
+                    with other_stream(lib, gl.device, i) as stream, buffer.cuda(stream) as turn:
+                        put(lib, turn, data)
+                    assert screen.read_buffer(buffer.name, size) == data, (buffer.way, size, i)
+
+
+@case(*GL_LIBRARIES)
+def opengl_writes_a_buffer(lib):
+    size = 4097
+    with on_opengl(lib) as (screen, gl):
+        for _, buffer in each_way(gl, lambda way: gl.buffer(size, writer="opengl", way=way)):
+            for i in range(4):
+                data = bytes_of(size, i)
+                mine = screen.buffer(size, data)
+                screen.glCopyNamedBufferSubData(mine, buffer.name, 0, 0, size)
+                with other_stream(lib, gl.device, i) as stream, buffer.cuda(stream) as turn:
+                    assert got(lib, turn, size) == data, (buffer.way, i)
+                screen.delete_buffer(mine)
+
+
+def source_of(lib, device, data, dtype, shape):
+    """(a tensor of the library's own, what is to be closed after its use)"""
+    if lib.name == "driver":
+        vector = device.vector(len(data))
+        device.make_current()
+        device.cuda.cuMemcpyHtoD(vector.pointer, data, len(data))
+        device.cuda.cuCtxSynchronize()
+        return vector.tensor(dtype, shape), vector
+    values = lib.np.frombuffer(bytearray(data), dtype).reshape(shape)
+    if lib.name == "torch":
+        return lib.module.from_numpy(values).cuda(), contextlib.ExitStack()
+    return (lib.module.asarray(values) if lib.name == "cupy" else values), contextlib.ExitStack()
+
+
+@case(*GL_LIBRARIES)
+def opengl_has_textures_of_tensors(lib):
+    rows, columns = 127, 253
+    kinds = ((4, "uint8", 0x1908, 0x1401), (1, "uint8", 0x1903, 0x1401), (1, "float32", 0x1903, 0x1406),
+             (4, "float32", 0x1908, 0x1406))
+    with on_opengl(lib) as (screen, gl):
+        for channels, dtype, format_, kind in kinds:
+            shape = (rows, columns, channels) if channels > 1 else (rows, columns)
+            size = rows * columns * channels * (4 if dtype == "float32" else 1)
+            pictures = [bytes_of(size, i) for i in range(3)]
+            if dtype == "float32":  # no NaN, which a texture need not keep
+                pictures = [bytes(b & 0x3f if i % 4 == 3 else b for i, b in enumerate(p)) for p in pictures]
+            tensor, kept = source_of(lib, gl.device, pictures[0], dtype, shape)
+            for way, texture in each_way(gl, lambda w: gl.texture(tensor, way=w)):
+                assert screen.read_texture(texture.name, size, format_, kind) == pictures[0], (way, dtype, channels)
+                for picture in pictures[1:]:
+                    more, kept_too = source_of(lib, gl.device, picture, dtype, shape)
+                    texture.update(more)
+                    assert screen.read_texture(texture.name, size, format_, kind) == picture, (way, dtype, channels)
+                    del more
+                    kept_too.close()
+            del tensor
+            kept.close()
+
+
+@case(*GL_LIBRARIES)
+def a_ring_of_opengl(lib):
+    size = 4097
+    with on_opengl(lib) as (screen, gl):
+        for writer in ("cuda", "opengl"):
+            for way, ring in each_way(gl, lambda w: gl.ring([culvert.gl.ring_buffer(size)], 3, writer=writer, way=w)):
+                for i in range(50):
+                    data = bytes_of(size, i)
+                    if writer == "cuda":
+                        with ring.cuda() as turn:
+                            put(lib, turn, data)
+                        with ring.frame() as frame:
+                            assert screen.read_buffer(frame.name, size) == data, (way, i)
+                        continue
+                    mine = screen.buffer(size, data)
+                    with ring.frame() as frame:
+                        screen.glCopyNamedBufferSubData(mine, frame.name, 0, 0, size)
+                    screen.delete_buffer(mine)
+                    with ring.cuda() as turn:
+                        assert got(lib, turn, size) == data, (way, i)
+                ring.drain()
+
+
+@case(*GL_LIBRARIES)
+def opengls_own_buffers(lib):
+    """Five registrations of a viewer's own buffers, mapped by one call."""
+    size, count = 4097, 5
+    with on_opengl(lib) as (screen, gl), contextlib.ExitStack() as stack:
+        names = [screen.buffer(size) for _ in range(count)]
+        try:
+            mine = [stack.enter_context(gl.register_buffer(name)) for name in names]
+        except culvert.UnsupportedError as e:
+            raise Skip(f"no registration here: {e}") from None
+        for frame in range(3):
+            with culvert.gl.mapped(mine) as turns:
+                for i, turn in enumerate(turns):
+                    put(lib, turn, bytes_of(size, 10 * frame + i))
+            for i, name in enumerate(names):
+                assert screen.read_buffer(name, size) == bytes_of(size, 10 * frame + i), (frame, i)
+
+
+def shared_with_opengl(lib, tensor):
+    """PyTorch's own memory as a GL buffer: what either side writes, the other one has."""
+    torch = lib.torch
+    with on_opengl(lib) as (screen, gl), gl.share(tensor) as shared:
+        assert len(shared.parts) == 1, shared.parts
+        size = shared.offset + tensor.numel() * 4
+        for i in range(4):
+            with torch.cuda.stream(torch.cuda.Stream() if i % 2 else torch.cuda.default_stream()):
+                with shared.cuda():
+                    tensor.copy_(torch.arange(tensor.numel(), device="cuda", dtype=torch.int32) * (i + 1))
+            want = (ctypes.c_int32 * tensor.numel())(*[n * (i + 1) for n in range(tensor.numel())])
+            assert screen.read_buffer(shared.name, size)[shared.offset:] == bytes(want), i
+            mine = screen.buffer(4, (-1 - i).to_bytes(4, "little", signed=True))
+            screen.glCopyNamedBufferSubData(mine, shared.name, 0, shared.offset + 8, 4)
+            screen.delete_buffer(mine)
+            with shared.cuda():
+                assert tensor[2].item() == -1 - i and tensor[3].item() == 3 * (i + 1)
+        with gl.buffer(tensor) as copied:
+            print(f"MEASURED says: {copied.says}")
+            assert "share(tensor)" in copied.says[0]
+
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def opengl_has_a_tensors_own_memory(lib):
+    shared_with_opengl(lib, lib.torch.zeros(5000, dtype=lib.torch.int32, device="cuda"))
+
+
+@case("torch", own=True)
+def opengl_has_a_tensor_of_the_pool(lib):
+    torch = lib.torch
+    with torch.cuda.use_mem_pool(culvert.torch_pool()):
+        tensor = torch.zeros(5000, dtype=torch.int32, device="cuda")
+    shared_with_opengl(lib, tensor)
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def a_view_of_many_chunks(lib):
+    """144 MB of PyTorch's in many chunks are one sparse buffer, and nothing is copied."""
+    torch = lib.torch
+    large = torch.linspace(0, 1, 6000 * 6000, device="cuda").reshape(6000, 6000)
+    with opened() as gpu:
+        adopted = gpu.vk.adopt(large)
+        print(f"MEASURED chunks: {len(adopted.buffers())}")
+        adopted.close()
+        small = torch.from_dlpack(gpu.vk.buffer(600 * 600 * 4).tensor("float32", (600, 600)))
+        with culvert.show(large, gpu=gpu, size=(600, 600), range=(0, 1)) as view:
+            assert view.says == [], view.says
+            for _ in range(2):
+                small.copy_(large[5::10, 5::10])
+                view.update()
+                with culvert.show(small, gpu=gpu, size=(600, 600), range=(0, 1)) as other:
+                    assert torch.equal(torch.from_dlpack(view.target.tensor()), torch.from_dlpack(other.target.tensor()))
+                large.mul_(-1).add_(1)
+        del small
+    del large
+
+
+SIDE = 96  # of the picture that is learnt
+
+
+def a_target(lib, gpu):
+    """What Vulkan renders of 3,000 coloured points: (SIDE, SIDE, 3), 0 to 1, the library's own."""
+    np = lib.np
+    turns = np.linspace(0, 12, 3000, dtype="float32")
+    points = np.stack([turns * np.cos(turns), turns * np.sin(turns)], -1)
+    tints = (127.5 + 127.5 * np.stack([np.sin(turns), np.cos(turns), np.sin(turns / 3)], -1)).astype("uint8")
+    with gpu.vk.buffer(points.nbytes) as a, gpu.vk.buffer(tints.nbytes) as b:
+        there, paint = lib.array(a.tensor("float32", points.shape)), lib.array(b.tensor("uint8", tints.shape))
+        lib.write(there, points)
+        lib.write(paint, tints)
+        with culvert.show(there, colors=paint, gpu=gpu, size=(SIDE, SIDE), point_size=6.0) as view:
+            seen = lib.host(lib.array(view.target.tensor()))[..., :3].astype("float32") / 255
+        del there, paint
+    assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 100
+    return seen
+
+
+def drawn_as_learnt(lib, view, learnt):
+    """Vulkan's picture is what the library has learnt, texel by texel."""
+    picture = lib.host(lib.array(view.target.tensor()))[..., :3].astype("int32")
+    want = lib.np.rint(lib.host(learnt).reshape(SIDE, SIDE, 3) * 255).astype("int32")
+    assert lib.np.abs(picture - want).max() <= 1, lib.np.abs(picture - want).max()
+
+
+@case("numpy")
+def a_fit_that_draws(lib):
+    """The colours of splats, fitted by descent, and drawn as they get better."""
+    np = lib.np
+    with opened() as gpu:
+        target = a_target(lib, gpu).reshape(-1, 3)
+        learnt = lib.array(gpu.vk.buffer(target.nbytes).tensor("float32", (SIDE, SIDE, 3)))
+        y, x = np.meshgrid(*[np.linspace(-1, 1, SIDE, dtype="float32")] * 2, indexing="ij")
+        random = np.random.RandomState(3)
+        centres = random.uniform(-1, 1, (200, 2)).astype("float32")
+        weights = np.exp(-((x.reshape(-1, 1) - centres[:, 0]) ** 2 + (y.reshape(-1, 1) - centres[:, 1]) ** 2) / 0.01)
+        weights /= weights.sum(1, keepdims=True) + 1e-6
+        colours, losses = np.zeros((200, 3), "float32"), []
+        learnt[:] = 0
+        with culvert.show(learnt, gpu=gpu, range=(0, 1), size=(SIDE, SIDE), layout="HWC") as view:
+            for _ in range(30):
+                image = weights @ colours
+                losses.append(float(((image - target) ** 2).mean()))
+                colours -= 0.02 * weights.T @ (image - target)
+                learnt[:] = image.clip(0, 1).reshape(learnt.shape)
+                view.update()
+                drawn_as_learnt(lib, view, learnt)
+            assert view.says == []
+        assert losses[-1] < 0.7 * losses[0], losses
+        del learnt
+
+
+def splats(torch, target):
+    """(parameters, a function that gives the picture): 400 Gaussians, of which everything is learnt."""
+    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
+    at = torch.stack([x, y], -1).reshape(-1, 1, 2)
+    centres = (torch.rand(400, 2, device="cuda") * 2 - 1).requires_grad_()
+    sizes = torch.full((400,), -2.5, device="cuda", requires_grad=True)
+    colours = torch.zeros(400, 3, device="cuda", requires_grad=True)
+
+    def picture():
+        weights = torch.exp(-((at - centres) ** 2).sum(-1) / (2 * torch.exp(2 * sizes)))
+        return weights @ colours
+
+    return [centres, sizes, colours], picture
+
+
+def network(torch, target):
+    class Sine(torch.nn.Module):
+        def forward(self, x):
+            return torch.sin(x)
+
+    y, x = torch.meshgrid(*[torch.linspace(-1, 1, SIDE, device="cuda")] * 2, indexing="ij")
+    at = torch.stack([x, y], -1).reshape(-1, 2)
+    net = torch.nn.Sequential(torch.nn.Linear(2, 128), Sine(), torch.nn.Linear(128, 128), Sine(), torch.nn.Linear(128, 3)).cuda()
+    with torch.no_grad():
+        net[0].weight.mul_(15)
+    return list(net.parameters()), lambda: net(at)
+
+
+def training_that_draws(lib, memory):
+    """Splats and a network are fitted to what Vulkan rendered, and Vulkan draws what they have learnt after each tenth step,
+    from memory that PyTorch writes: nothing is copied."""
+    torch = lib.torch
+    torch.manual_seed(5)
+    with opened() as gpu:
+        target = torch.from_numpy(a_target(lib, gpu)).cuda().reshape(-1, 3)
+        for kind, make, rate in (("splats", splats, 0.02), ("network", network, 2e-3)):
+            learnt = memory(gpu)
+            parameters, picture = make(torch, target)
+            optimizer = torch.optim.Adam(parameters, lr=rate)
+            losses, drawing = [], 0.0
+            with culvert.show(learnt, gpu=gpu, range=(0, 1), size=(SIDE, SIDE), layout="HWC") as view:
+                began = time.perf_counter()
+                for step in range(300):
+                    optimizer.zero_grad(set_to_none=True)
+                    image = picture()
+                    loss = ((image - target) ** 2).mean()
+                    loss.backward()
+                    optimizer.step()
+                    losses.append(loss.detach())
+                    if step % 10 == 0:
+                        learnt.copy_(image.detach().clamp(0, 1).reshape(SIDE, SIDE, 3))
+                        at = time.perf_counter()
+                        view.update()
+                        drawing += time.perf_counter() - at
+                        if step % 100 == 0:
+                            drawn_as_learnt(lib, view, learnt)
+                torch.cuda.synchronize()
+                took = time.perf_counter() - began
+                drawn_as_learnt(lib, view, learnt)
+                assert view.says == [], view.says
+            first, last = losses[0].item(), losses[-1].item()
+            print(f"MEASURED {kind}: loss {first:.5f} to {last:.5f}, {took / 300 * 1e3:.3f} ms a step, view.update() "
+                  f"{drawing / 30 * 1e6:.0f} us")
+            assert last < 0.7 * first, (kind, first, last)
+            del learnt, image, view, picture, parameters, optimizer, loss
+
+
+@case("torch", PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+def training_that_draws_with_expandable_segments(lib):
+    training_that_draws(lib, lambda gpu: lib.torch.zeros(SIDE, SIDE, 3, device="cuda"))
+
+
+@case("torch", own=True)
+def training_that_draws_in_the_pool(lib):
+    lib.pool = culvert.torch_pool()
+
+    def memory(gpu):
+        with lib.torch.cuda.use_mem_pool(lib.pool):
+            return lib.torch.zeros(SIDE, SIDE, 3, device="cuda")
+
+    training_that_draws(lib, memory)
+
+
+@case("torch", own=True)
+def training_that_draws_into_vulkans_memory(lib):
+    training_that_draws(lib, lambda gpu: lib.torch.from_dlpack(gpu.vk.buffer(SIDE * SIDE * 12).tensor("float32", (SIDE, SIDE, 3))))
+
+
+def a_picture_of(sample):
+    """The sample's picture, compared with what it should draw: points of a Lissajous figure."""
+    n, count, frames = 253, 4097, 5
+    with tempfile.TemporaryDirectory() as room:
+        out = os.path.join(room, "out.png")
+        said = subprocess.run([sys.executable, os.path.join(SAMPLES, sample), f"--size={n}", f"--frames={frames}", f"--out={out}",
+                               f"--count={count}"], capture_output=True, text=True, timeout=100)
+        if said.returncode == 77:
+            raise Skip(said.stdout.strip().partition("SKIP: ")[2])
+        assert said.returncode == 0, said.stderr
+        print(f"MEASURED said: {said.stdout.strip()}")
+        with open(out, "rb") as f:
+            data, at, packed = f.read(), 8, b""
+        while at < len(data):
+            length, kind = struct.unpack(">I4s", data[at:at + 8])
+            packed += data[at + 8:at + 8 + length] if kind == b"IDAT" else b""
+            at += length + 12
+        rows = zlib.decompress(packed)
+    lit = 0
+    for i in range(count):
+        angle = i * 6.2832 / (count - 1)
+        x, y = 0.9 * math.sin(3 * angle + 0.05 * (frames - 1)), 0.9 * math.sin(4 * angle)
+        column, row = int((x + 1) / 2 * n), int((y + 1) / 2 * n)
+        lit += rows[row * (1 + 4 * n) + 1 + 4 * column] > 0
+    assert lit > 0.98 * count, lit
+
+
+@case("numpy", "cupy", own=True)
+def the_sample_of_plain_opengl(lib):
+    with on_opengl(lib):
+        pass
+    a_picture_of("gl_plain.py")
+
+
+@case("numpy", "cupy", own=True)
+def the_sample_of_moderngl(lib):
+    with on_opengl(lib):
+        pass
+    a_picture_of("gl_points.py")
+
+
+# The interpreter's end ------------------------------------------------------------------------------------------------
+
+def _of_an_end(name, state):
+    def run(lib):
+        if state.needs == "gl":
+            with on_opengl(lib):
+                pass
+        print(f"MEASURED seconds: {exits.run(name, state):.2f}")
+    return run
+
+
+for _name, _state in exits.STATES.items():
+    CASES[f"ends_{_name}"] = Case(_of_an_end(_name, _state), (_state.needs if _state.needs in LIBRARIES else "driver",), False,
+                                  {})
 
 
 # The pages' blocks ----------------------------------------------------------------------------------------------------

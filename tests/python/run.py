@@ -4,7 +4,7 @@
 is not installed is a SKIP. A process that dies fails the case that it was at, and the next process goes on behind it.
 
 usage: run.py [--list] [--seconds N] [LIBRARY[.CASE]...]
-  --seconds N  how long one case may take (default: 120)
+  --seconds N  how long one case may take (default: 120; a few say that they need more)
 The libraries: numpy (on the software twin alone), driver, torch, cupy, jax, triton, numba.
 CULVERT_SOFT=1 allows the software twin, where driver and numpy run."""
 import argparse
@@ -87,7 +87,7 @@ def run(library, cases, seconds):
 
         threading.Thread(target=read, daemon=True).start()
         at, output, done, late = None, [], [], False
-        end = time.monotonic() + seconds
+        end = time.monotonic() + max(seconds, getattr(libraries.CASES[batch[0]], "seconds", 0))
         while True:
             try:
                 line = lines.get(timeout=max(end - time.monotonic(), 0))
@@ -101,7 +101,7 @@ def run(library, cases, seconds):
                 output.append(line)
                 continue
             word, name, *rest = line[1:].split(" ", 2)
-            end = time.monotonic() + seconds
+            end = time.monotonic() + max(seconds, getattr(libraries.CASES.get(name), "seconds", 0))
             if word == "GONE":
                 return words + [verdict(suite, n, "SKIP", " ".join(rest), []) for n in left]
             if word == "BEGIN":
@@ -113,7 +113,8 @@ def run(library, cases, seconds):
         code = process.wait()
         if len(done) < len(batch):
             lost = at or next(n for n in batch if n not in done)
-            why = f"it took more than {seconds} s" if late else f"its process ended with {code}"
+            allowed = max(seconds, getattr(libraries.CASES[lost], "seconds", 0))
+            why = f"it took more than {allowed} s" if late else f"its process ended with {code}"
             words.append(verdict(suite, lost, "FAIL", why, output[-60:]))
             done.append(lost)
         left = [n for n in left if n not in done]

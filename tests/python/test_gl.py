@@ -140,6 +140,82 @@ def test_tensors_of_others_are_copied(screen, gl, way):
                 gl.buffer(wrong, way=way)
 
 
+CHUNK = 1 << 21
+
+
+def test_a_tensors_own_memory(screen, gl):
+    """Nothing is copied: what either side writes, the other one has. The vector's memory stands for a library's."""
+    with gl.device.vector(CHUNK, exportable=True) as memory:
+        everything = np.asarray(memory.tensor("float32"))
+        tensor = everything[1000:1000 + 4097 * 2].reshape(4097, 2)
+        with gl.share(tensor) as shared:
+            assert (shared.way, shared.nbytes, shared.offset, len(shared.parts)) == ("memory", tensor.nbytes, 4000, 1)
+            for i in range(4):
+                values = noise((4097, 2), "int8", i).astype("float32")
+                with shared.cuda() as there:
+                    assert there is tensor
+                    tensor[:] = values
+                assert screen.read_buffer(shared.name, 4000 + tensor.nbytes)[4000:] == values.tobytes(), i
+                screen.glNamedBufferSubData(shared.name, 4000 + 8, 4, np.float32(-i).tobytes())
+                with shared.cuda():
+                    assert tensor[1, 0] == -i and tensor[1, 1] == values[1, 1]
+            with pytest.raises(KeyError), shared.cuda():
+                raise KeyError
+            assert repr(shared) == f"<culvert.gl.SharedTensor open, {tensor.nbytes} bytes, in 1 GL buffers>"
+        for use in (lambda: shared.name, lambda: shared.cuda().__enter__()):
+            with pytest.raises(ValueError, match="is closed"):
+                use()
+        with gl.share(memory.tensor("uint8", (4097,), offset=64)) as other:
+            assert other.offset == 64
+        del everything, tensor, shared, there, other
+        gc.collect()
+
+
+def test_a_tensor_of_many_chunks(screen, gl):
+    with gl.device.vector(3 * CHUNK, max_chunk=CHUNK, exportable=True) as memory:
+        everything = np.asarray(memory.tensor("uint8"))
+        tensor = everything[CHUNK - 100:2 * CHUNK + 100]
+        everything[:] = noise(3 * CHUNK)
+        with gl.share(tensor) as shared:
+            assert [(p.offset, p.size, p.tensor_offset) for p in shared.parts] == [(CHUNK - 100, 100, 0), (0, CHUNK, 100),
+                                                                                   (0, 100, 100 + CHUNK)]
+            with shared.cuda():
+                tensor[:] = noise(tensor.size, seed=9)
+            for p in shared.parts:
+                assert screen.read_buffer(p.name, p.offset + p.size)[p.offset:] == \
+                    tensor[p.tensor_offset:p.tensor_offset + p.size].tobytes()
+            with pytest.raises(ValueError, match="3 chunks of memory"):
+                shared.name
+        del everything, tensor, shared
+        gc.collect()
+
+
+def test_what_cannot_be_shared_says_why(screen, gl):
+    with pytest.raises(culvert.InvalidError, match="nothing of this device is mapped"):
+        gl.share(np.zeros(4097, "float32"))
+    with gl.buffer(np.zeros(4097, "float32")) as copied:
+        assert len(copied.says) == 1 and copied.says[0].startswith("the buffer has a copy of the tensor's bytes: ")
+    with gl.device.vector(CHUNK, exportable=True) as memory:
+        with gl.buffer(memory.tensor("uint8", (4097,))) as copied:
+            assert copied.says == ["the buffer has a copy of the tensor's bytes; share(tensor) makes a GL buffer of the tensor's "
+                                   "own memory"]
+    with gl.buffer(4097) as made:
+        assert made.says == []
+
+
+def test_shared_tensors_that_are_dropped(screen, gl):
+    with gl.device.vector(CHUNK, exportable=True) as memory:
+        kept = [gl.share(memory.tensor("uint8", (4097,)))]
+        names = [kept[0].name]
+        on_another_thread(lambda: kept.clear() or gc.collect())
+        assert len(gl._shared_later) == 1
+        again = gl.share(memory.tensor("uint8", (4097,)))
+        assert not gl._shared_later and names
+        del again
+        gc.collect()
+    assert screen.glGetError() == 0
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_ring_of_50_frames(screen, gl, way):
     with gl.ring([cgl.ring_buffer(4097), cgl.ring_texture(0x8058, 253, 127)], 3, way=way) as ring:

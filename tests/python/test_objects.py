@@ -122,6 +122,53 @@ def test_numpy_waits_for_vulkan(gpu):
         del words
 
 
+@pytest.mark.parametrize("burst", [1, 2])
+def test_vulkans_frames(gpu, burst):
+    """The context's command buffers, used again when the queue has done with them."""
+    settings = culvert.describe(culvert.declarations.culv_ring_settings, burst=burst)
+    rows, made = gpu.vk.buffer(200 * 256), []
+    gpu._home.commands = lambda: made.append(type(gpu._home).commands(gpu._home)) or made[-1]
+    with gpu.ring([culvert.ring_buffer(256)], 4, settings=settings) as ring:
+        for n in range(0, 200, burst):
+            for i in range(burst):
+                with ring.cuda() as turn:
+                    np.asarray(turn.tensor())[:] = n + i
+            for i in range(burst):
+                with ring.frame() as frame:
+                    assert frame.commands and frame.slot == (n + i) % 4 and frame.buffer().size == 256
+                    gpu.functions.vkCmdCopyBuffer(frame.commands, frame.buffer(), rows, 1, vk.VkBufferCopy(0, 256 * (n + i), 256))
+                for use in (lambda: frame.commands, frame.buffer, frame.image):
+                    with pytest.raises(ValueError, match="inside the block of ring.frame"):
+                        use()
+        gpu.wait_idle()
+        assert (np.asarray(rows.tensor("uint8", (200, 256))) == np.arange(200)[:, None]).all()
+        ring.drain()
+    assert 0 < len(made) < 50, len(made)  # of 200 frames
+    assert len(gpu._home.retired) == len(made)
+    gpu.wait_idle()
+    assert not gpu._home.retired
+    del gpu._home.commands
+
+
+def test_vulkans_frames_that_fail_and_that_write(gpu):
+    with gpu.ring([culvert.ring_buffer(256)], 2, vulkan_consumes=False) as ring:
+        for n in range(6):
+            with pytest.raises(KeyError), ring.frame() as frame:
+                gpu.functions.vkCmdFillBuffer(frame.commands, frame.buffer(), 0, vk.VK_WHOLE_SIZE, 0x99999999)
+                raise KeyError
+            with ring.frame() as frame:
+                gpu.functions.vkCmdFillBuffer(frame.commands, frame.buffer(), 0, vk.VK_WHOLE_SIZE, 0x01010101 * n)
+                assert repr(frame).startswith(f"<culvert.VulkanFrame open, frame {frame.number}, slot {frame.slot}, of <culvert.Ring")
+            with ring.cuda() as turn:
+                assert (np.asarray(turn.tensor()) == n).all()
+        gpu.wait_idle()
+    with culvert.VulkanDevice(get_instance_proc_addr=vk.get_instance_proc_addr(), instance=gpu.instance,
+                              physical_device=gpu.physical_device, vk_device=gpu.handle) as mine:
+        with mine.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(256)]) as ring:
+            with pytest.raises(TypeError, match="a VkDevice of yours: use"), ring.frame():
+                pass
+
+
 def test_a_ring_of_frames(gpu):
     """CUDA produces words in the slots, Vulkan copies each frame into a row of a buffer."""
     frames, f, device = 7, gpu.functions, gpu.device

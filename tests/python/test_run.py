@@ -2,6 +2,7 @@
 """run.py tells what happened to each case, also of processes that die or hang."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -85,3 +86,27 @@ def test_each_case_has_a_verdict(tmp_path):
     assert run(tmp_path, "gone").returncode == 77 and run(tmp_path, "here.passes").returncode == 0
     wrong = run(tmp_path, "nobody")
     assert wrong.returncode == 2 and "there is no nobody" in wrong.stderr
+
+
+def test_a_bundle_has_all_that_the_runner_needs(tmp_path):
+    top = pathlib.Path(__file__).resolve().parents[2]
+    [names] = re.findall(r"for file in ([a-z_ ]+); do\n    cp \"tests/python/", (top / "scripts" / "bundle").read_text())
+    for name in names.split():
+        shutil.copy(pathlib.Path(__file__).with_name(f"{name}.py"), tmp_path)
+    listed = subprocess.run([sys.executable, tmp_path / "run.py", "--list"], text=True, capture_output=True, cwd="/")
+    assert listed.returncode == 0 and "python-driver.ends_in_a_capture\n" in listed.stdout, listed.stderr
+    for name in names.split():
+        text = (tmp_path / f"{name}.py").read_text()
+        for needed in re.findall(r"^\s*import (\w+)$", text, re.M):
+            assert (tmp_path / f"{needed}.py").exists() or not pathlib.Path(__file__).with_name(f"{needed}.py").exists(), needed
+
+
+def test_a_cell_that_leaks_is_seen():
+    """The case that looks at 1,000 cells of a notebook says so when one of them keeps what it made."""
+    ended = subprocess.run([sys.executable, "-c", """if True:
+        import libraries
+        libraries.CELLS = (*libraries.CELLS, "kept = globals().setdefault('all_of_them', [])\\nkept.append(gpu)")
+        libraries.CASES["a_thousand_cells_leave_nothing"].run(libraries.Library("driver"))
+    """], text=True, capture_output=True, timeout=200, env={**os.environ, "PYTHONPATH": os.pathsep.join(
+        [os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])})
+    assert ended.returncode == 1 and "assert max(s[" in ended.stderr, ended.stderr

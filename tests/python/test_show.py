@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """culvert.show(): pictures compared texel by texel with what NumPy makes of the tensor; a real window under Xvfb."""
+import gc
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import numpy as np
 import pytest
@@ -144,11 +146,49 @@ def test_what_is_not_shared_is_copied_and_told(tmp_path):
         view.update()
         assert near(picture(view), mapped(data, data.min(), data.max()))
         assert view._repr_png_().startswith(b"\x89PNG") and "the tensor is copied" in repr(view)
+    there = weakref.ref(data)
+    del data
+    gc.collect()
+    assert there() is None  # a view that is closed keeps no memory
     last = (tmp_path / "view.png").read_bytes()
     assert first.startswith(b"\x89PNG") and last.startswith(b"\x89PNG") and first != last
     for late in (view.png, lambda: view.save(tmp_path / "late.png")):
         with pytest.raises(ValueError, match="this View is closed: save"):
             late()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_tensor_of_many_chunks(gpu, monkeypatch, sparse):
+    """By one sparse buffer, where the device has such (the twin's has none); else by copies, and the view says so."""
+    if sparse:  # the parts stand for a sparse buffer's: one that begins where the first does
+        whole = gpu.vk.buffer(3 << 21)
+        asked = []
+
+        def adopt(pointer, size, sparse_queue=None):
+            asked.append((pointer, size, sparse_queue))
+            one = culvert.declarations.culv_vk_adopted_buffer(buffer=whole.handle, offset=1 << 19, size=size)
+            return type("Adopted", (), {"buffers": lambda _: [one], "size": size, "is_current": True, "close": lambda _: None})()
+
+        monkeypatch.setattr(gpu.vk, "adopt", adopt)
+        gpu.sparse_queue = gpu.queue
+    with gpu.device.vector(4 << 21, max_chunk=1 << 21, exportable=True) as memory:
+        everything = np.asarray(memory.tensor("float32"))
+        data = everything[1 << 17:(1 << 17) + 1024 * 1024].reshape(1024, 1024)  # 4 MiB of 8, from the middle of a chunk
+        data[:] = np.linspace(0, 1, data.size).reshape(data.shape)
+        if sparse:
+            np.asarray(whole.tensor("float32"))[1 << 17:(1 << 17) + data.size] = data.ravel()
+        with culvert.show(data, gpu=gpu, size=(512, 512), range=(0, 1)) as view:
+            assert near(picture(view), mapped(data[::2, ::2], 0, 1)) or np.abs(picture(view) - mapped(data[::2, ::2], 0, 1)).max() <= 2
+            if sparse:
+                assert view.says == [] and asked == [(data.ctypes.data, data.nbytes, gpu.queue)]
+            else:
+                assert view.says == ["the tensor is copied for each frame: the tensor lies in 3 chunks of memory, and the device has "
+                                     "no sparse buffer for all of them: larger chunks, or a buffer or vector of Culvert's, are in one "
+                                     "piece"]
+                data[:] = 1 - data
+                view.update()
+                assert np.abs(picture(view) - mapped(data[::2, ::2], 0, 1)).max() <= 2
+        del everything, data
 
 
 @pytest.mark.parametrize("tensor, more, text", [

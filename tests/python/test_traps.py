@@ -222,6 +222,26 @@ def test_what_vulkan_works_with_is_not_closed(gpu):
     assert buffer.closed and gpu.device.counts()["created"] == before - 2
 
 
+@pytest.mark.parametrize("what", ["buffer", "ring", "timeline", "vector"])
+def test_nothing_is_closed_while_a_stream_waits_in_vain(gpu, monkeypatch, what):
+    """CUDA waits for all streams where it gives memory back, without an end."""
+    import culvert._turns as turns
+    monkeypatch.setattr(turns.Patience, "CUDA", 10**8)
+    timeline, stream = gpu.vk.timeline(), gpu.device.stream()
+    things = {"buffer": gpu.vk.buffer(4097), "timeline": timeline, "vector": gpu.device.vector(4097),
+              "ring": gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])}
+    dropped = gpu.vk.buffer(4097)
+    timeline.wait(stream, 1)
+    with pytest.raises(culvert.BusyError, match=f"stream {stream.pointer:#x} waits for 1 of the timeline {timeline.handle:#x}"):
+        things[what].close()
+    assert not things[what].closed
+    del dropped  # goes later
+    gc.collect()
+    gpu.submit(empty(gpu), signal=[(timeline, 1)])
+    things[what].close()
+    assert things[what].closed
+
+
 def test_errors_go_to_other_processes(gpu):
     with pytest.raises(culvert.InvalidError) as e:
         gpu.vk.buffer(0)
@@ -268,23 +288,15 @@ def test_a_forked_child_gives_nothing_back():
     assert (ended.stdout, ended.returncode) == ("goes on\n", 0), ended.stderr
 
 
-@pytest.mark.parametrize("state", ["gpu.submit(c, wait=[(timeline, 1)])", "timeline.wait(stream, 1)",
-                                   "kept = [gpu]; kept.append(kept); del gpu", "frame = ring.cuda(stream).__enter__()",
-                                   "got = ring.cuda(stream); f = got.__enter__(); got.__exit__(None, None, None); ring.acquire()",
-                                   "buffer.close(); a = a + 1", "del gpu", "gpu.vk.close()", "gpu.device.close()"])
-def test_the_interpreter_ends_in_any_state(state):
-    ended = script(f"""
-        import culvert, numpy
-        gpu = culvert.vulkan.open()
-        buffer, timeline, stream = gpu.vk.buffer(4097), gpu.vk.timeline(), gpu.device.stream()
-        ring = gpu.vk.ring(gpu.queue, gpu.queue_family, [culvert.ring_buffer(4097)])
-        a = numpy.asarray(buffer.tensor())
-        c = gpu.commands(); f = gpu.functions
-        f.vkBeginCommandBuffer(c, culvert.vulkan.VkCommandBufferBeginInfo()); f.vkEndCommandBuffer(c)
-        {state}
-        print("end", flush=True)
-    """)
-    assert (ended.stdout, ended.returncode) == ("end\n", 0), ended.stderr
+def test_an_end_that_does_not_come_is_told():
+    """exits.py has the states in which a program ends; run.py runs them."""
+    import exits
+    assert len(exits.STATES) > 30
+    for state, text in ((exits.State("", "time.sleep(100)"), "has not ended 1 s after its last word\n(?s:.*)File"),
+                        (exits.State("", "raise KeyError"), "status 1 and not 0"), (exits.State("nothing"), "not get that far"),
+                        (exits.State("@atexit.register\ndef f(): 1 / 0"), "Exception ignored")):
+        with pytest.raises(AssertionError, match=text):
+            exits.run("x", state, 1 if "sleep" in state.code_after else 40)
 
 
 def test_a_misspelled_field():
@@ -328,5 +340,3 @@ def test_the_current_stream_of_a_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     with pytest.raises(ValueError, match="PyTorch works on stream 0x70 and CuPy on 0x80"):
         stream_handle(None)
-
-

@@ -10,8 +10,7 @@ import textwrap
 import pytest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-# culvert.gl's samples are not annotated.
-PROGRAMS = sorted(p for p in (TOP / "samples" / "python").glob("*.py") if not p.name.startswith("gl_"))
+PROGRAMS = sorted((TOP / "samples" / "python").glob("*.py"))
 
 RIGHT = """
     import ctypes
@@ -52,8 +51,18 @@ RIGHT = """
                 ring = other.vk.ring(other.queue, other.queue_family, [culvert.ring_buffer(4096)], depth=2)
                 with ring.cuda() as frame:
                     frame.tensor("float32", (-1,)).pointer
+                with other.ring([culvert.ring_buffer(4096)], depth=2).frame() as turn_of_vulkan:
+                    commands: int = turn_of_vulkan.commands + turn_of_vulkan.buffer().handle
         except culvert.Error as e:
             return [e.reason, e.message]
+        report: culvert.gl.Report = culvert.gl.check()
+        with culvert.gl.attach(copies=True) as attached, attached.buffer(np.zeros(4097)) as vbo:
+            with vbo.cuda(other.device.stream()) as turn:
+                turn.write(turn.tensor("float32", (2, 2), strides=(1, 2)))
+            mine = attached.register_buffer(vbo.name + 0, "float32", (4097,), access="read_only")
+            with culvert.gl.mapped([mine]) as turns, attached.ring([culvert.gl.ring_texture(0x8058, 3, 4)], 2).frame() as shown:
+                names: List[int] = [turns[0].pointer, shown.name, attached.texture(internal_format=0x8058, width=3).width]
+            return [vbo.way, report.renderer, report.memory_reason, str(names)]
         return [text.decode(), caps.name.decode()]
 """
 # A line of a program, and what mypy says of it.
@@ -78,6 +87,16 @@ WRONG = [
     ("vk.VkBufferCreateInfo(size='4096')", r'Argument "size" to "VkBufferCreateInfo" has incompatible type "str"; expected "int"'),
     ("number: str = gpu.vk.buffer(4096).size", r'expression has type "int", variable has type "str"'),
     ("culvert.api.culv_buffer_size()", r'Too few arguments for "culv_buffer_size"'),
+    ("gpu.ring([culvert.ring_buffer(4096)], deep=2)", r'Unexpected keyword argument "deep" for "ring" of "Context"'),
+    ("culvert.gl.attach(copy=True)", r'Unexpected keyword argument "copy" for "attach"'),
+    ("culvert.gl.check().rendrer", r'"Report" has no attribute "rendrer"'),
+    ("gl.bufer(4096)", r'"Attachment" has no attribute "bufer"; maybe "buffer"\?'),
+    ("gl.buffer('4 KiB')", r'Argument 1 to "buffer" of "Attachment" has incompatible type "str"'),
+    ("gl.texture(internal_format=0x8058, widht=3)", r'Unexpected keyword argument "widht" for "texture" of "Attachment"'),
+    ("gl.register_buffer(3, acces='read_only')", r'Unexpected keyword argument "acces" for "register_buffer" of "Attachment"'),
+    ("gl.ring([4096])", r'List item 0 has incompatible type "int"; expected "Resource"'),
+    ("name: str = gl.buffer(4096).name", r'expression has type "int", variable has type "str"'),
+    ("gl.buffer(4096).cuda().tensor()", r'has no attribute "tensor"'),
     ("gpu.vk.timeline().frame(1, 2, 3)", r'Too many arguments for "frame" of "Semaphore"'),
 ]
 
@@ -114,7 +133,7 @@ def test_a_right_program(mypy, tmp_path):
 
 def test_wrong_programs_are_refused(mypy, tmp_path):
     program = tmp_path / "wrong.py"
-    head = ["import numpy as np", "import culvert", "from culvert import vulkan as vk", "gpu = culvert.vulkan.open()"]
+    head = ["import numpy as np", "import culvert", "from culvert import vulkan as vk", "gpu = culvert.vulkan.open()", "gl = culvert.gl.attach()"]
     program.write_text("\n".join(head + [line for line, _ in WRONG]) + "\n")
     code, said, _ = mypy(program)
     assert code == 1, said
@@ -132,10 +151,11 @@ def test_every_call_has_its_types(mypy, tmp_path):
     program.write_text("import culvert\nfrom culvert import draw, vulkan\n" + "".join(f"reveal_type({name})\n" for name in (
         "culvert.show", "culvert.buffer", "culvert.malloc", "culvert.VulkanDevice.buffer", "culvert.VulkanDevice.ring",
         "culvert.Tensor.__dlpack_device__", "culvert.Kernel.launch", "culvert.describe", "vulkan.open", "vulkan.Context.submit",
-        "draw.Target.save", "draw.png")))
+        "draw.Target.save", "draw.png", "culvert.gl.attach", "culvert.gl.mapped", "culvert.gl.Attachment.buffer",
+        "culvert.gl.GLRing.cuda", "culvert.gl.Turn.tensor")))
     _, said, _ = mypy(program)
     shown = re.findall(r'Revealed type is "(.*)"', said)
-    assert len(shown) == 12 and not any(text == "Any" or text.endswith("-> Any") for text in shown), said
+    assert len(shown) == 17 and not any(text == "Any" or text.endswith("-> Any") for text in shown), said
 
 
 def test_pyright():
