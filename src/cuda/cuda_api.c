@@ -111,7 +111,7 @@ culv_result culv_check_cuda_api(culv_device *device, const char *name, int cuda_
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             name[0] != '\0'
                 ? "culv_cuda_api has no function '%s'; culv_device_cuda_proc() asks the driver for any function of it"
-                : "the name of the function is empty%s",
+                : "the name of the function is empty%s; culv_device_cuda_proc() asks the driver for any function by its name",
             name);
     function found;
     memcpy(&found, (const char *)get_table(device, false) + FIRST + i * sizeof found, sizeof found);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the pages fill in C, in C++17, which has no designated initializers. With -Wpedantic. */
+#include <cstdio>
 #include <culvert/culvert.h>
 #include <culvert/gl_ring.h>
 #ifdef CONSUMER_VULKAN
@@ -32,5 +33,6 @@ int main()
     good = good && fills(culv_vk_ring_resource_init(), culv_vk_buffer_create_desc_init(),
                          culv_vk_ring_desc_init());
 #endif
+    std::printf("culvert %s\n", culv_version_string());
     return good ? 0 : 1;
 }
