@@ -92,7 +92,18 @@ endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs
   FILES_MATCHING PATTERN "*.md" PATTERN results EXCLUDE PATTERN images EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The sources of the samples, to which pages link by this name.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/samples PATTERN __pycache__ EXCLUDE)
+file(RELATIVE_PATH include_from_docs ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+if(IS_ABSOLUTE ${CMAKE_INSTALL_DOCDIR})
+  set(docs_at ${CMAKE_INSTALL_DOCDIR})
+else()
+  set(docs_at \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR})
+endif()
+install(CODE "set(ROOT \"\$ENV{DESTDIR}${docs_at}\")
+  set(INCLUDE \"${include_from_docs}\")
+  include(\"${PROJECT_SOURCE_DIR}/cmake/install_pages.cmake\")")
 
 # Programs to begin with; tests/samples compiles them from here.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/hello/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-  FILES_MATCHING PATTERN "*.c" PATTERN "README.md")
+  FILES_MATCHING PATTERN "*.c" PATTERN "*.cu" PATTERN "README.md")

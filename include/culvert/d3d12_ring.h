@@ -43,6 +43,15 @@ typedef struct culv_d3d12_ring_resource {
     culv_shared_buffer *const *buffers; /**< The same. */
 } culv_d3d12_ring_resource;
 
+/** An empty one: all is 0. Set what every slot has.
+ * Threads: any. */
+static inline culv_d3d12_ring_resource culv_d3d12_ring_resource_init(void)
+{
+    culv_d3d12_ring_resource r;
+    memset(&r, 0, sizeof r);
+    return r;
+}
+
 /** A ring for Culvert to make. */
 typedef struct culv_d3d12_ring_desc {
     size_t struct_size;                        /**< Set by culv_d3d12_ring_desc_init(). */

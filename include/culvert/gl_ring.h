@@ -48,6 +48,15 @@ typedef struct culv_gl_ring_resource {
     culv_registration *const *registrations; /**< For the way REGISTER; none of them mapped. */
 } culv_gl_ring_resource;
 
+/** An empty one: all is 0. Set what every slot has.
+ * Threads: any. */
+static inline culv_gl_ring_resource culv_gl_ring_resource_init(void)
+{
+    culv_gl_ring_resource r;
+    memset(&r, 0, sizeof r);
+    return r;
+}
+
 /** A ring for Culvert to make. */
 typedef struct culv_gl_ring_desc {
     size_t struct_size;                     /**< Set by culv_gl_ring_desc_init(). */

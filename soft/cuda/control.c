@@ -19,6 +19,7 @@ static uint64_t calls_until_failure; /* 0 = disarmed */
 static char call_to_fail[64];        /* empty: any call counts */
 static int failure;
 static const char *failed_call;
+static uint64_t wanted_by_environment; /* the N of CULVERT_SOFT_FAIL_AT; 0: none, or armed anew */
 static _Thread_local bool calls_forbidden;
 static atomic_bool is_child;
 
@@ -68,7 +69,14 @@ static void read_environment(void)
     }
     memcpy(call_to_fail, at.call, sizeof call_to_fail);
     failure = (int)error;
-    calls_until_failure = at.n;
+    calls_until_failure = wanted_by_environment = at.n;
+}
+
+__attribute__((destructor)) static void tell_what_never_failed(void)
+{
+    if (calls_until_failure > 0 && wanted_by_environment > 0 && !soft_is_child())
+        soft_fail_at_tell_none("CUDA", call_to_fail, wanted_by_environment - calls_until_failure,
+                               wanted_by_environment);
 }
 
 static bool must_fail(const char *call, CUresult *error)
@@ -184,6 +192,7 @@ void culvSoftFailAt(uint64_t n, int error)
 {
     pthread_mutex_lock(&control_lock);
     calls_until_failure = n;
+    wanted_by_environment = 0;
     call_to_fail[0] = '\0';
     failure = error;
     failed_call = NULL;

@@ -5,8 +5,10 @@
 #define CULV_SOFT_FAIL_AT_H_
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +35,18 @@ static inline bool soft_fail_at_parse(const char *text, struct soft_fail_at *out
     if (errno != 0 || (*end != '\0' && *end != ':')) return false;
     out->error = *end == ':' ? end + 1 : NULL;
     return out->error == NULL || *out->error != '\0';
+}
+
+/* Where the process ends and the call that was to fail has not come. A driver that nobody called is
+ * not the one that the process used: it says nothing. */
+static inline void soft_fail_at_tell_none(const char *api, const char *call, uint64_t seen,
+                                          uint64_t wanted)
+{
+    const bool any = call == NULL || *call == '\0';
+    fprintf(stderr,
+            "culvert: CULVERT_SOFT_FAIL_AT: no call failed: the process ends after %" PRIu64
+            " calls of %s, and call %" PRIu64 " was to fail\n",
+            seen, any ? api : call, wanted);
 }
 
 /* cuMemAlloc stands for cuMemAlloc_v2 too. */

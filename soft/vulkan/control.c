@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../shared/delay.h"
 #include "../shared/fail_at.h"
@@ -17,6 +18,9 @@ static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
 static _Atomic int armed_error;
 static _Atomic(const char *) failed_call;
+static _Atomic uint64_t
+    wanted_by_environment;                 /* N of CULVERT_SOFT_FAIL_AT; 0: none, or armed anew */
+static pid_t reader;                       /* who read it; a child of fork() tells nothing */
 static _Atomic(const char *) call_to_fail; /* NULL: any call counts */
 
 static struct soft_delays delays = SOFT_DELAYS_INIT;
@@ -24,6 +28,7 @@ static struct soft_delays delays = SOFT_DELAYS_INIT;
 static void arm(const char *call, uint64_t n, int error)
 {
     atomic_store(&countdown, 0);
+    atomic_store(&wanted_by_environment, 0);
     atomic_store(&call_to_fail, call);
     atomic_store(&failed_call, NULL);
     /* A failure that says success would leave the outputs unwritten. */
@@ -59,6 +64,15 @@ static void read_environment(void)
         return;
     }
     arm(at.call[0] ? at.call : NULL, at.n, (int)error);
+    atomic_store(&wanted_by_environment, at.n);
+    reader = getpid();
+}
+
+__attribute__((destructor)) static void tell_what_never_failed(void)
+{
+    const uint64_t left = atomic_load(&countdown), wanted = atomic_load(&wanted_by_environment);
+    if (left > 0 && wanted > 0 && reader == getpid())
+        soft_fail_at_tell_none("Vulkan", atomic_load(&call_to_fail), wanted - left, wanted);
 }
 
 void soft_vk_control_init(void)

@@ -65,6 +65,14 @@ void culvi_text_add_named(culvi_text *text, const char *kind, const char *label)
         culvi_text_add(text, "a %s without a label", kind);
 }
 
+culvi_name culvi_named(const char *kind, const char *label)
+{
+    culvi_name name = {""};
+    culvi_text text = {name.text, sizeof name.text, 0};
+    culvi_text_add_named(&text, kind, label);
+    return name;
+}
+
 void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask)
 {
     culvi_text_add(text, "LUID ");

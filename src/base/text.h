@@ -20,6 +20,11 @@ bool culvi_text_plain(const char *text);
 void culvi_text_make_plain(char *text);
 /* "the ring 'frames'", or "a ring without a label". */
 void culvi_text_add_named(culvi_text *text, const char *kind, const char *label);
+/* The same as an argument: culvi_named("ring", label).text */
+typedef struct culvi_name {
+    char text[104];
+} culvi_name;
+culvi_name culvi_named(const char *kind, const char *label);
 void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid);
 void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask);
 

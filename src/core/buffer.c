@@ -105,6 +105,20 @@ culv_result culvi_buffer_range(culv_memory *memory, uint64_t offset, uint64_t si
     return CULV_OK;
 }
 
+/* Nobody knows which of the three numbers is wrong, so each is named by its field. */
+static culv_result refuse_range(const culv_memory *memory, const culv_buffer_desc *d,
+                                const char *label)
+{
+    const culvi_words *words = memory->words;
+    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "culv_buffer_desc.offset is %" PRIu64 " and its size %" PRIu64
+                      ", which leaves the memory of %" PRIu64 " bytes (%s.%s); offset is where the "
+                      "buffer was bound (%s), size is the buffer's, and the memory's is that of "
+                      "the whole allocation (%s)",
+                      d->offset, d->size, memory->size, words->memory_desc, words->memory_size,
+                      words->buffer_offset, words->size);
+}
+
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
 {
     culv_buffer_desc d;
@@ -114,11 +128,7 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     if (result != CULV_OK) return result;
     const char *label = d.label != NULL ? d.label : memory->label;
     if (d.offset >= memory->size || d.size > memory->size - d.offset)
-        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the range of %" PRIu64 " bytes at offset %" PRIu64 " leaves the "
-                          "allocation, which has %" PRIu64 " bytes; pass the offset at which the "
-                          "buffer was bound (%s)",
-                          d.size, d.offset, memory->size, memory->words->buffer_offset);
+        return refuse_range(memory, &d, label);
     return culvi_buffer_range(memory, d.offset, d.size != 0 ? d.size : memory->size - d.offset,
                               label, out);
 }

@@ -8,6 +8,7 @@
 #include "cuda/context.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
 {
@@ -160,12 +161,19 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
                                   const culvi_import *import, const culv_memory_desc *d,
                                   culv_memory **out)
 {
-    if (d->size > import->facts.size_limit)
+    if (d->size > import->facts.size_limit) {
+        /* The field that the caller has filled. A handle of an API's own memory it has not seen. */
+        char what[60];
+        if (words == &culvi_plain_words)
+            snprintf(what, sizeof what, "file descriptor %d", d->handle.value.fd);
+        else
+            snprintf(what, sizeof what, "the %s", words->memory);
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
-                          " are behind file descriptor %d; "
+                          "%s.%s is %" PRIu64 " bytes, but at most %" PRIu64 " are behind %s; "
                           "pass the whole allocation's size (%s)",
-                          d->size, import->facts.size_limit, d->handle.value.fd, words->size);
+                          words->memory_desc, words->memory_size, d->size, import->facts.size_limit,
+                          what, words->size);
+    }
     culv_memory *memory = culvi_alloc(sizeof *memory);
     if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     memory->device = device;

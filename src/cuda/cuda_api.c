@@ -109,7 +109,9 @@ culv_result culv_check_cuda_api(culv_device *device, const char *name, int cuda_
     if (i == NUM_ENTRIES)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_cuda_api has no function '%s'; culv_device_cuda_proc() asks the driver for any function of it",
+            name[0] != '\0'
+                ? "culv_cuda_api has no function '%s'; culv_device_cuda_proc() asks the driver for any function of it"
+                : "the name of the function is empty%s; culv_device_cuda_proc() asks the driver for any function by its name",
             name);
     function found;
     memcpy(&found, (const char *)get_table(device, false) + FIRST + i * sizeof found, sizeof found);

@@ -174,7 +174,7 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
         culvi_text_add(&text, "ordinal %d", (int)wanted->ordinal);
     }
     culvi_text_add(&text, ". CUDA has: ");
-    culvi_probe_describe(probe, &text);
+    culvi_probe_describe_others(probe, &text);
     if (wanted->luid != NULL) explain_luid(probe, linked, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
     if (wanted->describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO &&
@@ -183,16 +183,21 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
             &hint_text,
             "Without a GPU, Culvert's software twin can take its place once it is installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())");
     if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
+    /* Who allowed the twin reads first why it is not there. */
+    const bool no_twin = probe->twin_bytes > 0 && probe->reason != CULV_REASON_FORKED;
+    const int bytes = no_twin ? (int)probe->twin_bytes : 0;
+    const char *behind = no_twin ? ". Therefore " : "";
     if (!any_driver)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
-                          probe->reason != CULV_REASON_NONE ? probe->reason
-                                                            : CULV_REASON_DRIVER_MISSING,
-                          "no CUDA driver for %s", buffer);
+                          no_twin                             ? probe->twin_reason
+                          : probe->reason != CULV_REASON_NONE ? probe->reason
+                                                              : CULV_REASON_DRIVER_MISSING,
+                          "%.*s%sno CUDA driver for %s", bytes, probe->problems, behind, buffer);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
                       linked                        ? CULV_REASON_DEVICE_GROUP
                       : mig && wanted->uuid != NULL ? CULV_REASON_DEVICE_SLICE
                                                     : CULV_REASON_DEVICE_UNKNOWN,
-                      "no CUDA device is %s", buffer);
+                      "%.*s%sno CUDA device is %s", bytes, probe->problems, behind, buffer);
 }
 
 static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t ordinal)

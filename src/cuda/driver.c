@@ -271,6 +271,22 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe,
     return CULV_OK;
 }
 
+/* Who allowed the twin wants it: why it is absent comes before what NVIDIA's driver lacks. `before`
+ * bytes were there when its turn came. */
+static void put_twin_first(culvi_probe *probe, size_t before, size_t length, culv_reason reason)
+{
+    char others[sizeof probe->problems];
+    probe->twin_reason = reason;
+    probe->twin_bytes = length;
+    if (before == 0) return;
+    const size_t own = before + 2; /* behind "; " */
+    memcpy(others, probe->problems, before);
+    probe->twin_bytes = length > own ? length - own : 0;
+    memmove(probe->problems, probe->problems + own, probe->twin_bytes);
+    culvi_text text = {probe->problems, sizeof probe->problems, probe->twin_bytes};
+    culvi_text_add(&text, "; %.*s", (int)before, others);
+}
+
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe)
 {
     memset(probe, 0, sizeof *probe);
@@ -300,6 +316,7 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
                 memmove(probe->problems, probe->problems + own, text.length - own + 1);
                 break;
             }
+            if (driver == CULV_DRIVER_SOFT) put_twin_first(probe, before, text.length, reason);
             continue;
         }
         text.length = before;
@@ -346,6 +363,13 @@ const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const c
 
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
 {
+    if (probe->reason != CULV_REASON_FORKED && probe->twin_bytes > 0)
+        culvi_text_add(text, "%.*s; ", (int)probe->twin_bytes, probe->problems);
+    culvi_probe_describe_others(probe, text);
+}
+
+void culvi_probe_describe_others(const culvi_probe *probe, culvi_text *text)
+{
     if (probe->reason == CULV_REASON_FORKED) {
         culvi_text_add(text, "%s", probe->problems);
         return;
@@ -361,7 +385,11 @@ void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
             culvi_text_add_luid(text, &d->luid, d->node_mask);
         }
     }
-    if (probe->problems[0] != '\0') culvi_text_add(text, "; %s", probe->problems);
+    const char *others = probe->problems + probe->twin_bytes;
+    if (others[0] == ';')
+        culvi_text_add(text, "%s", others);
+    else if (others[0] != '\0')
+        culvi_text_add(text, "; %s", others);
     const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
     if (visible != NULL && probe->drivers[0] != NULL)
         culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);

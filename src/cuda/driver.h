@@ -81,7 +81,10 @@ typedef struct culvi_probe {
     culvi_cuda_device *devices;
     uint32_t num_devices;
     culv_reason reason;  /* why the first absent driver is absent; FORKED, if that is one's */
-    char problems[1024]; /* the same in words, for each absent driver */
+    char problems[1024]; /* the same in words, for each absent driver; the twin's is the first */
+    /* The twin was allowed and is absent: how many bytes of `problems` say why, and the reason. */
+    size_t twin_bytes;
+    culv_reason twin_reason;
 } culvi_probe;
 
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe);
@@ -94,5 +97,7 @@ const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const c
                                                uint32_t node_mask, bool *linked);
 /* Names every device of the probe, and what hides others. */
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text);
+/* The same without why the twin is absent. */
+void culvi_probe_describe_others(const culvi_probe *probe, culvi_text *text);
 
 #endif

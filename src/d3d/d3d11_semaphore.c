@@ -41,10 +41,10 @@ void culvi_d3d11_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 }
 
 culv_result culvi_d3d11_check_timelines(const culvi_graphics *graphics, const char *label,
-                                        bool waits, culv_result refusal)
+                                        bool waits)
 {
     if (!waits) return CULV_OK;
-    return culvi_fail(&graphics->device->voice, label, refusal, CULV_REASON_NO_FORCE,
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
                       "the host cannot signal an ID3D11Fence: ID3D11DeviceContext4::Signal does "
                       "that, on the thread of the context");
 }

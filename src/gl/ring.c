@@ -440,8 +440,9 @@ static culv_result make_best(culv_gl *gl, const plan *p, culv_gl_ring **out)
                             staged ? "" : "; STAGED: no resource allows CULV_FALLBACK_HOST");
     result = culvi_attempt_end(culvi_gl_voice(gl), result);
     if (result == CULV_OK && refusals[0] != '\0')
-        culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "'%s' takes the way %s: %s",
-                  (*out)->base.label, culv_gl_way_name((*out)->way), line);
+        culvi_log(culvi_gl_voice(gl), CULV_LOG_INFO, "%s takes the way %s: %s",
+                  culvi_named("ring", (*out)->base.label).text, culv_gl_way_name((*out)->way),
+                  line);
     return result;
 }
 
@@ -464,7 +465,8 @@ culv_result culv_gl_ring_create(culv_gl *gl, const culv_gl_ring_desc *desc, culv
     if (result != CULV_OK) return result;
     culvi_graphics_ref(&gl->base);
     if (ring->on_cpu)
-        culvi_log(voice, CULV_LOG_INFO, "'%s': OpenGL's side waits on the CPU", ring->base.label);
+        culvi_log(voice, CULV_LOG_INFO, "%s: OpenGL's side waits on the CPU",
+                  culvi_named("ring", ring->base.label).text);
     *out = ring;
     return CULV_OK;
 }

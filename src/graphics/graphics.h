@@ -59,8 +59,7 @@ typedef struct culvi_graphics_api {
      * with `waits`, if the host cannot wait and signal. The other calls may only follow it, on any
      * thread. They return the API's own code: 0 for success, a positive one for a wait that timed
      * out. */
-    culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label, bool waits,
-                                   culv_result refusal);
+    culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label, bool waits);
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
     int (*timeline_wait)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns);

@@ -14,13 +14,13 @@ static void warn_of_slow(const culvi_graphics *graphics, const culvi_memory_ask 
     if (!ask->callers_buffers || !culvi_memory_kind_is_slow(memory->kind, memory->size)) return;
     culvi_log(
         &graphics->device->voice, CULV_LOG_WARNING,
-        "memory '%s': this %s of %" PRIu64
+        "%s: this %s of %" PRIu64
         " bytes is not dedicated: random access to buffers of GiBs in it can be six times as "
         "slow, from CUDA and from %s (measured). Give such a buffer memory of its own that is "
         "dedicated to it (%s), or let Culvert make the buffer; or make blocks smaller than "
         "%" PRIu64 " bytes",
-        memory->label, words->memory, memory->size, words->name, words->dedicated,
-        CULV_SLOW_KIND_BYTES);
+        culvi_named("memory", memory->label).text, words->memory, memory->size, words->name,
+        words->dedicated, CULV_SLOW_KIND_BYTES);
 }
 
 culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,

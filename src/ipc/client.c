@@ -363,6 +363,8 @@ culv_result culv_ipc_client_get_offer(culv_ipc_client *client, uint32_t index, u
     result =
         culvi_ipc_ask(client, __func__, &question, NULL, culvi_ipc_until(timeout), &reply, got);
     if (result != CULV_OK) return result;
+    if (reply.number != index)
+        return over(client, __func__, CULV_REASON_IPC_PROTOCOL, "it is another number's");
     if (index < reply.total) culvi_struct_write(out, &reply.info, sizeof reply.info);
     if (count != NULL) *count = reply.total < UINT32_MAX ? (uint32_t)reply.total : UINT32_MAX;
     return CULV_OK;

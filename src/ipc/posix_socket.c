@@ -141,6 +141,13 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
                 error == EACCES || error == EPERM ? CULV_REASON_IPC_REFUSED : CULV_REASON_OS,
                 CULV_NATIVE_OS, error, "connect", "the server '%s' cannot be reached",
                 address->name);
+        if (culvi_now() >= until && error == EAGAIN)
+            return culvi_fail_native(
+                voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_GONE, CULV_NATIVE_OS, error,
+                "connect",
+                "the server '%s' has as many clients at its door as find room there, and lets "
+                "none of them in; does it call culv_ipc_server_poll()?",
+                address->name);
         if (culvi_now() >= until)
             return culvi_fail_native(
                 voice, label, CULV_ERROR_TIMEOUT, CULV_REASON_IPC_NAME, CULV_NATIVE_OS, error,

@@ -351,6 +351,24 @@ bool culvi_ipc_ring_takes_handles(const culv_ipc_ring *ring)
     return ring->desc.make == NULL;
 }
 
+/* In words for the consumer, who reads them. It says of its GPU what it likes; what is no timeline
+ * of this one the driver refuses. */
+static culv_result same_gpu(const culv_ipc_ring *ring, const culv_uuid *consumers)
+{
+    const culv_uuid *own = &ring->server->device->caps.uuid;
+    char text[100] = "";
+    culvi_text t = {text, sizeof text, 0};
+    if (!culvi_uuid_given(consumers) || culvi_uuid_equal(consumers, own)) return CULV_OK;
+    culvi_text_add_uuid(&t, consumers);
+    culvi_text_add(&t, ", and the ring's is ");
+    culvi_text_add_uuid(&t, own);
+    return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
+                      CULV_REASON_DEVICE_MISMATCH,
+                      "the consumer's timelines are of the GPU %s. No driver carries them to "
+                      "another GPU; join the ring '%s' without timelines",
+                      text, ring->name);
+}
+
 culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
                                  const culvi_ipc_message *question, const culvi_ipc_native *fds,
                                  culvi_ipc_message *reply, culvi_ipc_native out[CULVI_IPC_FDS])
@@ -398,8 +416,10 @@ culv_result culvi_ipc_ring_admit(culv_ipc_ring *ring, uint32_t link,
     if (result == CULV_OK && s->timelines == CULVI_IPC_CONSUMERS) {
         const culv_handle_type type = culvi_ipc_join_type(asked);
         const culv_handle ready = culvi_ipc_handle(type, fds[0]); /* `done` is in its page */
-        result = culvi_ipc_line_import(device, &ready, &ring->server->links[link].device,
-                                       ring->name, &s->ready);
+        const culv_uuid *gpu = &ring->server->links[link].device;
+        result = same_gpu(ring, gpu);
+        if (result == CULV_OK)
+            result = culvi_ipc_line_import(device, &ready, gpu, ring->name, &s->ready);
     }
     if (result == CULV_OK && s->timelines == CULVI_IPC_PRODUCERS)
         result = make_timelines(ring, s, out + 2, &reply->join.handle_type);

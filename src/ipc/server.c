@@ -190,6 +190,12 @@ static void greet(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc
     if (!link->greeted) culvi_ipc_let_handles(link->channel, server->takes_handles);
     link->greeted = true;
     link->device = question->device;
+    char gpu[40] = "none";
+    culvi_text t = {gpu, sizeof gpu, 0};
+    if (culvi_uuid_given(&link->device)) culvi_text_add_uuid(&t, &link->device);
+    culvi_ipc_server_log(server, CULV_LOG_INFO,
+                         "process %d of user %u says that its GPU is %s, its driver %u",
+                         (int)link->pid, (unsigned)link->user, gpu, (unsigned)question->driver);
     culvi_ipc_answer(server, link, question, &reply, NULL);
 }
 

@@ -107,9 +107,8 @@ static void release(culv_nvsci_buffer *b)
         if (b->arrays != NULL) (void)CULVI_RELEASE(device, cuMipmappedArrayDestroy, (b->arrays));
         CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (b->memory));
         if (r != CUDA_SUCCESS && !culvi_cuda_gone(r))
-            culvi_log(&device->voice, CULV_LOG_WARNING,
-                      "NvSciBuf import '%s': cuDestroyExternalMemory answered %d", b->label,
-                      (int)r);
+            culvi_log(&device->voice, CULV_LOG_WARNING, "%s: cuDestroyExternalMemory answered %d",
+                      culvi_named("NvSciBuf import", b->label).text, (int)r);
         culvi_leave(device, &scope);
     }
     if (b->duplicate != NULL) b->free_duplicate(b->duplicate);

@@ -322,9 +322,9 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
     uint64_t value = party->promised;
     culvi_mutex_unlock(&ring->lock);
     culvi_log(&ring->device->voice, CULV_LOG_WARNING,
-              "'%s': the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
+              "%s: the host signals '%s' with %" PRIu64 " in place of %s, at %" PRIu64 ": the "
               "frames that were in flight are not valid",
-              ring->label, party->name, value, sides[late], counter);
+              culvi_named("ring", ring->label).text, party->name, value, sides[late], counter);
     culv_result result = signal_for(&party->api, value);
     culvi_mutex_lock(&ring->lock);
     if (result == CULV_OK) reached(party, value);

@@ -57,9 +57,9 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
     if (missing > 0)
         return culvi_fail(
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_vmm_map: %u devices are still to be added to the multicast object '%s' "
+            "culv_vmm_map: %u devices are still to be added to %s "
             "(culv_multicast_add_device()), and the driver would wait for them forever",
-            missing, allocation->label);
+            missing, culvi_named("multicast object", allocation->label).text);
     if (offset % range->granularity != 0)
         return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vmm_map: offset is %" PRIu64 ", which is not a multiple of the "

@@ -92,10 +92,9 @@ static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
 
 static void tell_broken(const culv_mem_pool *pool)
 {
-    culvi_log(
-        &pool->device->voice, CULV_LOG_WARNING,
-        "the memory pool '%s' is left at the driver, which crashes when it destroys a pool whose export failed",
-        pool->label);
+    culvi_log(&pool->device->voice, CULV_LOG_WARNING,
+              "%s is left at the driver, which crashes when it destroys a pool whose export failed",
+              culvi_named("memory pool", pool->label).text);
 }
 
 static bool release(culv_device *device, culvi_deferred *self, bool last_try)

@@ -69,27 +69,29 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
     if (memory->kind != CULV_VMM_LOCATION_DEVICE || (memory->usage & CULV_VMM_USAGE_TILE_POOL) ||
         memory->multicast)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s: memory '%s' is %s; only plain device memory can be bound", call,
-                          memory->label,
+                          "%s: memory: %s is %s; only plain device memory can be bound", call,
+                          culvi_named("allocation", memory->label).text,
                           memory->kind != CULV_VMM_LOCATION_DEVICE     ? "on the host"
                           : (memory->usage & CULV_VMM_USAGE_TILE_POOL) ? "a tile pool"
                                                                        : "a multicast object");
     if (!culvi_vmm_same_driver(m->device, memory->device))
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: memory '%s' is of another driver", call, memory->label);
+                          "%s: memory: %s is of another driver", call,
+                          culvi_named("allocation", memory->label).text);
     if (offset > memory->size || size > memory->size - offset)
-        return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: %" PRIu64 " bytes from memory_offset %" PRIu64
-                          " on, but '%s' has %" PRIu64,
-                          call, size, offset, memory->label, memory->size);
+        return culvi_fail(
+            voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "%s: %" PRIu64 " bytes from memory_offset %" PRIu64 " on, but %s has %" PRIu64, call,
+            size, offset, culvi_named("allocation", memory->label).text, memory->size);
     /* An import's own handle types are not told: its exporter had some. */
     if ((m->allocation->handle_types != 0 || m->allocation->imported) &&
         memory->handle_types == 0 && !memory->imported)
         return culvi_fail(
             voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: the object %s, and memory '%s' was made without handle_types: CUDA binds only "
+            "%s: the object %s, and %s was made without handle_types: CUDA binds only "
             "memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
-            call, m->allocation->imported ? "was imported" : "can be exported", memory->label);
+            call, m->allocation->imported ? "was imported" : "can be exported",
+            culvi_named("allocation", memory->label).text);
     return CULV_OK;
 }
 

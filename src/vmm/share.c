@@ -140,9 +140,9 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         allocation->owner < 0
-            ? "culv_vmm_import_desc.exporter is %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); "
+            ? "the exporter's GPU is said to be %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); "
               "'%s' has another one"
-            : "culv_vmm_import_desc.exporter is %s, a GPU whose memory '%s' does not reach (cuDeviceCanAccessPeer says so)",
+            : "the exporter's GPU is said to be %s, a GPU whose memory '%s' does not reach (cuDeviceCanAccessPeer says so)",
         buffer, device->caps.name);
 }
 

@@ -133,16 +133,16 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     if ((pool->usage & CULV_VMM_USAGE_TILE_POOL) == 0)
         return culvi_fail(
             &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "%s: %spool '%s' is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
+            "%s: %spool, %s, is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in "
             "culv_vmm_allocation_desc.usage",
-            p->call, p->at, pool->label);
+            p->call, p->at, culvi_named("pool", pool->label).text);
     if (!culvi_vmm_same_driver(pool->device, device) || pool->owner != device->ordinal)
         return culvi_fail(
             &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: %spool '%s' lies on CUDA device %d of '%s', the array on device %d '%s'; tiles "
+            "%s: %spool, %s, lies on CUDA device %d of '%s', the array on device %d '%s'; tiles "
             "need memory of their array's device",
-            p->call, p->at, pool->label, (int)pool->owner, pool->device->caps.name,
-            (int)device->ordinal, device->caps.name);
+            p->call, p->at, culvi_named("pool", pool->label).text, (int)pool->owner,
+            pool->device->caps.name, (int)device->ordinal, device->caps.name);
     if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: %spool_offset is %" PRIu64 ", which is not a multiple of the "
@@ -151,8 +151,9 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     if (bind->pool_offset > pool->size || bytes > pool->size - bind->pool_offset)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "%s: %spool_offset is %" PRIu64 ", and %" PRIu64
-                          " bytes are needed from there on, but the pool '%s' has %" PRIu64,
-                          p->call, p->at, bind->pool_offset, bytes, pool->label, pool->size);
+                          " bytes are needed from there on, but %s has %" PRIu64,
+                          p->call, p->at, bind->pool_offset, bytes,
+                          culvi_named("pool", pool->label).text, pool->size);
     return CULV_OK;
 }
 

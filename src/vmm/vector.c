@@ -234,11 +234,10 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     }
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
     if (result != CULV_OK)
-        culvi_log(
-            &v->device->voice, CULV_LOG_WARNING,
-            "'%s': the memory of a destroyed vector is released with the device, not after its "
-            "stream: %s",
-            v->label, culvi_thread_state()->error.message);
+        culvi_log(&v->device->voice, CULV_LOG_WARNING,
+                  "%s was destroyed, and its memory is released with the device, not after its "
+                  "stream: %s",
+                  culvi_named("vector", v->label).text, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
     culvi_vector_free_all(v, false);
 }

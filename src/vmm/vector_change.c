@@ -174,9 +174,9 @@ static culv_result wait_for_shrunk(const change *c, const culv_vector_chunk *chu
     if (c->fresh != NULL || !culvi_vector_is_unmapping(v, chunk->offset, chunk->size))
         return CULV_OK;
     culvi_log(&v->device->voice, CULV_LOG_WARNING,
-              "'%s': growing waits for the stream that a shrink named: %" PRIu64
+              "%s: growing waits for the stream that a shrink named: %" PRIu64
               " bytes at offset %" PRIu64 " are still mapped for it",
-              v->label, chunk->size, chunk->offset);
+              culvi_named("vector", v->label).text, chunk->size, chunk->offset);
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
     return culvi_vmm_wait_and_collect(
         segment->range, segment->start + chunk->offset - segment->offset, chunk->size);

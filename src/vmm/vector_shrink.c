@@ -32,15 +32,15 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
      * until they are retired. */
     if (result != CULV_OK)
         culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                  "'%s': %" PRIu64 " bytes that a shrink should have given back stay committed: %s",
-                  v->label, mapped - from, message);
+                  "%s: %" PRIu64 " bytes that a shrink should have given back stay committed: %s",
+                  culvi_named("vector", v->label).text, mapped - from, message);
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
         if (culvi_vector_unmap_after(s, mapped, last_use, "culv_vector_shrink") != CULV_OK)
             culvi_log(
                 &v->device->voice, CULV_LOG_WARNING,
-                "'%s': memory that a shrink gives back stays mapped at the old address %#" PRIx64
+                "%s: memory that a shrink gives back stays mapped at the old address %#" PRIx64
                 " until that address is retired: %s",
-                v->label, (uint64_t)s->base, message);
+                culvi_named("vector", v->label).text, (uint64_t)s->base, message);
     return culvi_attempt_end(&v->device->voice, CULV_OK);
 }
 

@@ -75,24 +75,25 @@ void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disj
 }
 
 culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, const char *what,
-                                   const culvi_vk_needs *needs, VkDeviceSize offset,
-                                   VkDeviceSize allocation_size, bool dedicated)
+                                   const char *field, const culvi_vk_needs *needs,
+                                   VkDeviceSize offset, VkDeviceSize allocation_size,
+                                   bool dedicated)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > allocation_size || r->size > allocation_size - offset)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
-            "the %s needs %" PRIu64 " bytes, but offset is %" PRIu64
-            " and the allocation has %" PRIu64
-            " bytes; pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of "
-            "vkBind%sMemory",
-            what, r->size, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
+            "the %s needs %" PRIu64 " bytes, but %s is %" PRIu64 " and the allocation has %" PRIu64
+            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and "
+            "the memoryOffset of vkBind%sMemory",
+            what, r->size, field, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "offset %" PRIu64 " is not a multiple of the %s's alignment %" PRIu64
+                          "%s is %" PRIu64
+                          ", which is not a multiple of the %s's alignment %" PRIu64
                           ", so the %s cannot lie there",
-                          offset, what, r->alignment, what);
+                          field, offset, what, r->alignment, what);
     if (needs->requires_dedicated && !dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,

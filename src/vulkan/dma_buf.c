@@ -114,8 +114,9 @@ culv_result culv_vk_dma_buf_bridge_create(culv_vk_device *vk, const culv_vk_dma_
     if (b->target != NULL) culvi_pair_set_owner(&b->target->pair, destroy_call);
     if (b->buffer != NULL) culvi_pair_set_owner(&b->buffer->pair, destroy_call);
     culvi_log(voice, CULV_LOG_INFO,
-              "dma-buf '%s' is bridged (%s, %" PRIu32 " x %" PRIu32 ", modifier %#" PRIx64 "): %s",
-              b->label, plan.row->name, b->info.width, b->info.height, b->info.modifier,
+              "%s is bridged (%s, %" PRIu32 " x %" PRIu32 ", modifier %#" PRIx64 "): %s",
+              culvi_named("dma-buf", b->label).text, plan.row->name, b->info.width, b->info.height,
+              b->info.modifier,
               b->rows != NULL ? "CUDA has it itself, nothing is copied"
                               : "each frame costs a copy on the GPU");
     *out = b;

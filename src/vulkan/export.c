@@ -343,11 +343,11 @@ void culvi_vk_memory_tell_kind(const culv_vk_device *vk, const culv_vk_memory_fr
     if (!culvi_memory_kind_is_slow(CULV_MEMORY_KIND_PLAIN, needs.memory.size)) return;
     culvi_log(
         &vk->base.device->voice, given ? CULV_LOG_WARNING : CULV_LOG_INFO,
-        "memory '%s': a VkDeviceMemory of %" PRIu64
+        "%s: a VkDeviceMemory of %" PRIu64
         " bytes was made of a handle and is not dedicated: Vulkan's random access to a buffer "
         "of %" PRIu64 " bytes in it can be six times as slow (measured). Set "
         "culv_vk_memory_from_handle_desc.dedicated, with a buffer that needs all of the memory",
-        d->label != NULL ? d->label : "", d->size, needs.memory.size);
+        culvi_named("memory", d->label != NULL ? d->label : "").text, d->size, needs.memory.size);
 }
 
 culv_result culv_vk_memory_from_handle(culv_vk_device *vk,

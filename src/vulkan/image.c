@@ -35,10 +35,13 @@ static culv_result check_planes(const culv_vk_device *vk, const culv_vk_image_de
                                 const culv_memory *memory)
 {
     static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
+    static const char *const fields[CULVI_PLANES] = {"culv_vk_image_desc.plane_offsets[0]",
+                                                     "culv_vk_image_desc.plane_offsets[1]",
+                                                     "culv_vk_image_desc.plane_offsets[2]"};
     uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < needs->planes; i++) {
         culvi_vk_needs one = {.memory = needs->plane[i]};
-        culv_result result = culvi_vk_check_binding(vk, d->label, names[i], &one,
+        culv_result result = culvi_vk_check_binding(vk, d->label, names[i], fields[i], &one,
                                                     d->plane_offsets[i], memory->size, false);
         if (result != CULV_OK) return result;
         size[i] = needs->plane[i].size;
@@ -54,8 +57,8 @@ static culv_result check_bound(const culv_vk_device *vk, const culv_vk_image_des
     culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
     if (result != CULV_OK) return result;
     if (needs->planes == 0)
-        return culvi_vk_check_binding(vk, d->label, "image", needs, d->offset, memory->size,
-                                      memory->dedicated);
+        return culvi_vk_check_binding(vk, d->label, "image", "culv_vk_image_desc.offset", needs,
+                                      d->offset, memory->size, memory->dedicated);
     return check_planes(vk, d, row, needs, memory);
 }
 

@@ -24,14 +24,14 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
     culvi_vk_needs needs;
     if (d->buffer != VK_NULL_HANDLE) {
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "buffer", &needs, d->buffer_offset,
-                                        d->allocation_size, d->dedicated);
+        result = culvi_vk_check_binding(vk, d->label, "buffer", "culv_vk_memory_desc.buffer_offset",
+                                        &needs, d->buffer_offset, d->allocation_size, d->dedicated);
         if (result != CULV_OK) return result;
     }
     if (d->image != VK_NULL_HANDLE) {
         culvi_vk_image_needs(vk, d->image, 0, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "image", &needs, d->image_offset,
-                                        d->allocation_size, d->dedicated);
+        result = culvi_vk_check_binding(vk, d->label, "image", "culv_vk_memory_desc.image_offset",
+                                        &needs, d->image_offset, d->allocation_size, d->dedicated);
         if (result != CULV_OK) return result;
     }
     return CULV_OK;

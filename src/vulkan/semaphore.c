@@ -45,7 +45,7 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
         plan->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
     culv_result result = CULV_OK;
     if (type == VK_SEMAPHORE_TYPE_TIMELINE && !culvi_vk_reads_timelines(vk))
-        result = culvi_vk_refuse_timelines(vk, plan->label, CULV_ERROR_INVALID);
+        result = culvi_vk_refuse_timelines(vk, plan->label);
     if (result == CULV_OK && exportable) result = check_exportable(vk, plan->label, type);
     if (result != CULV_OK) return result;
     VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,

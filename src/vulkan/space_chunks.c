@@ -167,8 +167,8 @@ static void collect_quietly(culv_vk_space *s)
     culvi_attempt_begin();
     if (collect(s, true) != CULV_OK)
         culvi_log(&s->base.device->voice, CULV_LOG_WARNING,
-                  "'%s': memory that was given up stays bound in Vulkan until a later call: %s",
-                  s->label, culvi_thread_state()->error.message);
+                  "%s: memory that was given up stays bound in Vulkan until a later call: %s",
+                  culvi_named("space", s->label).text, culvi_thread_state()->error.message);
     (void)culvi_attempt_end(&s->base.device->voice, CULV_OK);
     culvi_thread_state()->error = error;
 }

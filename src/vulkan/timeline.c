@@ -10,11 +10,10 @@ bool culvi_vk_reads_timelines(const culv_vk_device *vk)
     return PICK(vk, vkGetSemaphoreCounterValue) != NULL;
 }
 
-culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label,
-                                      culv_result result)
+culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label)
 {
     return culvi_fail(
-        &vk->base.device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "the VkDevice has no timeline semaphores; "
         "create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
 }
@@ -24,7 +23,7 @@ culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *
     if (culvi_vk_reads_timelines(vk) && PICK(vk, vkWaitSemaphores) != NULL &&
         PICK(vk, vkSignalSemaphore) != NULL)
         return CULV_OK;
-    return culvi_vk_refuse_timelines(vk, label, CULV_ERROR_UNSUPPORTED);
+    return culvi_vk_refuse_timelines(vk, label);
 }
 
 VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out)

@@ -74,8 +74,9 @@ void culvi_vk_needs_add_up(culvi_vk_needs *needs);
 /* Checks a bound resource ("buffer" or "image") against what the caller says about its memory
  * (R17). */
 culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, const char *what,
-                                   const culvi_vk_needs *needs, VkDeviceSize offset,
-                                   VkDeviceSize allocation_size, bool dedicated);
+                                   const char *field, const culvi_vk_needs *needs,
+                                   VkDeviceSize offset, VkDeviceSize allocation_size,
+                                   bool dedicated);
 /* The first memory type of these bits that has the properties (0: DEVICE_LOCAL). */
 culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, uint32_t type_bits,
                                  VkMemoryPropertyFlags wanted, uint32_t *out);

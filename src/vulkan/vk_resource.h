@@ -50,8 +50,7 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 /* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be
  * called. */
 bool culvi_vk_reads_timelines(const culv_vk_device *vk);
-culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label,
-                                      culv_result result);
+culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label);
 culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label);
 VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out);
 VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,

@@ -208,10 +208,9 @@ static void unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
     null_timeline_destroy((null_timeline *)(uintptr_t)semaphore);
 }
 
-static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
-                                   culv_result refusal)
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits)
 {
-    (void)graphics, (void)label, (void)waits, (void)refusal;
+    (void)graphics, (void)label, (void)waits;
     return CULV_OK;
 }
 

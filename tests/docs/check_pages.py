@@ -4,6 +4,8 @@
   check_pages.py ROOT        links lead to files and headings that exist; what a page quotes of Culvert's messages is in
                              the sources; excerpts of samples are in them; the README is short, has few links; docs/index.md
                              links to each page; each number of their tables of speeds is in a dated page
+  check_pages.py installed DIRECTORY
+                             the links of all pages below this directory, where an installation put them
   check_pages.py selftest    every check fails on a bad input made for it
 
 SPDX-License-Identifier: MIT
@@ -47,9 +49,9 @@ def anchors(text):
     return found
 
 
-def check_links(root):
+def check_links(chosen):
     bad, known = [], {}
-    for page in pages(root):
+    for page in chosen:
         for number, line in prose(page.read_text(encoding="utf-8")):
             for target in LINK.findall(re.sub(r"`[^`]*`", "", line)):
                 file, _, anchor = target.partition("#")
@@ -138,12 +140,21 @@ def check_excerpts(root):
     return bad
 
 
-def run(root):
-    bad = check_links(root) + check_index(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
+def report(bad):
     for line in bad:
         print(line)
     print(f"{len(bad)} complaints" if bad else "no complaints")
     return 1 if bad else 0
+
+
+def run_installed(root):
+    found = sorted(root.rglob("*.md"))
+    return report(check_links(found) if found else [f"there is no page below {root}"])
+
+
+def run(root):
+    bad = check_links(pages(root)) + check_index(root) + check_quotes(root) + check_readme(root) + check_excerpts(root)
+    return report(bad)
 
 
 def selftest():
@@ -193,9 +204,24 @@ def selftest():
             if run(root) != expected:
                 print(f"FAILED: {name}")
                 failed += 1
-    print(f"{len(cases) - failed} of {len(cases)} passed")
+    installed = [("an installation", {"README.md": "[d](docs/p.md)\n", "docs/p.md": "[s](../samples/a.c) `[x](no)`\n", "samples/a.c": ""}, 0),
+                 ("an installed link to what is not there", {"docs/p.md": "[h](../include/a.h)\n"}, 1),
+                 ("an installed page of a sample", {"samples/x/README.md": "[p](../../docs/p.md)\n"}, 1),
+                 ("no page", {"docs/p.txt": "x"}, 1)]
+    for name, files, expected in installed:
+        with tempfile.TemporaryDirectory() as work:
+            root = pathlib.Path(work)
+            for file, text in files.items():
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text(text)
+            if run_installed(root) != expected:
+                print(f"FAILED: {name}")
+                failed += 1
+    print(f"{len(cases) + len(installed) - failed} of {len(cases) + len(installed)} passed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "installed":
+        sys.exit(run_installed(pathlib.Path(sys.argv[2]).resolve()))
     sys.exit(selftest() if sys.argv[1:] == ["selftest"] else run(pathlib.Path(sys.argv[1]).resolve()))

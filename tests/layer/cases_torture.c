@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "layer_test.h"
@@ -155,6 +156,47 @@ void case_fail_environment(void)
     CHECK_IS(host_signal(&w, semaphore, 2), VK_ERROR_OUT_OF_HOST_MEMORY);
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);
     world_close(&w);
+}
+
+/* A failure that was wished for and did not come is told where the process ends. */
+static void end_with(const char *fail_at, FILE *said)
+{
+    world w;
+    if (dup2(fileno(said), STDERR_FILENO) < 0 || setenv("CULVERT_SOFT_FAIL_AT", fail_at, 1) != 0)
+        _exit(1);
+    world_open(&w, NULL);
+    world_close(&w);
+    exit(0);
+}
+
+void case_fail_never(void)
+{
+    static const struct {
+        const char *fail_at, *text;
+    } rows[] = {
+        {"vulkan:vkSignalSemaphore:3",
+         "no call failed: the process ends after 0 calls of vkSignalSemaphore, and call 3 was"},
+        {"vulkan:vkCreateDevice:2", "after 1 calls of vkCreateDevice, and call 2 was to fail\n"},
+        {"vulkan:1000000:-4", " calls of Vulkan, and call 1000000 was to fail\n"},
+        {"cuda:1000000", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[4096] = "";
+        int status = 0;
+        FILE *said = tmpfile();
+        CHECK(said != NULL);
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) end_with(rows[i].fail_at, said);
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        rewind(said);
+        text[fread(text, 1, sizeof text - 1, said)] = '\0';
+        fclose(said);
+        const char *line = strstr(text, "no call failed");
+        CHECK((line != NULL) == (rows[i].text != NULL));
+        CHECK(rows[i].text == NULL || strstr(text, rows[i].text) != NULL);
+        CHECK(line == NULL || strstr(line + 1, "no call failed") == NULL);
+    }
 }
 
 static void note_call(void *user, const char *call)

@@ -130,6 +130,7 @@ unsigned fail_each_call(VkResult (*program)(void));
     X(fail_at, 0)                                                                                  \
     X(fail_resources, 0)                                                                           \
     X(fail_environment, 0)                                                                         \
+    X(fail_never, 0)                                                                               \
     X(delay, 0)
 #define DECLARE_CASE(name, validation) void case_##name(void);
 LAYER_CASES(DECLARE_CASE)

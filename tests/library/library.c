@@ -48,6 +48,8 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
         test_fail(file, line, "%s failed without an error of its own", text);
     if (strlen(e.message) < 15 || strchr(e.message, '\n') != NULL)
         test_fail(file, line, "%s: the message is no paragraph: \"%s\"", text, e.message);
+    if (strstr(e.message, "''") != NULL)
+        test_fail(file, line, "%s: the message quotes nothing: \"%s\"", text, e.message);
     if ((e.native_api == CULV_NATIVE_NONE) != (e.native_call[0] == '\0'))
         test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
                   (int)e.native_api, e.native_call);

@@ -22,9 +22,16 @@ for source in "$prefix"/share/doc/culvert/examples/hello_*.c; do
         solvers=$!
         trap 'kill $solvers' EXIT
         (cd "$work" && "./$name" "installed-$$" 2)
+    elif [ "$name" = hello_kernel ]; then
+        "$prefix/bin/culvert-kernels" -o "$work" "${source%.c}.cu"
+        if [ -e "$work/hello_kernel.fatbin" ] || [ "${CULVERT_SOFT:-0}" = 1 ]; then
+            (cd "$work" && "./$name")
+        else
+            echo "hello_kernel: no nvcc, so there is nothing for a GPU"
+        fi
     else
         (cd "$work" && "./$name")
     fi
     count=$((count + 1))
 done
-[ "$count" -eq 8 ] || { echo "$count programs, not 8"; exit 1; }
+[ "$count" -eq 11 ] || { echo "$count programs, not 11"; exit 1; }

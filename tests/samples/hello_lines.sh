@@ -13,4 +13,4 @@ for source in "$1"/hello_*.c; do
     fi
     count=$((count + 1))
 done
-[ "$count" -eq 9 ] || { echo "$count programs, not 9"; exit 1; }
+[ "$count" -eq 12 ] || { echo "$count programs, not 12"; exit 1; }

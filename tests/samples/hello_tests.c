@@ -23,6 +23,9 @@ static const struct {
     {"hello_vulkan", "hello_vulkan.ppm: 0 of 32131 pixels are wrong\n"},
     {"hello_image", "hello_image.ppm: 0 of 32131 pixels are wrong\n"},
     {"hello_own_allocator", "hello_own_allocator: 0 of 32131 words are wrong\n"},
+    {"hello_kernel", "hello_kernel: 0 of 32131 words are wrong\n"},
+    {"hello_mipmaps", "hello_mipmaps: 0 of 42617 texels in 8 levels are wrong\n"},
+    {"hello_lost", "hello_lost: 0 of 385572 words in 12 frames are wrong\n"},
     {"hello_ring", "hello_ring: 0 of 1000700 words in 100 frames are wrong\n"},
     {"hello_vector", "hello_vector: 0 words are wrong after 5 steps; "},
     {"hello_ipc", "hello_ipc: 0 of 1000700 words in 100 frames are wrong\n"},
@@ -38,9 +41,11 @@ static void choose_driver(void)
 
 static void run_hello(run_result *out, const char *program, const char *where)
 {
+    char kernels[TEST_PATH_MAX];
     const char *const none[] = {NULL};
+    const char *const with_kernels[] = {test_path(kernels, "share/culvert"), NULL};
     choose_driver();
-    run_program(out, program, where, none);
+    run_program(out, program, where, strcmp(program, "hello_kernel") == 0 ? with_kernels : none);
 }
 
 /* The version of the validation layer; 0: it is not installed. */
@@ -215,6 +220,32 @@ static void viewer_outlives_solvers(void)
     printf("%s", r.text);
 }
 
+/* The device is lost in a submission, and the program goes on with a new one. */
+static void lost_device(void)
+{
+    static const struct {
+        const char *fail_at, *says;
+    } rows[] = {
+        {"vulkan:vkQueueSubmit2:1:-4", "hello_lost: the device was lost in frame 0\n"},
+        {"vulkan:vkQueueSubmit2:5:-4", "hello_lost: the device was lost in frame 4\n"},
+        {"vulkan:vkQueueSubmit2:12:-4", "hello_lost: the device was lost in frame 11\n"},
+    };
+    const char *const none[] = {NULL};
+    if (test_driver() == TEST_DRIVER_NVIDIA) SKIP("the twin loses devices");
+    setenv("CULVERT_SOFT", "1", 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        run_result r;
+        setenv("CULVERT_SOFT_FAIL_AT", rows[i].fail_at, 1);
+        run_program(&r, "hello_lost", run_scratch(), none);
+        if (strstr(r.text, "the device was lost") == NULL && r.status == 0)
+            SKIP("the machine has a device");
+        if (r.status != 0 || strstr(r.text, rows[i].says) == NULL ||
+            strstr(r.text, "hello_lost: 0 of 385572 words in 12 frames are wrong\n") == NULL)
+            FAIL("%s: status %d:\n%s", rows[i].fail_at, r.status, r.text);
+    }
+    unsetenv("CULVERT_SOFT_FAIL_AT");
+}
+
 /* Errors end a program with 1 and a message. */
 static void errors_are_said(void)
 {
@@ -255,6 +286,7 @@ static const test_case cases[] = {
     {.name = "image_is_a_julia_set", .run = image_is_a_julia_set, .own = true},
     {.name = "others_are_right", .run = others_are_right, .own = true},
     {.name = "viewer_outlives_solvers", .run = viewer_outlives_solvers, .own = true},
+    {.name = "lost_device", .run = lost_device, .own = true},
     {.name = "errors_are_said", .run = errors_are_said, .own = true},
     {.name = "no_device_is_said", .run = no_device_is_said, .own = true},
     {.name = NULL},

@@ -241,6 +241,40 @@ twin_missing)
     says "Software twin  none: .*libculvert-soft.so.0"
     says "CULVERT_SOFT_PATH"
     ;;
+shared_late)
+    # Servers that do not answer, or without end, keep nobody for longer than the page says.
+    need_python
+    mkdir -m 700 "$work/doors"
+    python3 "$CULVERT_SOURCE/tests/tools/silent_servers.py" "$work/doors" >"$work/ready" &
+    servers=$!
+    trap 'kill "$servers" 2>/dev/null || :; rm -rf "$work"' EXIT
+    until grep -q ready "$work/ready"; do
+        kill -0 "$servers" 2>/dev/null || fail "the servers do not run"
+        sleep 0.1
+    done
+    began=$(date +%s)
+    run 0 "$info" "--shared=$work/doors"
+    seconds=$(($(date +%s) - began))
+    [ "$seconds" -le 8 ] || fail "$seconds seconds"
+    quiet
+    says "^26 of 26 did not tell all they offer. Each has half a second, and all together three\.$"
+    [ "$(grep -c "^  not told" "$out")" -eq 26 ] || fail "not 26 reasons"
+    reason() { # NAME TEXT: what is said of this server
+        sed -n "/^$1\( .*\)\{0,1\}\$/,/^\$/p" "$out" | tr -s ' \n' ' ' | grep -q -- "$2" || fail "$1: not '$2'"
+    }
+    reason silent-7 "has not answered in time"
+    reason mute "has not answered in time"
+    reason wakes "has not answered in time"
+    reason other "it is another number's"
+    reason endless "cells VMM memory.*\(time is over after [0-9]* of 65536 offers\|has not answered in time\)"
+    reason dead "there is no server"
+    reason full "as many clients at its door as find room"
+    run 0 "$info" "--shared=$work/doors" --json
+    python3 -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+sys.exit(len(d["servers"]) != 26 or any(not s["why"] for s in d["servers"]))' "$out" || fail "the JSON lacks a why"
+    ;;
 *) fail "there is no case $case" ;;
 esac
 echo "ok: $case"

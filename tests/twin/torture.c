@@ -144,6 +144,42 @@ static void environment(void)
     }
 }
 
+/* What a child wrote to stderr, which is given back after it. */
+static void child_says(const char *fail_at, const char *text)
+{
+    char said[4096] = "";
+    FILE *file = tmpfile();
+    const int before = dup(STDERR_FILENO);
+    REQUIRE(file != NULL && before >= 0);
+    REQUIRE_EQ(setenv("CULVERT_SOFT_FAIL_AT", fail_at, 1), 0);
+    fflush(stderr);
+    REQUIRE(dup2(fileno(file), STDERR_FILENO) >= 0);
+    const int status = test_run_child("torture.environment_child");
+    REQUIRE(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+    const char *found = strstr(said, "CULVERT_SOFT_FAIL_AT: no call failed");
+    if (text == NULL && found != NULL) FAIL("%s: %s", fail_at, said);
+    if (text == NULL) return;
+    REQUIRE_EQ(status, 0);
+    if (found == NULL || strstr(found, text) == NULL)
+        FAIL("%s: no '%s' in: %s", fail_at, text, said);
+    REQUIRE(strstr(found + 1, "CULVERT_SOFT_FAIL_AT: no") == NULL); /* one line */
+}
+
+/* A failure that was wished for and did not come is told where the process ends. */
+static void never_failed(void)
+{
+    child_says("cuda:cuMemCreate:1", "after 0 calls of cuMemCreate, and call 1 was to fail");
+    child_says("cuda:cuInit:9", "after 1 calls of cuInit, and call 9 was to fail");
+    child_says("cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
+    child_says("cuda:cuInit:1", NULL);  /* it did */
+    child_says("vulkan:1000000", NULL); /* another half's, which is not there */
+    child_says("cuda:0", NULL);
+}
+
 /* How long the call took at least: what waits for 30 ms never takes less. */
 static bool takes_30_ms(const raw_cuda *cu)
 {
@@ -231,6 +267,7 @@ const test_case twin_torture_cases[] = {
     {.name = "torture.every_call_fails_once", .run = every_call_fails_once},
     {.name = "torture.calls_are_counted", .run = calls_are_counted},
     {.name = "torture.environment", .run = environment, .own = true},
+    {.name = "torture.never_failed", .run = never_failed, .own = true},
     {.name = "torture.environment_child", .run = environment_child},
     {.name = "torture.calls_are_delayed", .run = calls_are_delayed},
     {.name = "torture.calls_have_a_hook", .run = calls_have_a_hook},

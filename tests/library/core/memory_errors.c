@@ -171,6 +171,8 @@ static void ranges(void)
         d.size = bad[i].size;
         LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID,
                     CULV_REASON_RANGE);
+        LIB_SAYS("culv_buffer_desc.offset");
+        LIB_SAYS("(culv_vk_memory_desc.allocation_size)");
     }
     LIB_ERROR(culv_buffer_map(memory, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(&w).buffers, 0);
@@ -223,7 +225,27 @@ static void vulkan_contradicts(void)
         d.dedicated = rows[i].dedicated;
         LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &d, &memory),
                     CULV_ERROR_INVALID, rows[i].reason);
+        if (rows[i].reason == CULV_REASON_RANGE) LIB_SAYS("culv_vk_memory_desc.buffer_offset");
     }
+    /* Without its buffer nothing of Vulkan's contradicts; on the twin and on Mesa the file does. */
+    culv_vk_memory_desc large = right;
+    large.buffer = VK_NULL_HANDLE;
+    large.allocation_size = UINT64_C(1) << 40;
+    if (lib_caps(w.device).is_software) {
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &large, &memory),
+                    CULV_ERROR_INVALID, CULV_REASON_SIZE);
+        LIB_SAYS("culv_vk_memory_desc.allocation_size");
+        LIB_SAYS("VkMemoryAllocateInfo::allocationSize");
+    }
+    /* The size told is the fault, and the offset is right. */
+    culv_buffer *buffer = NULL;
+    culv_buffer_desc whole = culv_buffer_desc_init();
+    LIB_OK(culv_vk_memory_import(w.attachment, &right, &memory));
+    whole.size = vk.allocation_size + 1;
+    LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &whole, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_RANGE);
+    LIB_SAYS("culv_vk_memory_desc.allocation_size");
+    culv_memory_destroy(&memory);
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, NULL, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_memory_import(w.attachment, &right, NULL), CULV_ERROR_INVALID,

@@ -288,7 +288,7 @@ static void device_without_timelines(void)
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
     LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
-                CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("timelineSemaphore");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};

@@ -356,6 +356,19 @@ static void twin_is_missing(void)
     LIB_SAYS("'/nonexistent'");
     REQUIRE(strstr(culv_last_error_message(), "CUDA_VISIBLE_DEVICES") ==
             NULL); /* which hides no twin */
+    /* Where any driver would do, its cause is told first, and not behind NVIDIA's. */
+    REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+    const culv_device_desc any = culv_device_desc_init();
+    if (culv_device_open_by_ordinal(99, &any, &device) == CULV_ERROR_UNSUPPORTED) {
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        REQUIRE_EQ(e.reason, CULV_REASON_SOFT_MISSING);
+    }
+    REQUIRE(device == NULL);
+    if (strncmp(culv_last_error_message(), "software twin: ", 15) != 0)
+        FAIL("the twin's cause is not the first: %s", culv_last_error_message());
+    LIB_SAYS("libculvert-soft.so.0");
+    LIB_SAYS("ordinal 99");
     unsetenv("CULVERT_SOFT");
     LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
     LIB_SAYS("set CULVERT_SOFT_PATH");

@@ -317,6 +317,51 @@ static void join_wrongly(target *t)
     culvi_ipc_encode(&m, bytes);
     bytes_close(t, bytes, sizeof bytes, NULL, 0);
 }
+/* Whose GPU a client says that it has: only its own timelines are looked at with it. */
+enum { MOST_DRIVER = 1000000 };
+static void other_gpu(target *t)
+{
+    const int file = memfd_create("no timeline", MFD_CLOEXEC);
+    const int both[] = {file, file};
+    const culv_uuid own = lib_caps(t->s.w.device).uuid;
+    culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO), join = raw_message(CULVI_IPC_JOIN);
+    REQUIRE(file >= 0 && ftruncate(file, 100) == 0);
+    strcpy(join.name, "frames");
+    join.join.timelines = 1;
+    join.fds = 2;
+    /* Another GPU; then a second greeting with the server's, after which the driver refuses. */
+    const int fd = raw_connect(t->name);
+    for (int greeting = 0; greeting < 2; greeting++) {
+        memset(&hello.device, 0x77, sizeof hello.device);
+        if (greeting == 1) hello.device = own;
+        hello.driver = greeting == 0 ? MOST_DRIVER : 1;
+        REQUIRE(raw_send_message(fd, &hello, NULL));
+        ipc_serve(t->server);
+        REQUIRE_EQ(raw_answer(fd).type, CULVI_IPC_HELLO);
+        REQUIRE(raw_send_message(fd, &join, both));
+        ipc_serve(t->server);
+        const culvi_ipc_message a = raw_answer(fd);
+        REQUIRE_EQ(a.type, CULVI_IPC_ERROR);
+        REQUIRE_EQ(a.reason,
+                   greeting == 0 ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_HANDLE_REFUSED);
+        if (greeting == 0) {
+            REQUIRE_EQ(a.result, CULV_ERROR_INVALID);
+            REQUIRE(strstr(a.text, "77777777-7777") != NULL);
+            REQUIRE(strstr(a.text, "without timelines") != NULL);
+        }
+    }
+    close(fd);
+    close(file);
+}
+/* A version that no driver has is no greeting. */
+static void other_driver(target *t)
+{
+    unsigned char bytes[CULVI_IPC_BYTES];
+    culvi_ipc_message hello = raw_message(CULVI_IPC_HELLO);
+    hello.driver = MOST_DRIVER + 1;
+    culvi_ipc_encode(&hello, bytes);
+    bytes_close(t, bytes, sizeof bytes, NULL, 0);
+}
 /* A consumer of one's own making: its page, and in `ring` the descriptors of the producer's and of
  * its own. It gives no sign of life yet. */
 static culvi_ipc_consumer_page *raw_join(target *t, int fd, culv_ring_policy policy, int ring[2])
@@ -592,6 +637,7 @@ typedef struct server_attack {
 #        name, name                                                                                \
     }
 static const server_attack server_attacks[] = {
+    /* Messages. */
     ATTACK(rubbish),
     ATTACK(rubbish_first),
     ATTACK(nothing),
@@ -614,13 +660,17 @@ static const server_attack server_attacks[] = {
     ATTACK(unknown_name),
     ATTACK(wrong_kind),
     ATTACK(far_number),
+    /* Rings. */
     ATTACK(join_with_pipes),
     ATTACK(join_with_rubbish),
     ATTACK(join_wrongly),
+    ATTACK(other_gpu),
+    ATTACK(other_driver),
     ATTACK(leave_others),
     ATTACK(join_too_often),
     ATTACK(never_done),
     ATTACK(wild_page),
+    /* Connections. */
     ATTACK(replay),
     ATTACK(deaf),
     ATTACK(silent),
@@ -1155,6 +1205,123 @@ static void endless_wakes(void)
     close(me.listener);
 }
 
+/* Servers that lie of their GPU ---------------------------------------------------------------- */
+
+typedef struct gpu_lie {
+    const char *name;
+    int byte; /* 16 of them are the UUID; OWN: the client's GPU */
+    uint32_t driver;
+    culv_result connect, later; /* later: of a ring and of a vector */
+    culv_reason reason;
+} gpu_lie;
+
+enum { OWN = -1 };
+static const gpu_lie gpu_lies[] = {
+    {"own", OWN, 1, CULV_OK, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+    {"none", 0, 0, CULV_OK, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+    {"other", 0x77, 1000000, CULV_OK, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH},
+    {"no driver", OWN, 1000001, CULV_ERROR_ASYNC, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL},
+};
+
+typedef struct liar {
+    int listener;
+    const gpu_lie *lie;
+    culv_uuid device;
+    int ring, consumer, file; /* pages, and what is neither a timeline nor a chunk */
+} liar;
+
+static void lie_to(const liar *me, int fd, const culvi_ipc_message *q)
+{
+    culvi_ipc_message m = raw_message(q->type);
+    const int fds[] = {me->ring, me->consumer, me->file, me->file};
+    m.sequence = q->sequence;
+    m.answer = true;
+    m.driver = me->lie->driver;
+    m.device = me->device;
+    if (q->type == CULVI_IPC_JOIN) {
+        m.join =
+            (culvi_ipc_join){.timelines = 2, .depth = 3, .parts = 1, .page_size = CULVI_IPC_PAGE};
+        m.fds = 4;
+    }
+    if (q->type == CULVI_IPC_CHUNKS) {
+        m.total = m.count = m.fds = 1;
+        m.size = VMM_BLOCK;
+        m.chunks[0] = (culvi_ipc_chunk){.id = 1, .size = VMM_BLOCK};
+    }
+    (void)raw_send_message(fd, &m, q->type == CULVI_IPC_CHUNKS ? &me->file : fds);
+}
+
+static void *tell_lies(void *arg)
+{
+    const liar *me = arg;
+    culvi_ipc_message q;
+    struct pollfd p = {.fd = me->listener, .events = POLLIN};
+    if (poll(&p, 1, (int)TEST_FAR_MS) <= 0) return NULL;
+    const int fd = accept4(me->listener, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) return NULL;
+    while (next_question(fd, &q))
+        if (q.type != CULVI_IPC_LEAVE) lie_to(me, fd, &q);
+    close(fd);
+    return NULL;
+}
+
+static void servers_gpu(void)
+{
+    vmm_stage s;
+    char name[CULV_IPC_NAME_SIZE];
+    socklen_t length;
+    vmm_stage_open(&s);
+    const struct sockaddr_un a = raw_address(ipc_name(name, "liar"), &length);
+    liar me = {.listener = raw_socket()};
+    REQUIRE_EQ(bind(me.listener, (const struct sockaddr *)&a, length), 0);
+    REQUIRE_EQ(listen(me.listener, 8), 0);
+    me.file = memfd_create("no memory of CUDA's", MFD_CLOEXEC);
+    REQUIRE(me.file >= 0 && ftruncate(me.file, (off_t)VMM_BLOCK) == 0);
+    for (size_t i = 0; i < sizeof gpu_lies / sizeof gpu_lies[0]; i++) {
+        const gpu_lie *lie = &gpu_lies[i];
+        pthread_t thread;
+        culv_ipc_client_desc d = culv_ipc_client_desc_init();
+        culv_ipc_client *client = POISON(culv_ipc_client);
+        printf("%s\n", lie->name);
+        fflush(stdout);
+        REQUIRE(culvi_ipc_pages_make(CULVI_IPC_PAGE, "ring", &me.ring));
+        REQUIRE(culvi_ipc_pages_make(CULVI_IPC_PAGE, "consumer", &me.consumer));
+        const uint32_t head[] = {CULVI_IPC_PAGE_MAGIC, 3, CULVI_IPC_RUNS};
+        REQUIRE_EQ(pwrite(me.ring, head, sizeof head, 0), sizeof head);
+        me.lie = lie;
+        me.device = lib_caps(s.w.device).uuid;
+        if (lie->byte != OWN) memset(&me.device, lie->byte, sizeof me.device);
+        REQUIRE_EQ(pthread_create(&thread, NULL, tell_lies, &me), 0);
+        d.name = name;
+        const culv_result result = culv_ipc_client_connect(s.w.device, &d, IPC_FAR, &client);
+        REQUIRE_EQ(result, lie->connect);
+        if (result != CULV_OK) {
+            REQUIRE(client == POISON(culv_ipc_client));
+            LIB_SAYS("driver");
+        } else {
+            culv_ipc_consumer_desc cd = culv_ipc_consumer_desc_init();
+            culv_ipc_vector_desc vd = culv_ipc_vector_desc_init();
+            culv_ipc_consumer *side = POISON(culv_ipc_consumer);
+            culv_ipc_vector *vector = POISON(culv_ipc_vector);
+            cd.ring = vd.name = "frames";
+            LIB_ERROR(culv_ipc_consumer_join(client, &cd, IPC_FAR, &side), lie->later, lie->reason);
+            if (lie->byte > 0) LIB_SAYS("77777777-7777");
+            LIB_ERROR(culv_ipc_vector_open(client, &vd, IPC_FAR, &vector), lie->later, lie->reason);
+            if (lie->byte > 0) LIB_SAYS("77777777-7777");
+            REQUIRE(side == POISON(culv_ipc_consumer) && vector == POISON(culv_ipc_vector));
+            REQUIRE(culv_ipc_client_connected(client)); /* it says what it likes of its GPU */
+            culv_ipc_client_destroy(&client);
+        }
+        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        close(me.ring);
+        close(me.consumer);
+        lib_settle(&s.w);
+    }
+    close(me.file);
+    close(me.listener);
+    vmm_stage_close(&s);
+}
+
 /* Messages, as bytes and back ------------------------------------------------------------------ */
 
 /* A good message of each type and direction. */
@@ -1393,6 +1560,7 @@ static const test_case cases[] = {
     {.name = "attacks.client", .run = attack_client, .own = true},
     {.name = "attacks.client_on_old_kernels", .run = attack_client_on_old_kernels, .own = true},
     {.name = "attacks.greeting", .run = bad_greeting, .own = true},
+    {.name = "attacks.servers_gpu", .run = servers_gpu, .own = true},
     {.name = "attacks.endless_wakes", .run = endless_wakes, .own = true},
     {.name = "refused_wakes", .run = refused_wakes, .own = true},
     {.name = "head_lies.every", .run = head_lies_to_every, .own = true},
