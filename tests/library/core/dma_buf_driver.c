@@ -3,47 +3,15 @@
  * it does the work. What it exports is a memfd, which proves handles and calls, not data; what it
  * imports as a dma-buf the twin takes as an opaque fd. */
 #include "dma_buf_driver.h"
+#include "../played_twin.h"
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define EXPORTED __attribute__((visibility("default")))
-
 EXPORTED extern dma_buf_driver culvDmaBufDriver;
 dma_buf_driver culvDmaBufDriver;
-
-static PFN_cuGetProcAddress_v12000 twin(void)
-{
-    static PFN_cuGetProcAddress_v12000 get;
-    if (get == NULL) {
-        void *library = dlopen(getenv("CULVERT_TEST_TWIN"), RTLD_NOW);
-        void *symbol = library != NULL ? dlsym(library, "cuGetProcAddress_v2") : NULL;
-        if (symbol == NULL) abort();
-        memcpy(&get, &symbol, sizeof get);
-    }
-    return get;
-}
-
-static void *function(const char *name, int version)
-{
-    void *address = NULL;
-    CUdriverProcAddressQueryResult status;
-    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS)
-        abort();
-    return address;
-}
-
-#define TWIN(type, name, version)                                                                  \
-    type real;                                                                                     \
-    void *address = function(name, version);                                                       \
-    memcpy(&real, &address, sizeof real)
 
 static CUresult CUDAAPI attribute(int *out, CUdevice_attribute which, CUdevice device)
 {

@@ -2,46 +2,14 @@
 /* A libcuda.so.1 that takes NvSci's objects, as drivers of DRIVE and Jetson do: the software twin
  * behind it does the work. An object's memory is registered host memory to the twin; a fence is a
  * host function in its stream. */
+#include "../played_twin.h"
 #include "played_nvsci.h"
 
-#include <cuda.h>
-#include <cudaTypedefs.h>
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED extern nvsci_driver culvNvsciDriver;
 nvsci_driver culvNvsciDriver;
-
-static PFN_cuGetProcAddress_v12000 twin(void)
-{
-    static PFN_cuGetProcAddress_v12000 get;
-    if (get == NULL) {
-        void *library = dlopen(getenv("CULVERT_TEST_TWIN"), RTLD_NOW);
-        void *symbol = library != NULL ? dlsym(library, "cuGetProcAddress_v2") : NULL;
-        if (symbol == NULL) abort();
-        memcpy(&get, &symbol, sizeof get);
-    }
-    return get;
-}
-
-static void *function(const char *name, int version)
-{
-    void *address = NULL;
-    CUdriverProcAddressQueryResult status;
-    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS)
-        abort();
-    return address;
-}
-
-#define TWIN(type, name, version)                                                                  \
-    type real;                                                                                     \
-    void *address = function(name, version);                                                       \
-    memcpy(&real, &address, sizeof real)
 
 typedef struct memory {
     played_buffer *object;
