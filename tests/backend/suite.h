@@ -36,6 +36,8 @@ void suite_open(scene *s, backend_lie lie, uint32_t fallback);
 void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback);
 void suite_close_culvert(scene *s);
 void suite_close(scene *s);
+#define SUITE_CASE(name, kind, fallback)                                                           \
+    TEST_ON(scene, s, suite_open(s, kind, fallback), suite_close(s), name)
 /* That Culvert and the driver have nothing of it any more. */
 void suite_require_empty(scene *s);
 

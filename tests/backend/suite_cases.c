@@ -11,15 +11,13 @@ static uint32_t words[WORDS];
 
 /* Imports -------------------------------------------------------------------------------------- */
 
-static void import_data(void)
+SUITE_CASE(import_data, BACKEND_HONEST, 0)
 {
-    scene s;
-    suite_open(&s, BACKEND_HONEST, 0);
-    void *native = s.b->memory_create(BYTES);
+    void *native = s->b->memory_create(BYTES);
     culv_memory *memory = NULL;
     culv_buffer *all = NULL, *part = NULL;
-    OK(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory));
-    REQUIRE_EQ(culv_memory_size(memory), s.b->memory_size(native));
+    OK(s->b->memory_import(s->attachment, native, s->b->memory_size(native), false, &memory));
+    REQUIRE_EQ(culv_memory_size(memory), s->b->memory_size(native));
     culv_buffer_desc d = culv_buffer_desc_init();
     d.size = BYTES;
     OK(culv_buffer_map(memory, &d, &all));
@@ -28,21 +26,20 @@ static void import_data(void)
     OK(culv_buffer_map(memory, &d, &part));
     REQUIRE_EQ(culv_buffer_pointer(part), culv_buffer_pointer(all) + d.offset);
     suite_pattern(words, WORDS, 1);
-    s.b->memory_write(native, words, BYTES);
+    s->b->memory_write(native, words, BYTES);
     memset(words, 0, sizeof words);
-    suite_download(&s, words, culv_buffer_pointer(all), BYTES);
+    suite_download(s, words, culv_buffer_pointer(all), BYTES);
     REQUIRE_PATTERN(words, WORDS, 1);
     suite_pattern(words, WORDS, 2);
-    suite_upload(&s, culv_buffer_pointer(all), words, BYTES);
+    suite_upload(s, culv_buffer_pointer(all), words, BYTES);
     memset(words, 0, sizeof words);
-    s.b->memory_read(native, words, BYTES);
+    s->b->memory_read(native, words, BYTES);
     REQUIRE_PATTERN(words, WORDS, 2);
     culv_buffer_unmap(&all);
     culv_memory_destroy(&memory); /* the other mapping keeps it */
-    suite_download(&s, words, culv_buffer_pointer(part), 4);
+    suite_download(s, words, culv_buffer_pointer(part), 4);
     culv_buffer_unmap(&part);
-    s.b->memory_destroy(native);
-    suite_close(&s);
+    s->b->memory_destroy(native);
 }
 
 static void import_shared(void)
@@ -78,40 +75,35 @@ static void import_shared(void)
     suite_close(&s);
 }
 
-static void import_refused(void)
+SUITE_CASE(import_refused, BACKEND_HONEST, 0)
 {
-    scene s;
-    suite_open(&s, BACKEND_HONEST, 0);
-    void *native = s.b->memory_create(BYTES);
+    void *native = s->b->memory_create(BYTES);
     culv_memory *memory = NULL;
     culv_buffer *buffer = NULL;
     culv_buffer_desc d = culv_buffer_desc_init();
-    OK(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory));
-    d.size = s.b->memory_size(native) + 1;
+    OK(s->b->memory_import(s->attachment, native, s->b->memory_size(native), false, &memory));
+    d.size = s->b->memory_size(native) + 1;
     REFUSED(culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID, CULV_REASON_RANGE);
     REQUIRE(buffer == NULL);
     /* No word of another API's. */
-    REQUIRE(s.b->imports_anew || strcmp(s.b->name, "vulkan") == 0 ||
+    REQUIRE(s->b->imports_anew || strcmp(s->b->name, "vulkan") == 0 ||
             strstr(culv_last_error_message(), "vk") == NULL);
     culv_memory_destroy(&memory);
-    s.b->memory_destroy(native);
-    suite_close(&s);
+    s->b->memory_destroy(native);
 }
 
 /* Identity ------------------------------------------------------------------------------------- */
 
-static void identity_stranger(void)
+SUITE_CASE(identity_stranger, BACKEND_HONEST, 0)
 {
-    scene s;
     void *attachment = NULL;
     culv_device *none = NULL;
-    suite_open(&s, BACKEND_HONEST, 0);
-    s.b->lie(BACKEND_STRANGER);
-    REFUSED(s.b->attach(s.device, 0, &attachment), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    s->b->lie(BACKEND_STRANGER);
+    REFUSED(s->b->attach(s->device, 0, &attachment), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
     REQUIRE(attachment == NULL);
-    REFUSED(s.b->device_open(&none), CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    REFUSED(s->b->device_open(&none), CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     REQUIRE(none == NULL);
-    suite_close(&s);
 }
 
 /* What is on another GPU is not shared, whatever the driver would say. */
@@ -159,22 +151,19 @@ static void both_ways(const scene *s, void *buffer)
     }
 }
 
-static void made_buffer(void)
+SUITE_CASE(made_buffer, BACKEND_HONEST, 0)
 {
-    scene s;
     void *buffer = NULL;
-    suite_open(&s, BACKEND_HONEST, 0);
-    OK(s.b->buffer_create(s.attachment, BYTES, 0, &buffer));
-    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_SHARED);
-    both_ways(&s, buffer);
-    culv_buffer *half = s.b->buffer_cuda(buffer);
+    OK(s->b->buffer_create(s->attachment, BYTES, 0, &buffer));
+    REQUIRE_EQ(culv_buffer_sharing(s->b->buffer_cuda(buffer)), CULV_SHARING_SHARED);
+    both_ways(s, buffer);
+    culv_buffer *half = s->b->buffer_cuda(buffer);
     culv_buffer_unmap(&half); /* refused: both halves go together */
     REQUIRE(half != NULL);
     suite_require_says("destroy");
-    REQUIRE(strcmp(s.b->name, "vulkan") == 0 || strstr(culv_last_error_message(), "vk") == NULL);
-    s.b->buffer_destroy(&buffer, true, s.stream);
+    REQUIRE(strcmp(s->b->name, "vulkan") == 0 || strstr(culv_last_error_message(), "vk") == NULL);
+    s->b->buffer_destroy(&buffer, true, s->stream);
     REQUIRE(buffer == NULL);
-    suite_close(&s);
 }
 
 static void image_turn(const scene *s, const void *image)
@@ -207,35 +196,29 @@ static void image_turn(const scene *s, const void *image)
     REQUIRE_PATTERN(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
 }
 
-static void made_image(void)
+SUITE_CASE(made_image, BACKEND_HONEST, 0)
 {
-    scene s;
     void *image = NULL;
-    suite_open(&s, BACKEND_HONEST, 0);
-    OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, 0, &image));
-    REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_SHARED);
-    image_turn(&s, image);
-    s.b->image_destroy(&image, true, s.stream);
-    suite_close(&s);
+    OK(s->b->image_create(s->attachment, WIDTH, HEIGHT, 0, &image));
+    REQUIRE_EQ(culv_image_sharing(s->b->image_cuda(image)), CULV_SHARING_SHARED);
+    image_turn(s, image);
+    s->b->image_destroy(&image, true, s->stream);
 }
 
-static void made_many(void)
+SUITE_CASE(made_many, BACKEND_HONEST, 0)
 {
-    scene s;
     void *buffers[5], *images[5];
-    suite_open(&s, BACKEND_HONEST, 0);
     for (int turn = 0; turn < 4; turn++) {
         for (int i = 0; i < 5; i++) {
-            OK(s.b->buffer_create(s.attachment, BYTES + 4u * (unsigned)i, 0, &buffers[i]));
-            OK(s.b->image_create(s.attachment, WIDTH + (unsigned)i, HEIGHT, 0, &images[i]));
+            OK(s->b->buffer_create(s->attachment, BYTES + 4u * (unsigned)i, 0, &buffers[i]));
+            OK(s->b->image_create(s->attachment, WIDTH + (unsigned)i, HEIGHT, 0, &images[i]));
         }
         for (int i = 0; i < 5; i++) {
             int k = (i * 3 + turn) % 5;
-            s.b->image_destroy(&images[k], i % 2 != 0, s.stream);
-            s.b->buffer_destroy(&buffers[4 - k], i % 2 == 0, s.stream);
+            s->b->image_destroy(&images[k], i % 2 != 0, s->stream);
+            s->b->buffer_destroy(&buffers[4 - k], i % 2 == 0, s->stream);
         }
     }
-    suite_close(&s);
 }
 
 /* Each order of giving up what an attachment has. */
@@ -408,42 +391,36 @@ static void timelines_turn(const scene *s, culv_semaphore *cuda, void *timeline,
     REQUIRE_EQ(s->b->timeline_value(timeline), value + 1);
 }
 
-static void timelines_made(void)
+SUITE_CASE(timelines_made, BACKEND_HONEST, 0)
 {
-    scene s;
     void *semaphore = NULL;
-    suite_open(&s, BACKEND_HONEST, 0);
-    culv_result result = s.b->semaphore_create(s.attachment, 5, 0, &semaphore);
+    culv_result result = s->b->semaphore_create(s->attachment, 5, 0, &semaphore);
     if (result == CULV_ERROR_UNSUPPORTED)
         SKIP("no semaphore is shared here: %s", culv_last_error_message());
     OK(result);
-    culv_semaphore *cuda = s.b->semaphore_cuda(semaphore);
+    culv_semaphore *cuda = s->b->semaphore_cuda(semaphore);
     REQUIRE_EQ(culv_semaphore_sharing(cuda), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 5);
     for (uint64_t value = 6; value < 26; value += 2)
-        timelines_turn(&s, cuda, s.b->semaphore_timeline(semaphore), value);
-    REFUSED(culv_semaphore_signal(cuda, s.stream, 7), CULV_ERROR_INVALID,
+        timelines_turn(s, cuda, s->b->semaphore_timeline(semaphore), value);
+    REFUSED(culv_semaphore_signal(cuda, s->stream, 7), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
-    s.b->semaphore_destroy(&semaphore, true, s.stream);
-    suite_close(&s);
+    s->b->semaphore_destroy(&semaphore, true, s->stream);
 }
 
-static void timelines_imported(void)
+SUITE_CASE(timelines_imported, BACKEND_HONEST, 0)
 {
-    scene s;
     culv_semaphore *cuda = NULL;
-    suite_open(&s, BACKEND_HONEST, 0);
-    void *timeline = s.b->timeline_create(40);
-    culv_result result = s.b->timeline_import(s.attachment, timeline, &cuda);
+    void *timeline = s->b->timeline_create(40);
+    culv_result result = s->b->timeline_import(s->attachment, timeline, &cuda);
     if (result == CULV_ERROR_UNSUPPORTED)
         SKIP("no semaphore is shared here: %s", culv_last_error_message());
     OK(result);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 40);
     for (uint64_t value = 41; value < 61; value += 2)
-        timelines_turn(&s, cuda, timeline, value);
+        timelines_turn(s, cuda, timeline, value);
     culv_semaphore_destroy(&cuda);
-    s.b->timeline_destroy(timeline);
-    suite_close(&s);
+    s->b->timeline_destroy(timeline);
 }
 
 const test_case suite_cases[] = {

@@ -139,40 +139,14 @@ static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
     suite_close(&s);
 }
 
-static void shared_cuda(void)
-{
-    torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0);
-}
-
-static void shared_cuda_unknown(void)
-{
-    torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0);
-}
-
-static void shared_native(void)
-{
-    torture(NATIVE_CALLS, 0, BACKEND_HONEST, 0);
-}
-
-static void shared_allocations(void)
-{
-    torture(ALLOCATIONS, 0, BACKEND_HONEST, 0);
-}
-
-static void host_cuda(void)
-{
-    torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_CLOSED, CULV_FALLBACK_HOST);
-}
-
-static void host_native(void)
-{
-    torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST);
-}
-
-static void host_allocations(void)
-{
-    torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST);
-}
+TEST_AS(shared_cuda, torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0))
+TEST_AS(shared_cuda_unknown, torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0))
+TEST_AS(shared_native, torture(NATIVE_CALLS, 0, BACKEND_HONEST, 0))
+TEST_AS(shared_allocations, torture(ALLOCATIONS, 0, BACKEND_HONEST, 0))
+TEST_AS(host_cuda,
+        torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_CLOSED, CULV_FALLBACK_HOST))
+TEST_AS(host_native, torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST))
+TEST_AS(host_allocations, torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST))
 
 const test_case suite_torture_cases[] = {
     {.name = "torture.shared_cuda", .run = shared_cuda, .time_limit = 300},

@@ -87,10 +87,8 @@ static uint64_t timeline_value(void *t)
 
 static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
     d.create_info = &info;
@@ -133,17 +131,10 @@ static void buffer_read(void *buffer, void *data, size_t size)
 static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
                                 uint32_t fallback, void **out)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_R32_UINT,
-                                    .extent = {width, height, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const VkImageCreateInfo info =
+        raw_vk_image_info(VK_FORMAT_R32_UINT, width, height,
+                          VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                              VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     culv_shared_image *made = NULL;
     d.create_info = &info;

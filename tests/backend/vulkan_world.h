@@ -22,15 +22,7 @@ static void close_world(void)
 {
     raw_vk_idle(&world.vk);
     raw_vk_close(&world.vk);
-    if (!has_layer) return;
-    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
-    layer.counts(&counts);
-    REQUIRE_EQ(counts.all_semaphores, 0);
-    REQUIRE_EQ(counts.buffers, 0);
-    REQUIRE_EQ(counts.images, 0);
-    REQUIRE_EQ(counts.memories, 0);
-    REQUIRE_EQ(counts.fds, 0);
-    REQUIRE_EQ(counts.threads, 0);
+    if (has_layer) lib_require_empty_layer(&layer, raw_vk_kept());
 }
 
 static void *memory_create(uint64_t size)

@@ -103,7 +103,7 @@ static void before_init(void)
 
 /* Entry points and devices --------------------------------------------------------------------- */
 
-static void entry_points(void)
+BAD_CASE(entry_points)
 {
     static const struct {
         const char *name, *symbol;
@@ -118,26 +118,23 @@ static void entry_points(void)
         {"cuGetProcAddress: the per-thread flag", "cuMemcpyHtoD", 13000,
          CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM},
     };
-    bad b;
-    bad_open(&b);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUdriverProcAddressQueryResult status = (CUdriverProcAddressQueryResult)7;
-        void *address = &b;
-        CUresult result =
-            b.cu->GetProcAddress(rows[i].symbol, &address, rows[i].version, rows[i].flags, &status);
+        void *address = b;
+        CUresult result = b->cu->GetProcAddress(rows[i].symbol, &address, rows[i].version,
+                                                rows[i].flags, &status);
         bad_row_with(rows[i].name, result, "pfn %s, status %d",
-                     address == &b     ? "untouched"
+                     address == b      ? "untouched"
                      : address != NULL ? "set"
                                        : "NULL",
                      (int)status);
     }
     void *address = NULL;
-    BAD_CRASHES(&b, "cuGetProcAddress: NULL symbol",
-                b.cu->GetProcAddress(NULL, &address, 13000, 0, NULL));
-    BAD_CRASHES(&b, "cuGetProcAddress: NULL pfn",
-                b.cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL));
-    BAD_CRASHES(&b, "cuGetErrorName: NULL", b.cu->GetErrorName(CUDA_SUCCESS, NULL));
-    bad_close(&b);
+    BAD_CRASHES(b, "cuGetProcAddress: NULL symbol",
+                b->cu->GetProcAddress(NULL, &address, 13000, 0, NULL));
+    BAD_CRASHES(b, "cuGetProcAddress: NULL pfn",
+                b->cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL));
+    BAD_CRASHES(b, "cuGetErrorName: NULL", b->cu->GetErrorName(CUDA_SUCCESS, NULL));
 }
 
 static void device_properties(const bad *b)
@@ -175,23 +172,21 @@ static void device_properties(const bad *b)
     bad_row("cuDeviceGetPCIBusId: device 99", b->DeviceGetPCIBusId(text, 64, NO_DEVICE));
 }
 
-static void devices(void)
+BAD_CASE(devices)
 {
-    bad b;
     CUdevice device;
     int number = 7;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuDeviceGet: NULL", cu->DeviceGet(NULL, 0));
     bad_row("cuDeviceGet: ordinal -1", cu->DeviceGet(&device, -1));
     bad_row("cuDeviceGet: ordinal 99", cu->DeviceGet(&device, 99));
     bad_row("cuDeviceGetCount: NULL", cu->DeviceGetCount(NULL));
-    device_properties(&b);
-    bad_row("cuDeviceGetByPCIBusId: NULL device", b.DeviceGetByPCIBusId(NULL, "0000:00:00.0"));
-    bad_row("cuDeviceGetByPCIBusId: NULL string", b.DeviceGetByPCIBusId(&device, NULL));
-    bad_row("cuDeviceGetByPCIBusId: garbage", b.DeviceGetByPCIBusId(&device, "hello"));
+    device_properties(b);
+    bad_row("cuDeviceGetByPCIBusId: NULL device", b->DeviceGetByPCIBusId(NULL, "0000:00:00.0"));
+    bad_row("cuDeviceGetByPCIBusId: NULL string", b->DeviceGetByPCIBusId(&device, NULL));
+    bad_row("cuDeviceGetByPCIBusId: garbage", b->DeviceGetByPCIBusId(&device, "hello"));
     bad_row("cuDeviceGetByPCIBusId: an address that nobody has",
-            b.DeviceGetByPCIBusId(&device, "1234:56:07.0"));
+            b->DeviceGetByPCIBusId(&device, "1234:56:07.0"));
     bad_row("cuDeviceCanAccessPeer: NULL", cu->DeviceCanAccessPeer(NULL, 0, 0));
     CUresult result = cu->DeviceCanAccessPeer(&number, 0, 0);
     bad_row_with("cuDeviceCanAccessPeer: itself", result, "%d", number);
@@ -199,7 +194,6 @@ static void devices(void)
     const CUdevice_P2PAttribute access = CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
     bad_row("cuDeviceGetP2PAttribute: NULL", cu->DeviceGetP2PAttribute(NULL, access, 0, 0));
     bad_row("cuDeviceGetP2PAttribute: itself", cu->DeviceGetP2PAttribute(&number, access, 0, 0));
-    bad_close(&b);
 }
 
 /* Contexts ------------------------------------------------------------------------------------- */
@@ -225,32 +219,29 @@ static void primary_contexts(const bad *b)
             cu->DevicePrimaryCtxGetState(NO_DEVICE, &flags, &active));
 }
 
-static void contexts(void)
+BAD_CASE(contexts)
 {
-    bad b;
     CUcontext context;
     unsigned version = 0;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    primary_contexts(&b);
-    bad_row("cuCtxCreate: NULL", b.CtxCreate(NULL, NULL, 0, b.device));
-    bad_row("cuCtxCreate: flags 0xf000", b.CtxCreate(&context, NULL, 0xf000, b.device));
-    bad_row("cuCtxCreate: device 99", b.CtxCreate(&context, NULL, 0, NO_DEVICE));
+    const raw_cuda *cu = b->cu;
+    primary_contexts(b);
+    bad_row("cuCtxCreate: NULL", b->CtxCreate(NULL, NULL, 0, b->device));
+    bad_row("cuCtxCreate: flags 0xf000", b->CtxCreate(&context, NULL, 0xf000, b->device));
+    bad_row("cuCtxCreate: device 99", b->CtxCreate(&context, NULL, 0, NO_DEVICE));
     bad_row("cuCtxDestroy: NULL", cu->CtxDestroy(NULL));
     bad_row("cuCtxPushCurrent: NULL", cu->CtxPushCurrent(NULL));
     bad_row("cuCtxGetCurrent: NULL", cu->CtxGetCurrent(NULL));
-    bad_row("cuCtxGetDevice: NULL", b.CtxGetDevice(NULL));
-    bad_row("cuCtxGetFlags: NULL", b.CtxGetFlags(NULL));
-    bad_row("cuCtxGetApiVersion: NULL", b.CtxGetApiVersion(b.context, NULL));
-    CUresult result = b.CtxGetApiVersion(b.context, &version);
+    bad_row("cuCtxGetDevice: NULL", b->CtxGetDevice(NULL));
+    bad_row("cuCtxGetFlags: NULL", b->CtxGetFlags(NULL));
+    bad_row("cuCtxGetApiVersion: NULL", b->CtxGetApiVersion(b->context, NULL));
+    CUresult result = b->CtxGetApiVersion(b->context, &version);
     bad_row_with("cuCtxGetApiVersion: the primary context", result, "%u", version);
-    bad_row("cuCtxGetId: NULL", cu->CtxGetId(b.context, NULL));
+    bad_row("cuCtxGetId: NULL", cu->CtxGetId(b->context, NULL));
     bad_row("cuCtxGetStreamPriorityRange: NULL", cu->CtxGetStreamPriorityRange(NULL, NULL));
-    bad_row("cuCtxEnablePeerAccess: the current context", cu->CtxEnablePeerAccess(b.context, 0));
+    bad_row("cuCtxEnablePeerAccess: the current context", cu->CtxEnablePeerAccess(b->context, 0));
     bad_row("cuCtxEnablePeerAccess: NULL", cu->CtxEnablePeerAccess(NULL, 0));
-    bad_row("cuCtxDisablePeerAccess: the current context", cu->CtxDisablePeerAccess(b.context));
+    bad_row("cuCtxDisablePeerAccess: the current context", cu->CtxDisablePeerAccess(b->context));
     bad_row("cuCtxDisablePeerAccess: NULL", cu->CtxDisablePeerAccess(NULL));
-    bad_close(&b);
 }
 
 /* Nobody else may hold the primary context. */
@@ -293,9 +284,8 @@ static void with_a_handle(const bad *b, CUevent event)
             cu->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, b->memory));
 }
 
-static void no_context(void)
+BAD_CASE(no_context)
 {
-    bad b;
     CUevent event;
     CUstream stream;
     CUdeviceptr own, base, pointer = 0;
@@ -305,45 +295,41 @@ static void no_context(void)
     int least, greatest;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {
         .Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4};
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->EventCreate(&event, 0));
     CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->MemAlloc(&own, 4097));
     CU_OK(cu->Array3DCreate(&array, &desc));
     CU_OK(cu->CtxSetCurrent(NULL));
-    CUcontext context = b.context;
+    CUcontext context = b->context;
     CUresult result = cu->CtxGetCurrent(&context);
     bad_row_with("cuCtxGetCurrent: no context", result, "%s", context == NULL ? "NULL" : "one");
     bad_row("cuCtxPopCurrent: no context", cu->CtxPopCurrent(&context));
     bad_row("cuCtxSetCurrent: no context, NULL", cu->CtxSetCurrent(NULL));
-    bad_row("cuCtxGetDevice: no context", b.CtxGetDevice(&device));
+    bad_row("cuCtxGetDevice: no context", b->CtxGetDevice(&device));
     bad_row("cuCtxGetStreamPriorityRange: no context",
             cu->CtxGetStreamPriorityRange(&least, &greatest));
     bad_row("cuCtxSynchronize: no context", cu->CtxSynchronize());
     bad_row("cuMemAlloc: no context", cu->MemAlloc(&pointer, 4));
     CUstream none = NULL;
     bad_row("cuStreamCreate: no context", cu->StreamCreate(&none, 0));
-    with_a_handle(&b, event);
-    bad_row("cuMemGetAddressRange: no context", b.MemGetAddressRange(&base, &size, b.memory));
+    with_a_handle(b, event);
+    bad_row("cuMemGetAddressRange: no context", b->MemGetAddressRange(&base, &size, b->memory));
     bad_row("cuMemFree: no context", cu->MemFree(own));
     bad_row("cuEventDestroy: no context", cu->EventDestroy(event));
     bad_row("cuStreamDestroy: no context", cu->StreamDestroy(stream));
     bad_row("cuArrayDestroy: no context", cu->ArrayDestroy(array));
-    CU_OK(cu->CtxSetCurrent(b.context));
-    bad_close(&b);
+    CU_OK(cu->CtxSetCurrent(b->context));
 }
 
 /* Streams and events --------------------------------------------------------------------------- */
 
-static void streams(void)
+BAD_CASE(streams)
 {
-    bad b;
     CUstream stream = NULL;
     CUevent event;
     int priority = 1;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->EventCreate(&event, 0));
     bad_row("cuStreamCreate: NULL", cu->StreamCreate(NULL, 0));
     bad_row("cuStreamCreate: flags 0x80", cu->StreamCreate(&stream, 0x80));
@@ -357,25 +343,22 @@ static void streams(void)
     bad_row("cuStreamDestroy: NULL", cu->StreamDestroy(NULL));
     bad_row("cuStreamDestroy: CU_STREAM_LEGACY", cu->StreamDestroy(CU_STREAM_LEGACY));
     bad_row("cuStreamDestroy: CU_STREAM_PER_THREAD", cu->StreamDestroy(CU_STREAM_PER_THREAD));
-    bad_row("cuStreamGetFlags: NULL", b.StreamGetFlags(b.stream, NULL));
-    bad_row("cuStreamGetPriority: NULL", cu->StreamGetPriority(b.stream, NULL));
-    bad_row("cuStreamGetId: NULL", b.StreamGetId(b.stream, NULL));
-    bad_row("cuStreamGetCtx: NULL", b.StreamGetCtx(b.stream, NULL));
-    bad_row("cuStreamGetDevice: NULL", b.StreamGetDevice(b.stream, NULL));
-    bad_row("cuStreamWaitEvent: NULL event", cu->StreamWaitEvent(b.stream, NULL, 0));
-    bad_row("cuStreamWaitEvent: flags 0x80", cu->StreamWaitEvent(b.stream, event, 0x80));
-    bad_row("cuLaunchHostFunc: NULL function", cu->LaunchHostFunc(b.stream, NULL, NULL));
+    bad_row("cuStreamGetFlags: NULL", b->StreamGetFlags(b->stream, NULL));
+    bad_row("cuStreamGetPriority: NULL", cu->StreamGetPriority(b->stream, NULL));
+    bad_row("cuStreamGetId: NULL", b->StreamGetId(b->stream, NULL));
+    bad_row("cuStreamGetCtx: NULL", b->StreamGetCtx(b->stream, NULL));
+    bad_row("cuStreamGetDevice: NULL", b->StreamGetDevice(b->stream, NULL));
+    bad_row("cuStreamWaitEvent: NULL event", cu->StreamWaitEvent(b->stream, NULL, 0));
+    bad_row("cuStreamWaitEvent: flags 0x80", cu->StreamWaitEvent(b->stream, event, 0x80));
+    bad_row("cuLaunchHostFunc: NULL function", cu->LaunchHostFunc(b->stream, NULL, NULL));
     CU_OK(cu->EventDestroy(event));
-    bad_close(&b);
 }
 
-static void events(void)
+BAD_CASE(events)
 {
-    bad b;
     CUevent event, untimed, none = NULL;
     float milliseconds;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->EventCreate(&event, 0));
     CU_OK(cu->EventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
     bad_row("cuEventCreate: NULL", cu->EventCreate(NULL, 0));
@@ -383,20 +366,19 @@ static void events(void)
     bad_row("cuEventCreate: INTERPROCESS without DISABLE_TIMING",
             cu->EventCreate(&none, CU_EVENT_INTERPROCESS));
     bad_row("cuEventDestroy: NULL", cu->EventDestroy(NULL));
-    bad_row("cuEventRecord: NULL event", cu->EventRecord(NULL, b.stream));
-    bad_row("cuEventRecordWithFlags: flags 0x80", b.EventRecordWithFlags(event, b.stream, 0x80));
+    bad_row("cuEventRecord: NULL event", cu->EventRecord(NULL, b->stream));
+    bad_row("cuEventRecordWithFlags: flags 0x80", b->EventRecordWithFlags(event, b->stream, 0x80));
     bad_row("cuEventQuery: NULL", cu->EventQuery(NULL));
     bad_row("cuEventSynchronize: NULL", cu->EventSynchronize(NULL));
-    bad_row("cuEventElapsedTime: never recorded", b.EventElapsedTime(&milliseconds, event, event));
-    CU_OK(cu->EventRecord(event, b.stream));
-    CU_OK(cu->EventRecord(untimed, b.stream));
-    CU_OK(cu->StreamSynchronize(b.stream));
-    bad_row("cuEventElapsedTime: NULL", b.EventElapsedTime(NULL, event, event));
+    bad_row("cuEventElapsedTime: never recorded", b->EventElapsedTime(&milliseconds, event, event));
+    CU_OK(cu->EventRecord(event, b->stream));
+    CU_OK(cu->EventRecord(untimed, b->stream));
+    CU_OK(cu->StreamSynchronize(b->stream));
+    bad_row("cuEventElapsedTime: NULL", b->EventElapsedTime(NULL, event, event));
     bad_row("cuEventElapsedTime: without timing",
-            b.EventElapsedTime(&milliseconds, untimed, untimed));
+            b->EventElapsedTime(&milliseconds, untimed, untimed));
     CU_OK(cu->EventDestroy(untimed));
     CU_OK(cu->EventDestroy(event));
-    bad_close(&b);
 }
 
 const test_case bad_device_cases[] = {

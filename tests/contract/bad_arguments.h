@@ -81,6 +81,7 @@ typedef struct bad {
 /* Skips where the driver lacks one of them. */
 void bad_open(bad *b);
 void bad_close(bad *b);
+#define BAD_CASE(name) TEST_ON(bad, b, bad_open(b), bad_close(b), name)
 
 /* The row's answer, with what else is to be seen in `format`. */
 void bad_row(const char *name, CUresult result);

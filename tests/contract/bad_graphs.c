@@ -65,71 +65,65 @@ static void edges(const bad *b)
     CU_OK(cu->GraphDestroy(graph));
 }
 
-static void graphs(void)
+BAD_CASE(graphs)
 {
-    bad b;
     CUgraph graph, other;
     CUgraphExec exec;
     CUuserObject object;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuGraphCreate: NULL", cu->GraphCreate(NULL, 0));
     bad_row("cuGraphCreate: flags 1", cu->GraphCreate(&other, 1));
     bad_row("cuGraphDestroy: NULL", cu->GraphDestroy(NULL));
     CU_OK(cu->GraphCreate(&graph, 0));
-    nodes(&b, graph);
-    edges(&b);
+    nodes(b, graph);
+    edges(b);
     bad_row("cuGraphGetNodes: NULL count", cu->GraphGetNodes(graph, NULL, NULL));
-    bad_row("cuGraphInstantiate: NULL", b.GraphInstantiateWithFlags(NULL, graph, 0));
+    bad_row("cuGraphInstantiate: NULL", b->GraphInstantiateWithFlags(NULL, graph, 0));
     bad_row("cuGraphInstantiate: flags 1 << 40",
-            b.GraphInstantiateWithFlags(&exec, graph, (cuuint64_t)1 << 40));
-    bad_row("cuGraphInstantiate: NULL graph", b.GraphInstantiateWithFlags(&exec, NULL, 0));
-    bad_row("cuGraphLaunch: NULL", cu->GraphLaunch(NULL, b.stream));
-    bad_row("cuGraphUpload: NULL", cu->GraphUpload(NULL, b.stream));
+            b->GraphInstantiateWithFlags(&exec, graph, (cuuint64_t)1 << 40));
+    bad_row("cuGraphInstantiate: NULL graph", b->GraphInstantiateWithFlags(&exec, NULL, 0));
+    bad_row("cuGraphLaunch: NULL", cu->GraphLaunch(NULL, b->stream));
+    bad_row("cuGraphUpload: NULL", cu->GraphUpload(NULL, b->stream));
     bad_row("cuGraphExecDestroy: NULL", cu->GraphExecDestroy(NULL));
     bad_row("cuGraphClone: NULL", cu->GraphClone(NULL, graph));
     CU_OK(cu->GraphDestroy(graph));
     bad_row("cuUserObjectCreate: flags 0", cu->UserObjectCreate(&object, NULL, do_nothing, 1, 0));
     bad_row("cuUserObjectCreate: no references",
             cu->UserObjectCreate(&object, NULL, do_nothing, 0, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    bad_row("cuUserObjectRetain: NULL", b.UserObjectRetain(NULL, 1));
-    bad_close(&b);
+    bad_row("cuUserObjectRetain: NULL", b->UserObjectRetain(NULL, 1));
 }
 
 /* Captures ------------------------------------------------------------------------------------ */
 
-static void captures(void)
+BAD_CASE(captures)
 {
-    bad b;
     CUgraph graph;
     const CUstreamCaptureMode global = CU_STREAM_CAPTURE_MODE_GLOBAL;
     CUstreamCaptureMode mode = (CUstreamCaptureMode)9;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuStreamBeginCapture: the NULL stream", cu->StreamBeginCapture(NULL, global));
     bad_row("cuStreamBeginCapture: mode 9",
-            cu->StreamBeginCapture(b.stream, (CUstreamCaptureMode)9));
-    bad_row("cuStreamEndCapture: not capturing", cu->StreamEndCapture(b.stream, &graph));
-    bad_row("cuStreamIsCapturing: NULL", cu->StreamIsCapturing(b.stream, NULL));
+            cu->StreamBeginCapture(b->stream, (CUstreamCaptureMode)9));
+    bad_row("cuStreamEndCapture: not capturing", cu->StreamEndCapture(b->stream, &graph));
+    bad_row("cuStreamIsCapturing: NULL", cu->StreamIsCapturing(b->stream, NULL));
     bad_row("cuStreamGetCaptureInfo: NULL status",
-            b.StreamGetCaptureInfo(b.stream, NULL, NULL, NULL, NULL, NULL, NULL));
+            b->StreamGetCaptureInfo(b->stream, NULL, NULL, NULL, NULL, NULL, NULL));
     bad_row("cuStreamUpdateCaptureDependencies: not capturing",
-            b.StreamUpdateCaptureDependencies(b.stream, NULL, NULL, 0, 0));
-    CU_OK(cu->StreamBeginCapture(b.stream, global));
-    bad_row("cuStreamBeginCapture: twice", cu->StreamBeginCapture(b.stream, global));
+            b->StreamUpdateCaptureDependencies(b->stream, NULL, NULL, 0, 0));
+    CU_OK(cu->StreamBeginCapture(b->stream, global));
+    bad_row("cuStreamBeginCapture: twice", cu->StreamBeginCapture(b->stream, global));
     /* Whether it is broken by then does not matter. */
-    if (cu->StreamEndCapture(b.stream, &graph) == CUDA_SUCCESS) CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->StreamBeginCapture(b.stream, global));
-    CUresult result = cu->StreamEndCapture(b.stream, NULL);
+    if (cu->StreamEndCapture(b->stream, &graph) == CUDA_SUCCESS) CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamBeginCapture(b->stream, global));
+    CUresult result = cu->StreamEndCapture(b->stream, NULL);
     bad_row("cuStreamEndCapture: NULL", result);
-    if (result != CUDA_SUCCESS && cu->StreamEndCapture(b.stream, &graph) == CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS && cu->StreamEndCapture(b->stream, &graph) == CUDA_SUCCESS)
         CU_OK(cu->GraphDestroy(graph));
-    BAD_CRASHES(&b, "cuThreadExchangeStreamCaptureMode: NULL",
+    BAD_CRASHES(b, "cuThreadExchangeStreamCaptureMode: NULL",
                 cu->ThreadExchangeStreamCaptureMode(NULL));
     result = cu->ThreadExchangeStreamCaptureMode(&mode);
     bad_row("cuThreadExchangeStreamCaptureMode: mode 9", result);
     if (result == CUDA_SUCCESS) CU_OK(cu->ThreadExchangeStreamCaptureMode(&mode)); /* as before */
-    bad_close(&b);
 }
 
 /* What is left of the driver is of no interest. */

@@ -34,31 +34,28 @@ static void pitched(const bad *b)
     bad_row("cuMemAllocPitch: NULL pitch", b->MemAllocPitch(&pointer, NULL, 64, 64, 4));
 }
 
-static void device_memory(void)
+BAD_CASE(device_memory)
 {
-    bad b;
     CUdeviceptr pointer = 0, base, freed;
     size_t size;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuMemAlloc: NULL", cu->MemAlloc(NULL, 4));
     bad_row("cuMemAlloc: 0 bytes", cu->MemAlloc(&pointer, 0));
     bad_row("cuMemAlloc: 1 EiB", cu->MemAlloc(&pointer, EXBIBYTE));
-    pitched(&b);
+    pitched(b);
     bad_row("cuMemFree: 0", cu->MemFree(0));
     bad_row("cuMemFree: garbage", cu->MemFree(BAD_ADDRESS));
-    bad_row("cuMemFree: in the middle", cu->MemFree(b.memory + 256));
-    bad_row("cuMemFree: host memory", cu->MemFree((CUdeviceptr)(uintptr_t)b.pinned));
+    bad_row("cuMemFree: in the middle", cu->MemFree(b->memory + 256));
+    bad_row("cuMemFree: host memory", cu->MemFree((CUdeviceptr)(uintptr_t)b->pinned));
     CU_OK(cu->MemAlloc(&freed, MEBIBYTE));
     CU_OK(cu->MemFree(freed));
     bad_row("cuMemFree: twice", cu->MemFree(freed));
     bad_row("cuMemGetInfo: NULL", cu->MemGetInfo(NULL, NULL));
     bad_row("cuMemGetAddressRange: a pointer that nobody knows",
-            b.MemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)pageable));
-    bad_row("cuMemGetAddressRange: 0", b.MemGetAddressRange(&base, &size, 0));
-    bad_row("cuMemGetAddressRange: freed memory", b.MemGetAddressRange(&base, &size, freed));
-    bad_row("cuMemGetAddressRange: NULL", b.MemGetAddressRange(NULL, NULL, b.memory));
-    bad_close(&b);
+            b->MemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)pageable));
+    bad_row("cuMemGetAddressRange: 0", b->MemGetAddressRange(&base, &size, 0));
+    bad_row("cuMemGetAddressRange: freed memory", b->MemGetAddressRange(&base, &size, freed));
+    bad_row("cuMemGetAddressRange: NULL", b->MemGetAddressRange(NULL, NULL, b->memory));
 }
 
 /* Host memory --------------------------------------------------------------------------------- */
@@ -95,40 +92,37 @@ static void registered(const bad *b)
     bad_row("cuMemHostRegister: pages that are not there", cu->MemHostRegister(own, BAD_PINNED, 0));
 }
 
-static void host_memory(void)
+BAD_CASE(host_memory)
 {
-    bad b;
     void *memory = NULL;
     CUdeviceptr pointer;
     unsigned flags = 77;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    bad_row("cuMemAllocHost: NULL", b.MemAllocHost(NULL, 4));
-    CUresult result = b.MemAllocHost(&memory, 0);
+    const raw_cuda *cu = b->cu;
+    bad_row("cuMemAllocHost: NULL", b->MemAllocHost(NULL, 4));
+    CUresult result = b->MemAllocHost(&memory, 0);
     bad_row("cuMemAllocHost: 0 bytes", result);
     if (memory != NULL) (void)cu->MemFreeHost(memory); /* what it was given is nobody's promise */
     bad_row("cuMemHostAlloc: flags 0x80", cu->MemHostAlloc(&memory, 64, 0x80));
     bad_row("cuMemFreeHost: NULL", cu->MemFreeHost(NULL));
     bad_row("cuMemFreeHost: the stack", cu->MemFreeHost(&memory));
-    bad_row("cuMemFreeHost: device memory", cu->MemFreeHost((void *)(uintptr_t)b.memory));
+    bad_row("cuMemFreeHost: device memory", cu->MemFreeHost((void *)(uintptr_t)b->memory));
     bad_row("cuMemHostRegister: NULL", cu->MemHostRegister(NULL, 64, 0));
     bad_row("cuMemHostRegister: 0 bytes", cu->MemHostRegister(pageable, 0, 0));
     bad_row("cuMemHostRegister: flags 0x80", cu->MemHostRegister(pageable, 64, 0x80));
-    bad_row("cuMemHostRegister: memory of cuMemAllocHost", cu->MemHostRegister(b.pinned, 4096, 0));
+    bad_row("cuMemHostRegister: memory of cuMemAllocHost", cu->MemHostRegister(b->pinned, 4096, 0));
     bad_row("cuMemHostUnregister: NULL", cu->MemHostUnregister(NULL));
     bad_row("cuMemHostUnregister: not registered", cu->MemHostUnregister(pageable));
-    bad_row("cuMemHostUnregister: memory of cuMemAllocHost", cu->MemHostUnregister(b.pinned));
-    registered(&b);
+    bad_row("cuMemHostUnregister: memory of cuMemAllocHost", cu->MemHostUnregister(b->pinned));
+    registered(b);
     bad_row("cuMemHostGetDevicePointer: not pinned",
             cu->MemHostGetDevicePointer(&pointer, pageable, 0));
     bad_row("cuMemHostGetDevicePointer: flags 1",
-            cu->MemHostGetDevicePointer(&pointer, b.pinned, 1));
-    bad_row("cuMemHostGetDevicePointer: NULL", cu->MemHostGetDevicePointer(NULL, b.pinned, 0));
-    bad_row("cuMemHostGetFlags: not pinned", b.MemHostGetFlags(&flags, pageable));
-    bad_row("cuMemHostGetFlags: NULL", b.MemHostGetFlags(NULL, b.pinned));
-    result = b.MemHostGetFlags(&flags, b.pinned);
+            cu->MemHostGetDevicePointer(&pointer, b->pinned, 1));
+    bad_row("cuMemHostGetDevicePointer: NULL", cu->MemHostGetDevicePointer(NULL, b->pinned, 0));
+    bad_row("cuMemHostGetFlags: not pinned", b->MemHostGetFlags(&flags, pageable));
+    bad_row("cuMemHostGetFlags: NULL", b->MemHostGetFlags(NULL, b->pinned));
+    result = b->MemHostGetFlags(&flags, b->pinned);
     bad_row_with("cuMemHostGetFlags: memory of cuMemAllocHost", result, "%u", flags);
-    bad_close(&b);
 }
 
 /* Copies and sets ----------------------------------------------------------------------------- */
@@ -240,32 +234,28 @@ static void copies_3d(const bad *b)
     bad_row("cuMemcpy3D: a height less than the rows", b->cu->Memcpy3D(&copy));
 }
 
-static void copies(void)
+BAD_CASE(copies)
 {
-    bad b;
     CUarray array;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {
         .Width = 64, .Height = 64, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4};
-    bad_open(&b);
-    CU_OK(b.cu->Array3DCreate(&array, &desc));
-    linear_copies(&b);
-    copies_2d(&b, array);
-    copies_3d(&b);
-    bad_row("cuMemsetD16: an odd address", b.MemsetD16(b.memory + 1, 0, 4));
-    bad_row("cuMemsetD32: an address that is no multiple of 4", b.MemsetD32(b.memory + 2, 0, 4));
-    bad_row("cuMemsetD32: 0 elements", b.MemsetD32(b.memory, 0, 0));
-    bad_row("cuMemsetD8: past the end", b.MemsetD8(b.memory, 0, 4 * MEBIBYTE));
-    bad_row("cuMemsetD8: address 0", b.MemsetD8(0, 0, 4));
-    bad_row("cuMemsetD8: pinned memory", b.MemsetD8((CUdeviceptr)(uintptr_t)b.pinned, 0, 4));
-    CU_OK(b.cu->ArrayDestroy(array));
-    bad_close(&b);
+    CU_OK(b->cu->Array3DCreate(&array, &desc));
+    linear_copies(b);
+    copies_2d(b, array);
+    copies_3d(b);
+    bad_row("cuMemsetD16: an odd address", b->MemsetD16(b->memory + 1, 0, 4));
+    bad_row("cuMemsetD32: an address that is no multiple of 4", b->MemsetD32(b->memory + 2, 0, 4));
+    bad_row("cuMemsetD32: 0 elements", b->MemsetD32(b->memory, 0, 0));
+    bad_row("cuMemsetD8: past the end", b->MemsetD8(b->memory, 0, 4 * MEBIBYTE));
+    bad_row("cuMemsetD8: address 0", b->MemsetD8(0, 0, 4));
+    bad_row("cuMemsetD8: pinned memory", b->MemsetD8((CUdeviceptr)(uintptr_t)b->pinned, 0, 4));
+    CU_OK(b->cu->ArrayDestroy(array));
 }
 
 /* Pointers ------------------------------------------------------------------------------------ */
 
-static void pointers(void)
+BAD_CASE(pointers)
 {
-    bad b;
     union {
         unsigned word;
         unsigned long long number;
@@ -273,35 +263,33 @@ static void pointers(void)
         unsigned long long tokens[2]; /* more than the two of P2P_TOKENS need */
     } value = {.number = 0};
     int fd = BAD_NO_FD;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     const CUdeviceptr host = (CUdeviceptr)(uintptr_t)pageable;
     CUpointer_attribute type = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    bad_row("cuPointerGetAttribute: NULL", cu->PointerGetAttribute(NULL, type, b.memory));
+    bad_row("cuPointerGetAttribute: NULL", cu->PointerGetAttribute(NULL, type, b->memory));
     bad_row("cuPointerGetAttribute: attribute 999",
-            cu->PointerGetAttribute(&value, (CUpointer_attribute)999, b.memory));
+            cu->PointerGetAttribute(&value, (CUpointer_attribute)999, b->memory));
     bad_row("cuPointerGetAttribute: pageable memory", cu->PointerGetAttribute(&value, type, host));
     bad_row("cuPointerGetAttribute: HOST_POINTER of device memory",
-            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, b.memory));
+            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_HOST_POINTER, b->memory));
     bad_row("cuPointerGetAttribute: P2P_TOKENS",
-            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_P2P_TOKENS, b.memory));
-    bad_row("cuPointerGetAttributes: none", b.PointerGetAttributes(0, NULL, NULL, b.memory));
+            cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_P2P_TOKENS, b->memory));
+    bad_row("cuPointerGetAttributes: none", b->PointerGetAttributes(0, NULL, NULL, b->memory));
     value.word = 9;
     void *out = &value.word;
-    CUresult result = b.PointerGetAttributes(1, &type, &out, host);
+    CUresult result = b->PointerGetAttributes(1, &type, &out, host);
     bad_row_with("cuPointerGetAttributes: pageable memory", result, "%u", value.word);
     value.word = 1;
-    bad_row("cuPointerSetAttribute: MEMORY_TYPE", cu->PointerSetAttribute(&value, type, b.memory));
+    bad_row("cuPointerSetAttribute: MEMORY_TYPE", cu->PointerSetAttribute(&value, type, b->memory));
     bad_row("cuPointerSetAttribute: NULL",
-            cu->PointerSetAttribute(NULL, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.memory));
+            cu->PointerSetAttribute(NULL, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b->memory));
     const CUmemRangeHandleType dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     bad_row("cuMemGetHandleForAddressRange: NULL",
-            cu->MemGetHandleForAddressRange(NULL, b.memory, 4096, dma_buf, 0));
+            cu->MemGetHandleForAddressRange(NULL, b->memory, 4096, dma_buf, 0));
     bad_row("cuMemGetHandleForAddressRange: type 9",
-            cu->MemGetHandleForAddressRange(&fd, b.memory, 4096, (CUmemRangeHandleType)9, 0));
+            cu->MemGetHandleForAddressRange(&fd, b->memory, 4096, (CUmemRangeHandleType)9, 0));
     bad_row("cuMemGetHandleForAddressRange: 100 bytes",
-            cu->MemGetHandleForAddressRange(&fd, b.memory, 100, dma_buf, 0));
-    bad_close(&b);
+            cu->MemGetHandleForAddressRange(&fd, b->memory, 100, dma_buf, 0));
 }
 
 const test_case bad_memory_cases[] = {

@@ -83,28 +83,26 @@ static void chains_made(const bad *b)
     }
 }
 
-static void arrays(void)
+BAD_CASE(arrays)
 {
-    bad b;
     CUarray array, other;
     CUmipmappedArray mipmap;
     CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
     CUDA_ARRAY_DESCRIPTOR flat;
     CUDA_ARRAY_SPARSE_PROPERTIES sparse;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->Array3DCreate(&array, &desc));
     CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
-    arrays_made(&b);
-    chains_made(&b);
+    arrays_made(b);
+    chains_made(b);
     bad_row("cuArrayDestroy: NULL", cu->ArrayDestroy(NULL));
     bad_row("cuArray3DGetDescriptor: NULL", cu->Array3DGetDescriptor(NULL, array));
     bad_row("cuArray3DGetDescriptor: NULL array", cu->Array3DGetDescriptor(&desc, NULL));
-    bad_row("cuArrayGetDescriptor: NULL array", b.ArrayGetDescriptor(&flat, NULL));
+    bad_row("cuArrayGetDescriptor: NULL array", b->ArrayGetDescriptor(&flat, NULL));
     bad_row("cuArrayGetPlane: an array of one plane", cu->ArrayGetPlane(&other, array, 0));
-    bad_row("cuArrayGetSparseProperties: not sparse", b.ArrayGetSparseProperties(&sparse, array));
+    bad_row("cuArrayGetSparseProperties: not sparse", b->ArrayGetSparseProperties(&sparse, array));
     bad_row("cuMipmappedArrayGetSparseProperties: not sparse",
-            b.MipmappedArrayGetSparseProperties(&sparse, mipmap));
+            b->MipmappedArrayGetSparseProperties(&sparse, mipmap));
     bad_row("cuMipmappedArrayGetLevel: level 4 of 4",
             cu->MipmappedArrayGetLevel(&other, mipmap, 4));
     bad_row("cuMipmappedArrayGetLevel: NULL", cu->MipmappedArrayGetLevel(NULL, mipmap, 0));
@@ -112,7 +110,6 @@ static void arrays(void)
     bad_row("cuMipmappedArrayDestroy: NULL", cu->MipmappedArrayDestroy(NULL));
     CU_OK(cu->MipmappedArrayDestroy(mipmap));
     CU_OK(cu->ArrayDestroy(array));
-    bad_close(&b);
 }
 
 /* Surfaces and textures ----------------------------------------------------------------------- */
@@ -134,33 +131,31 @@ static void surface_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC
     if (result == CUDA_SUCCESS) CU_OK(b->cu->SurfObjectDestroy(surface));
 }
 
-static void surfaces(void)
+BAD_CASE(surfaces)
 {
-    bad b;
     CUarray array, plain;
     CUmipmappedArray mipmap;
     CUsurfObject surface;
     const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(CUDA_ARRAY3D_SURFACE_LDST),
                                   without = good_desc(0);
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->Array3DCreate(&array, &desc));
     CU_OK(cu->Array3DCreate(&plain, &without));
     CU_OK(cu->MipmappedArrayCreate(&mipmap, &desc, 4));
     const CUDA_RESOURCE_DESC good = of_array(array);
-    BAD_CRASHES(&b, "cuSurfObjectCreate: NULL", cu->SurfObjectCreate(NULL, &good));
-    surface_row(&b, "cuSurfObjectCreate: NULL description", NULL);
+    BAD_CRASHES(b, "cuSurfObjectCreate: NULL", cu->SurfObjectCreate(NULL, &good));
+    surface_row(b, "cuSurfObjectCreate: NULL description", NULL);
     CUDA_RESOURCE_DESC resource = of_array(NULL);
-    surface_row(&b, "cuSurfObjectCreate: a NULL array", &resource);
+    surface_row(b, "cuSurfObjectCreate: a NULL array", &resource);
     resource = of_array(plain);
-    surface_row(&b, "cuSurfObjectCreate: an array without SURFACE_LDST", &resource);
+    surface_row(b, "cuSurfObjectCreate: an array without SURFACE_LDST", &resource);
     resource = good;
     resource.flags = 1;
-    surface_row(&b, "cuSurfObjectCreate: flags 1", &resource);
+    surface_row(b, "cuSurfObjectCreate: flags 1", &resource);
     resource = good;
     resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     resource.res.mipmap.hMipmappedArray = mipmap;
-    surface_row(&b, "cuSurfObjectCreate: a mipmapped array", &resource);
+    surface_row(b, "cuSurfObjectCreate: a mipmapped array", &resource);
     bad_row("cuSurfObjectDestroy: 0", cu->SurfObjectDestroy(0));
     CU_OK(cu->SurfObjectCreate(&surface, &good));
     bad_row("cuSurfObjectGetResourceDesc: NULL", cu->SurfObjectGetResourceDesc(NULL, surface));
@@ -168,7 +163,6 @@ static void surfaces(void)
     CU_OK(cu->MipmappedArrayDestroy(mipmap));
     CU_OK(cu->ArrayDestroy(plain));
     CU_OK(cu->ArrayDestroy(array));
-    bad_close(&b);
 }
 
 static void texture_row(const bad *b, const char *name, const CUDA_RESOURCE_DESC *resource,
@@ -209,40 +203,38 @@ static void textures_of_memory(const bad *b, const CUDA_TEXTURE_DESC *texture)
                 NULL);
 }
 
-static void textures(void)
+BAD_CASE(textures)
 {
-    bad b;
     CUarray array;
     CUtexObject made;
     CUDA_RESOURCE_VIEW_DESC view;
     const CUDA_ARRAY3D_DESCRIPTOR desc = good_desc(0);
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     CU_OK(cu->Array3DCreate(&array, &desc));
     const CUDA_RESOURCE_DESC good = of_array(array), none = of_array(NULL);
     CUDA_TEXTURE_DESC plain, texture;
     memset(&plain, 0, sizeof plain);
     for (int i = 0; i < 3; i++)
         plain.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    texture_row(&b, "cuTexObjectCreate: NULL texture description", &good, NULL, NULL);
-    texture_row(&b, "cuTexObjectCreate: NULL resource", NULL, &plain, NULL);
-    texture_row(&b, "cuTexObjectCreate: a NULL array", &none, &plain, NULL);
+    texture_row(b, "cuTexObjectCreate: NULL texture description", &good, NULL, NULL);
+    texture_row(b, "cuTexObjectCreate: NULL resource", NULL, &plain, NULL);
+    texture_row(b, "cuTexObjectCreate: a NULL array", &none, &plain, NULL);
     texture = plain;
     texture.addressMode[0] = (CUaddress_mode)9;
-    texture_row(&b, "cuTexObjectCreate: address mode 9", &good, &texture, NULL);
+    texture_row(b, "cuTexObjectCreate: address mode 9", &good, &texture, NULL);
     texture = plain;
     texture.maxAnisotropy = 99;
-    texture_row(&b, "cuTexObjectCreate: maxAnisotropy 99", &good, &texture, NULL);
+    texture_row(b, "cuTexObjectCreate: maxAnisotropy 99", &good, &texture, NULL);
     texture = plain;
     texture.flags = 0x800;
-    texture_row(&b, "cuTexObjectCreate: flags 0x800", &good, &texture, NULL);
-    textures_of_memory(&b, &plain);
+    texture_row(b, "cuTexObjectCreate: flags 0x800", &good, &texture, NULL);
+    textures_of_memory(b, &plain);
     bad_row("cuTexObjectDestroy: 0", cu->TexObjectDestroy(0));
     CU_OK(cu->TexObjectCreate(&made, &good, &plain, NULL));
-    bad_row("cuTexObjectGetResourceViewDesc: no view", b.TexObjectGetResourceViewDesc(&view, made));
+    bad_row("cuTexObjectGetResourceViewDesc: no view",
+            b->TexObjectGetResourceViewDesc(&view, made));
     CU_OK(cu->TexObjectDestroy(made));
     CU_OK(cu->ArrayDestroy(array));
-    bad_close(&b);
 }
 
 /* Imports ------------------------------------------------------------------------------------- */
@@ -363,7 +355,7 @@ static void semaphore_imports(const bad *b)
 
 /* Files that are no semaphores, as a peer may send them: what a driver says, and what becomes of
  * the number. One that takes such a file must give it up again. */
-static void rubbish_semaphores(void)
+BAD_CASE(rubbish_semaphores)
 {
     enum { KINDS = 5 };
     static const struct {
@@ -373,8 +365,6 @@ static void rubbish_semaphores(void)
                  {"binary", CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD}};
     static const char *const names[KINDS] = {"dev_null", "pipe", "eventfd", "memfd", "program"};
     int ends[2];
-    bad b;
-    bad_open(&b);
     REQUIRE_EQ(pipe2(ends, O_CLOEXEC), 0);
     const int files[KINDS] = {open("/dev/null", O_RDWR | O_CLOEXEC), ends[0],
                               eventfd(0, EFD_CLOEXEC), memfd_create("rubbish", MFD_CLOEXEC),
@@ -391,54 +381,48 @@ static void rubbish_semaphores(void)
             memset(&desc, 0, sizeof desc);
             desc.type = types[i].type;
             desc.handle.fd = given;
-            const CUresult result = b.cu->ImportExternalSemaphore(&semaphore, &desc);
+            const CUresult result = b->cu->ImportExternalSemaphore(&semaphore, &desc);
             const bool open_still = fd_open(given) && same_file(given, files[k]);
             bad_row_with(
                 answer_key("cuImportExternalSemaphore: %s as a %s", names[k], types[i].name),
                 result, "fd %s", open_still ? "open" : "closed");
-            if (result == CUDA_SUCCESS) CU_OK(b.cu->DestroyExternalSemaphore(semaphore));
+            if (result == CUDA_SUCCESS) CU_OK(b->cu->DestroyExternalSemaphore(semaphore));
             if (result != CUDA_SUCCESS && open_still) close(given);
         }
     for (size_t k = 0; k < KINDS; k++)
         close(files[k]);
     close(ends[1]);
-    bad_close(&b);
 }
 
-static void imports(void)
+BAD_CASE(imports)
 {
-    bad b;
     CUexternalSemaphore none = NULL;
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    memory_imports(&b);
-    mapped_imports(&b);
-    semaphore_imports(&b);
+    const raw_cuda *cu = b->cu;
+    memory_imports(b);
+    mapped_imports(b);
+    semaphore_imports(b);
     memset(&signal, 0, sizeof signal);
     memset(&wait, 0, sizeof wait);
     bad_row("cuSignalExternalSemaphoresAsync: NULL, 1",
-            cu->SignalExternalSemaphoresAsync(NULL, NULL, 1, b.stream));
+            cu->SignalExternalSemaphoresAsync(NULL, NULL, 1, b->stream));
     bad_row("cuSignalExternalSemaphoresAsync: NULL, 0",
-            cu->SignalExternalSemaphoresAsync(NULL, NULL, 0, b.stream));
-    BAD_CRASHES(&b, "cuSignalExternalSemaphoresAsync: a NULL semaphore",
-                cu->SignalExternalSemaphoresAsync(&none, &signal, 1, b.stream));
+            cu->SignalExternalSemaphoresAsync(NULL, NULL, 0, b->stream));
+    BAD_CRASHES(b, "cuSignalExternalSemaphoresAsync: a NULL semaphore",
+                cu->SignalExternalSemaphoresAsync(&none, &signal, 1, b->stream));
     bad_row("cuWaitExternalSemaphoresAsync: a NULL semaphore",
-            cu->WaitExternalSemaphoresAsync(&none, &wait, 1, b.stream));
-    bad_close(&b);
+            cu->WaitExternalSemaphoresAsync(&none, &wait, 1, b->stream));
 }
 
 /* Modules and launches ------------------------------------------------------------------------ */
 
-static void modules(void)
+BAD_CASE(modules)
 {
-    bad b;
     CUmodule module;
     CUfunction function;
     int number;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuModuleLoad: NULL name", cu->ModuleLoad(&module, NULL));
     bad_row("cuModuleLoad: NULL", cu->ModuleLoad(NULL, "/nonexistent"));
     bad_row("cuModuleLoad: no such file", cu->ModuleLoad(&module, "/nonexistent"));
@@ -446,13 +430,12 @@ static void modules(void)
     bad_row("cuModuleLoad: a directory", cu->ModuleLoad(&module, "/tmp"));
     bad_row("cuModuleUnload: NULL", cu->ModuleUnload(NULL));
     bad_row("cuModuleGetFunction: NULL module", cu->ModuleGetFunction(&function, NULL, "x"));
-    BAD_CRASHES(&b, "cuModuleGetLoadingMode: NULL", b.ModuleGetLoadingMode(NULL));
+    BAD_CRASHES(b, "cuModuleGetLoadingMode: NULL", b->ModuleGetLoadingMode(NULL));
     bad_row("cuFuncGetAttribute: NULL function",
-            b.FuncGetAttribute(&number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL));
+            b->FuncGetAttribute(&number, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL));
     bad_row("cuLaunchKernel: NULL function",
-            cu->LaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, b.stream, NULL, NULL));
-    bad_row("cuLaunchKernelEx: NULL configuration", b.LaunchKernelEx(NULL, NULL, NULL, NULL));
-    bad_close(&b);
+            cu->LaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, b->stream, NULL, NULL));
+    bad_row("cuLaunchKernelEx: NULL configuration", b->LaunchKernelEx(NULL, NULL, NULL, NULL));
 }
 
 const test_case bad_object_cases[] = {{.name = "bad.arrays", .run = arrays, .mark = TEST_BOTH},

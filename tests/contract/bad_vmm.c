@@ -33,7 +33,7 @@ static CUmemAccessDesc access_of(const bad *b)
 }
 
 /* cuMemCreate of a granule with one thing changed. */
-static void creating(void)
+BAD_CASE(creating)
 {
     enum { TYPE, LOCATION, HOST_FD, NUMA_CURRENT, NUMA, WIN32, HANDLE, COMPRESSION, DEVICE };
     static const struct {
@@ -48,12 +48,10 @@ static void creating(void)
                 {"cuMemCreate: handle type 0x80", HANDLE},
                 {"cuMemCreate: compression 2", COMPRESSION},
                 {"cuMemCreate: device 99", DEVICE}};
-    bad b;
     int node = -7;
     CUmemGenericAllocationHandle handle;
-    bad_open(&b);
-    const CUmemAllocationProp good = prop_of(&b);
-    CU_OK(b.cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, b.device));
+    const CUmemAllocationProp good = prop_of(b);
+    CU_OK(b->cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, b->device));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUmemAllocationProp prop = good;
         switch (rows[i].what) {
@@ -73,29 +71,26 @@ static void creating(void)
         case COMPRESSION: prop.allocFlags.compressionType = 2; break;
         default: prop.location.id = NO_DEVICE; break;
         }
-        CUresult result = b.cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
+        CUresult result = b->cu->MemCreate(&handle, VMM_SIZE, &prop, 0);
         if (rows[i].what == NUMA)
             bad_row_with(rows[i].name, result, "node %d", node);
         else
             bad_row(rows[i].name, result);
-        if (result == CUDA_SUCCESS) CU_OK(b.cu->MemRelease(handle));
+        if (result == CUDA_SUCCESS) CU_OK(b->cu->MemRelease(handle));
     }
-    bad_row("cuMemCreate: NULL handle", b.cu->MemCreate(NULL, VMM_SIZE, &good, 0));
-    bad_row("cuMemCreate: NULL properties", b.cu->MemCreate(&handle, VMM_SIZE, NULL, 0));
-    bad_row("cuMemCreate: 0 bytes", b.cu->MemCreate(&handle, 0, &good, 0));
-    bad_row("cuMemCreate: 4096 bytes", b.cu->MemCreate(&handle, 4096, &good, 0));
-    bad_row("cuMemCreate: flags 1", b.cu->MemCreate(&handle, VMM_SIZE, &good, 1));
-    bad_row("cuMemCreate: 1 EiB", b.cu->MemCreate(&handle, (size_t)1 << 60, &good, 0));
-    bad_row("cuMemRelease: 0", b.cu->MemRelease(0));
-    bad_close(&b);
+    bad_row("cuMemCreate: NULL handle", b->cu->MemCreate(NULL, VMM_SIZE, &good, 0));
+    bad_row("cuMemCreate: NULL properties", b->cu->MemCreate(&handle, VMM_SIZE, NULL, 0));
+    bad_row("cuMemCreate: 0 bytes", b->cu->MemCreate(&handle, 0, &good, 0));
+    bad_row("cuMemCreate: 4096 bytes", b->cu->MemCreate(&handle, 4096, &good, 0));
+    bad_row("cuMemCreate: flags 1", b->cu->MemCreate(&handle, VMM_SIZE, &good, 1));
+    bad_row("cuMemCreate: 1 EiB", b->cu->MemCreate(&handle, (size_t)1 << 60, &good, 0));
+    bad_row("cuMemRelease: 0", b->cu->MemRelease(0));
 }
 
-static void addresses(void)
+BAD_CASE(addresses)
 {
-    bad b;
     CUdeviceptr pointer = 0, range = 0;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
+    const raw_cuda *cu = b->cu;
     bad_row("cuMemAddressReserve: NULL", cu->MemAddressReserve(NULL, VMM_SIZE, 0, 0, 0));
     bad_row("cuMemAddressReserve: 0 bytes", cu->MemAddressReserve(&pointer, 0, 0, 0, 0));
     bad_row("cuMemAddressReserve: 4096 bytes", cu->MemAddressReserve(&pointer, 4096, 0, 0, 0));
@@ -109,11 +104,10 @@ static void addresses(void)
     bad_row("cuMemAddressFree: never reserved", cu->MemAddressFree(UNRESERVED, VMM_SIZE));
     bad_row("cuMemUnmap: nothing mapped", cu->MemUnmap(range, VMM_SIZE));
     bad_row("cuMemUnmap: never reserved", cu->MemUnmap(UNRESERVED, VMM_SIZE));
-    const CUmemAccessDesc access = access_of(&b);
+    const CUmemAccessDesc access = access_of(b);
     bad_row("cuMemSetAccess: nothing mapped", cu->MemSetAccess(range, VMM_SIZE, &access, 1));
-    bad_row("cuMemsetD8: reserved, nothing mapped", b.MemsetD8(range, 1, 4));
+    bad_row("cuMemsetD8: reserved, nothing mapped", b->MemsetD8(range, 1, 4));
     CU_OK(cu->MemAddressFree(range, 2 * VMM_SIZE));
-    bad_close(&b);
 }
 
 /* Memory that is mapped and that nobody has access to. */
@@ -148,14 +142,12 @@ static void access_rows(const bad *b, CUdeviceptr range)
             cu->MemGetAccess(&flags, &good.location, b->memory));
 }
 
-static void mapping(void)
+BAD_CASE(mapping)
 {
-    bad b;
     CUdeviceptr range = 0;
     CUmemGenericAllocationHandle two, again;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    const CUmemAllocationProp prop = prop_of(&b);
+    const raw_cuda *cu = b->cu;
+    const CUmemAllocationProp prop = prop_of(b);
     CU_OK(cu->MemAddressReserve(&range, 4 * VMM_SIZE, 0, 0, 0));
     CU_OK(cu->MemCreate(&two, 2 * VMM_SIZE, &prop, 0));
     bad_row("cuMemMap: handle 0", cu->MemMap(range, VMM_SIZE, 0, 0, 0));
@@ -171,13 +163,12 @@ static void mapping(void)
     bad_row("cuMemRetainAllocationHandle: NULL",
             cu->MemRetainAllocationHandle(NULL, (void *)(uintptr_t)range));
     bad_row("cuMemRetainAllocationHandle: memory of cuMemAlloc",
-            cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)b.memory));
-    without_access(&b, range);
-    access_rows(&b, range);
+            cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)b->memory));
+    without_access(b, range);
+    access_rows(b, range);
     CU_OK(cu->MemUnmap(range, 2 * VMM_SIZE));
     CU_OK(cu->MemRelease(two));
     CU_OK(cu->MemAddressFree(range, 4 * VMM_SIZE));
-    bad_close(&b);
 }
 
 static void importing(const bad *b)
@@ -197,15 +188,13 @@ static void importing(const bad *b)
     close(null);
 }
 
-static void sharing(void)
+BAD_CASE(sharing)
 {
-    bad b;
     CUmemGenericAllocationHandle own, shared;
     size_t granularity;
     int fd = BAD_NO_FD;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    CUmemAllocationProp prop = prop_of(&b);
+    const raw_cuda *cu = b->cu;
+    CUmemAllocationProp prop = prop_of(b);
     CU_OK(cu->MemCreate(&own, VMM_SIZE, &prop, 0));
     prop.requestedHandleTypes = POSIX_FD;
     CU_OK(cu->MemCreate(&shared, VMM_SIZE, &prop, 0));
@@ -217,7 +206,7 @@ static void sharing(void)
             cu->MemExportToShareableHandle(&fd, shared, POSIX_FD, 1));
     bad_row("cuMemExportToShareableHandle: type 0",
             cu->MemExportToShareableHandle(&fd, shared, CU_MEM_HANDLE_TYPE_NONE, 0));
-    importing(&b);
+    importing(b);
     const CUmemAllocationGranularity_flags minimum = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     bad_row("cuMemGetAllocationGranularity: NULL",
             cu->MemGetAllocationGranularity(NULL, &prop, minimum));
@@ -232,12 +221,11 @@ static void sharing(void)
     /* H200s with multicast and without it were met. */
     int multicast = 0;
     CU_OK(cu->DeviceGetAttribute(&multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
-    CU_IS(b.MulticastGetGranularity(NULL, &team, CU_MULTICAST_GRANULARITY_MINIMUM),
+    CU_IS(b->MulticastGetGranularity(NULL, &team, CU_MULTICAST_GRANULARITY_MINIMUM),
           multicast ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED);
     ANSWER("cuMulticastGetGranularity: NULL", "as the device's attribute lets expect");
     CU_OK(cu->MemRelease(shared));
     CU_OK(cu->MemRelease(own));
-    bad_close(&b);
 }
 
 /* Pools --------------------------------------------------------------------------------------- */
@@ -308,33 +296,30 @@ static void default_pool(const bad *b)
             b->MemPoolExportToShareableHandle(&fd, pool, POSIX_FD, 0));
 }
 
-static void pools(void)
+BAD_CASE(pools)
 {
-    bad b;
     CUdeviceptr pointer = 0, other;
-    bad_open(&b);
-    const raw_cuda *cu = b.cu;
-    pools_made(&b);
-    default_pool(&b);
-    bad_row("cuMemAllocAsync: NULL", b.MemAllocAsync(NULL, 64, b.stream));
-    CUresult result = b.MemAllocAsync(&pointer, 0, b.stream);
+    const raw_cuda *cu = b->cu;
+    pools_made(b);
+    default_pool(b);
+    bad_row("cuMemAllocAsync: NULL", b->MemAllocAsync(NULL, 64, b->stream));
+    CUresult result = b->MemAllocAsync(&pointer, 0, b->stream);
     bad_row("cuMemAllocAsync: 0 bytes", result);
-    if (result == CUDA_SUCCESS) CU_OK(b.MemFreeAsync(pointer, b.stream));
+    if (result == CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
     bad_row("cuMemAllocFromPoolAsync: NULL pool",
-            b.MemAllocFromPoolAsync(&pointer, 64, NULL, b.stream));
-    bad_row("cuMemFreeAsync: 0", b.MemFreeAsync(0, b.stream));
-    bad_row("cuMemFreeAsync: garbage", b.MemFreeAsync(BAD_ADDRESS, b.stream));
+            b->MemAllocFromPoolAsync(&pointer, 64, NULL, b->stream));
+    bad_row("cuMemFreeAsync: 0", b->MemFreeAsync(0, b->stream));
+    bad_row("cuMemFreeAsync: garbage", b->MemFreeAsync(BAD_ADDRESS, b->stream));
     CU_OK(cu->MemAlloc(&other, 4097));
-    result = b.MemFreeAsync(other, b.stream);
+    result = b->MemFreeAsync(other, b->stream);
     bad_row("cuMemFreeAsync: memory of cuMemAlloc", result);
     if (result != CUDA_SUCCESS) CU_OK(cu->MemFree(other));
-    CU_OK(b.MemAllocAsync(&pointer, 4096, b.stream));
-    bad_row("cuMemFreeAsync: in the middle", b.MemFreeAsync(pointer + 512, b.stream));
-    CU_OK(cu->StreamSynchronize(b.stream));
+    CU_OK(b->MemAllocAsync(&pointer, 4096, b->stream));
+    bad_row("cuMemFreeAsync: in the middle", b->MemFreeAsync(pointer + 512, b->stream));
+    CU_OK(cu->StreamSynchronize(b->stream));
     result = cu->MemFree(pointer);
     bad_row("cuMemFree: memory of cuMemAllocAsync", result);
-    if (result != CUDA_SUCCESS) CU_OK(b.MemFreeAsync(pointer, b.stream));
-    bad_close(&b);
+    if (result != CUDA_SUCCESS) CU_OK(b->MemFreeAsync(pointer, b->stream));
 }
 
 const test_case bad_vmm_cases[] = {

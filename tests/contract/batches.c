@@ -153,50 +153,36 @@ static void four_lanes(unsigned binary)
     pair_close(&p);
 }
 
-static void four_timelines(void)
-{
-    four_lanes(0x0);
-}
-
-static void two_of_each(void)
-{
-    four_lanes(0xa);
-}
-
-static void four_binaries(void)
-{
-    four_lanes(0xf);
-}
+TEST_AS(four_timelines, four_lanes(0x0))
+TEST_AS(two_of_each, four_lanes(0xa))
+TEST_AS(four_binaries, four_lanes(0xf))
 
 /* As many as the library lets one call have. */
-static void thirty_two(void)
+PAIR_CASE(thirty_two)
 {
     enum { MANY = 32 };
-    pair p;
     shared_timeline t[MANY];
     batch waits = {0}, signals = {0};
     unsigned pending = 0, came = 0;
-    pair_open(&p);
     for (unsigned i = 0; i < MANY; i++) {
-        shared_timeline_open(&p, i, &t[i]);
+        shared_timeline_open(p, i, &t[i]);
         add(&waits, t[i].cu, 100 + i);
         add(&signals, t[i].cu, 200 + i);
     }
-    CU_OK(wait(&p, &waits));
-    CU_OK(signal(&p, &signals));
+    CU_OK(wait(p, &waits));
+    CU_OK(signal(p, &signals));
     for (unsigned i = MANY; i-- > 0;) {
-        pending += p.cu->StreamQuery(p.stream) == CUDA_ERROR_NOT_READY;
-        raw_vk_timeline_signal(&p.vk, t[i].vk, 100 + i);
+        pending += p->cu->StreamQuery(p->stream) == CUDA_ERROR_NOT_READY;
+        raw_vk_timeline_signal(&p->vk, t[i].vk, 100 + i);
     }
-    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    CU_IS(stream_result(p, FAR_MS), CUDA_SUCCESS);
     for (unsigned i = 0; i < MANY; i++) {
-        came += raw_vk_timeline_wait(&p.vk, t[i].vk, 200 + i, FAR_MS);
-        shared_timeline_close(&p, &t[i]);
+        came += raw_vk_timeline_wait(&p->vk, t[i].vk, 200 + i, FAR_MS);
+        shared_timeline_close(p, &t[i]);
     }
     ANSWER("pending until the last signal", "before %u of %d", pending, MANY);
     ANSWER("signals that came", "%u of %d", came, MANY);
     REQUIRE(pending == MANY && came == MANY);
-    pair_close(&p);
 }
 
 static uint64_t value_of(pair *p, const shared_timeline *t)
@@ -204,86 +190,78 @@ static uint64_t value_of(pair *p, const shared_timeline *t)
     return raw_vk_timeline_value(&p->vk, t->vk);
 }
 
-static void same_timeline_twice(void)
+PAIR_CASE(same_timeline_twice)
 {
-    pair p;
     shared_timeline t;
     batch rising = {0}, falling = {0}, waits = {0};
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
+    shared_timeline_open(p, 0, &t);
     add(&rising, t.cu, 1);
     add(&rising, t.cu, 2);
-    CUresult result = signal(&p, &rising), after = stream_result(&p, FAR_MS);
+    CUresult result = signal(p, &rising), after = stream_result(p, FAR_MS);
     ANSWER("signals of 1 and 2", "%s, the stream %s, value %llu", raw_cuda_result_name(result),
-           raw_cuda_result_name(after), (unsigned long long)value_of(&p, &t));
+           raw_cuda_result_name(after), (unsigned long long)value_of(p, &t));
     CU_OK(after);
-    if (p.cu->software) {
+    if (p->cu->software) {
         CU_OK(result);
-        REQUIRE_EQ(value_of(&p, &t), 2);
+        REQUIRE_EQ(value_of(p, &t), 2);
     }
     add(&falling, t.cu, 12);
     add(&falling, t.cu, 11);
-    result = signal(&p, &falling);
-    CU_OK(stream_result(&p, FAR_MS));
+    result = signal(p, &falling);
+    CU_OK(stream_result(p, FAR_MS));
     ANSWER("signals of 12 and 11", "%s, value %llu", raw_cuda_result_name(result),
-           (unsigned long long)value_of(&p, &t));
-    if (p.cu->software) {
+           (unsigned long long)value_of(p, &t));
+    if (p->cu->software) {
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-        REQUIRE_EQ(value_of(&p, &t), 2);
+        REQUIRE_EQ(value_of(p, &t), 2);
     }
-    raw_vk_timeline_signal(&p.vk, t.vk, 20);
+    raw_vk_timeline_signal(&p->vk, t.vk, 20);
     add(&waits, t.cu, 20);
     add(&waits, t.cu, 19);
-    result = wait(&p, &waits);
-    after = stream_result(&p, patience(&p, 3000));
+    result = wait(p, &waits);
+    after = stream_result(p, patience(p, 3000));
     ANSWER("waits for 20 and 19, both reached", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
-    if (p.cu->software) {
+    if (p->cu->software) {
         CU_OK(result);
         CU_OK(after);
     }
     if (after != CUDA_SUCCESS) test_pass();
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_close(p, &t);
 }
 
-static void same_binary_twice(void)
+PAIR_CASE(same_binary_twice)
 {
-    pair p;
     shared_binary s;
     batch twice = {0};
-    pair_open(&p);
-    shared_binary_open(&p, &s);
+    shared_binary_open(p, &s);
     add(&twice, s.cu, 0);
     add(&twice, s.cu, 0);
-    CUresult result = signal(&p, &twice), after = stream_result(&p, patience(&p, 3000));
+    CUresult result = signal(p, &twice), after = stream_result(p, patience(p, 3000));
     ANSWER("two signals", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
-    bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, p.cu->software ? 20 : 1000);
+    bool first = raw_binary_wait(&p->vk, p->cu, &s.peer, p->cu->software ? 20 : 1000);
     ANSWER("Vulkan's first wait", "%s", first ? "taken" : "not there");
     if (first)
         ANSWER("Vulkan's second wait", "%s",
-               raw_binary_wait(&p.vk, p.cu, &s.peer, 1000) ? "taken" : "not there");
-    if (!p.cu->software) test_pass();
+               raw_binary_wait(&p->vk, p->cu, &s.peer, 1000) ? "taken" : "not there");
+    if (!p->cu->software) test_pass();
     CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(!first);
-    raw_binary_signal(&p.vk, p.cu, &s.peer);
-    CU_IS(wait(&p, &twice), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS)); /* still there */
-    shared_binary_close(&p, &s);
-    pair_close(&p);
+    raw_binary_signal(&p->vk, p->cu, &s.peer);
+    CU_IS(wait(p, &twice), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(raw_binary_wait(&p->vk, p->cu, &s.peer, FAR_MS)); /* still there */
+    shared_binary_close(p, &s);
 }
 
 /* An element that may be refused, third of four; a refused call does nothing at all. */
-static void one_bad_element(void)
+PAIR_CASE(one_bad_element)
 {
     static const char *const kinds[] = {"an unknown flag", "the NvSciBuf flag", "a reserved word",
                                         "a reserved word of params"};
-    pair p;
     shared_timeline t[COUNT];
-    pair_open(&p);
     for (unsigned i = 0; i < COUNT; i++)
-        shared_timeline_open(&p, 0, &t[i]);
+        shared_timeline_open(p, 0, &t[i]);
     for (unsigned kind = 0; kind < 4; kind++) {
         batch signals = {0}, waits = {0};
         uint64_t value = 10 * (kind + 1);
@@ -298,33 +276,32 @@ static void one_bad_element(void)
         if (kind == 2) signals.signals[2].reserved[15] = waits.waits[2].reserved[15] = 1;
         if (kind == 3) signals.signals[2].params.reserved[7] = 1;
         if (kind == 3) waits.waits[2].params.reserved[7] = 1;
-        CUresult result = signal(&p, &signals);
-        CU_OK(stream_result(&p, FAR_MS));
+        CUresult result = signal(p, &signals);
+        CU_OK(stream_result(p, FAR_MS));
         unsigned came = 0;
         for (unsigned i = 0; i < COUNT; i++)
-            came += value_of(&p, &t[i]) == value;
+            came += value_of(p, &t[i]) == value;
         ANSWER(answer_key("signals with %s", kinds[kind]), "%s, %u of %d came",
                raw_cuda_result_name(result), came, COUNT);
         REQUIRE_EQ(came, result == CUDA_SUCCESS ? COUNT : 0);
-        if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        if (p->cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
 
-        result = wait(&p, &waits);
-        CUresult after = stream_result(&p, 20);
+        result = wait(p, &waits);
+        CUresult after = stream_result(p, 20);
         ANSWER(answer_key("waits with %s", kinds[kind]), "%s, the stream %s",
                raw_cuda_result_name(result), raw_cuda_result_name(after));
         CU_IS(after, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
-        if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        if (p->cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         for (unsigned i = 0; i < COUNT; i++)
-            raw_vk_timeline_signal(&p.vk, t[i].vk, value + 1);
-        CU_OK(stream_result(&p, FAR_MS));
+            raw_vk_timeline_signal(&p->vk, t[i].vk, value + 1);
+        CU_OK(stream_result(p, FAR_MS));
     }
     batch none = {0};
-    ANSWER("a signal of no element", "%s", raw_cuda_result_name(signal(&p, &none)));
-    ANSWER("a wait of no element", "%s", raw_cuda_result_name(wait(&p, &none)));
-    CU_OK(stream_result(&p, FAR_MS));
+    ANSWER("a signal of no element", "%s", raw_cuda_result_name(signal(p, &none)));
+    ANSWER("a wait of no element", "%s", raw_cuda_result_name(wait(p, &none)));
+    CU_OK(stream_result(p, FAR_MS));
     for (unsigned i = 0; i < COUNT; i++)
-        shared_timeline_close(&p, &t[i]);
-    pair_close(&p);
+        shared_timeline_close(p, &t[i]);
 }
 
 static int by_size(const void *a, const void *b)
@@ -340,16 +317,14 @@ static double median(double *values, size_t count)
 }
 
 /* The host's time for one call of n and for n calls of 1, in turn. */
-static void costs(void)
+PAIR_CASE(costs)
 {
     enum { ROUNDS = 301, MOST = 16 };
     static double one_signal[ROUNDS], many_signals[ROUNDS], one_wait[ROUNDS], many_waits[ROUNDS];
-    pair p;
     shared_timeline t[MOST];
     uint64_t value = 0;
-    pair_open(&p);
     for (unsigned i = 0; i < MOST; i++)
-        shared_timeline_open(&p, 0, &t[i]);
+        shared_timeline_open(p, 0, &t[i]);
     for (unsigned n = 2; n <= MOST; n *= 2) {
         for (unsigned round = 0; round < ROUNDS; round++) {
             batch once = {0};
@@ -357,22 +332,22 @@ static void costs(void)
             for (unsigned i = 0; i < n; i++)
                 add(&once, t[i].cu, value);
             double start = test_now_us();
-            CU_OK(signal(&p, &once));
+            CU_OK(signal(p, &once));
             one_signal[round] = test_now_us() - start;
             start = test_now_us();
-            CU_OK(wait(&p, &once)); /* reached by the signals before it */
+            CU_OK(wait(p, &once)); /* reached by the signals before it */
             one_wait[round] = test_now_us() - start;
-            CU_OK(p.cu->StreamSynchronize(p.stream));
+            CU_OK(p->cu->StreamSynchronize(p->stream));
             ++value;
             start = test_now_us();
             for (unsigned i = 0; i < n; i++)
-                CU_OK(raw_cuda_signal(p.cu, t[i].cu, value, p.stream));
+                CU_OK(raw_cuda_signal(p->cu, t[i].cu, value, p->stream));
             many_signals[round] = test_now_us() - start;
             start = test_now_us();
             for (unsigned i = 0; i < n; i++)
-                CU_OK(raw_cuda_wait(p.cu, t[i].cu, value, p.stream));
+                CU_OK(raw_cuda_wait(p->cu, t[i].cu, value, p->stream));
             many_waits[round] = test_now_us() - start;
-            CU_OK(p.cu->StreamSynchronize(p.stream));
+            CU_OK(p->cu->StreamSynchronize(p->stream));
         }
         MEASURED("batch_cost", "%u signals: one call %.2f us, %u calls %.2f us (medians of %d)", n,
                  median(one_signal, ROUNDS), n, median(many_signals, ROUNDS), ROUNDS);
@@ -381,11 +356,10 @@ static void costs(void)
     }
     unsigned right = 0;
     for (unsigned i = 0; i < MOST; i++)
-        right += value_of(&p, &t[i]) == value;
+        right += value_of(p, &t[i]) == value;
     ANSWER("timelines at the last value in the end", "%u of %d", right, MOST);
     for (unsigned i = 0; i < MOST; i++)
-        shared_timeline_close(&p, &t[i]);
-    pair_close(&p);
+        shared_timeline_close(p, &t[i]);
 }
 
 const test_case batch_cases[] = {

@@ -48,47 +48,41 @@ static void answer_stream(const pair *p, const char *key)
     answer_is(key, stream_result(p, FAR_MS), CUDA_SUCCESS);
 }
 
-static void vulkan_can_export(void)
+PAIR_CASE(vulkan_can_export)
 {
-    pair p;
-    pair_open(&p);
-    VkExternalSemaphoreProperties properties = raw_binary_properties(&p.vk);
+    VkExternalSemaphoreProperties properties = raw_binary_properties(&p->vk);
     ANSWER("features of an opaque fd", "0x%x", (unsigned)properties.externalSemaphoreFeatures);
     ANSWER("compatible handle types", "0x%x", (unsigned)properties.compatibleHandleTypes);
     ANSWER("export from imported handle types", "0x%x",
            (unsigned)properties.exportFromImportedHandleTypes);
-    if (!p.cu->software)
+    if (!p->cu->software)
         REQUIRE(properties.externalSemaphoreFeatures &
                 VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
-    pair_close(&p);
 }
 
-static void vulkan_waits_for_cuda(void)
+PAIR_CASE(vulkan_waits_for_cuda)
 {
-    pair p;
     shared_binary ready;
     shared_buffer b;
     raw_vk_buffer host;
     size_t wrong = 0;
-    pair_open(&p);
-    shared_binary_open(&p, &ready);
-    shared_buffer_open(&p, SIZE, 0, false, &b);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_HOST, &host);
+    shared_binary_open(p, &ready);
+    shared_buffer_open(p, SIZE, 0, false, &b);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_HOST, &host);
     for (uint32_t turn = 0; turn < 10; turn++) {
-        raw_binary_turn copy = {.queue = turn % p.vk.queue_count % 3, .wait = &ready.peer};
-        CU_OK(p.cu->MemsetD32Async(b.pointer, 0xc0da0000u + turn, SIZE / 4, p.stream));
-        CU_OK(raw_cuda_signal(p.cu, ready.cu, 0, p.stream));
-        raw_vk_copy(&p.vk, &b.vk, 0, &host, 0, SIZE, raw_binary_turn_begin(p.cu, &copy));
-        raw_binary_turn_end(p.cu, &copy);
-        raw_vk_idle(&p.vk);
+        raw_binary_turn copy = {.queue = turn % p->vk.queue_count % 3, .wait = &ready.peer};
+        CU_OK(p->cu->MemsetD32Async(b.pointer, 0xc0da0000u + turn, SIZE / 4, p->stream));
+        CU_OK(raw_cuda_signal(p->cu, ready.cu, 0, p->stream));
+        raw_vk_copy(&p->vk, &b.vk, 0, &host, 0, SIZE, raw_binary_turn_begin(p->cu, &copy));
+        raw_binary_turn_end(p->cu, &copy);
+        raw_vk_idle(&p->vk);
         wrong += wrong_words(host.mapped, SIZE / 4, 0xc0da0000u + turn);
     }
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     answer_wrong("words that Vulkan saw in 10 turns", wrong, (size_t)10 * SIZE / 4);
-    raw_vk_buffer_destroy(&p.vk, &host);
-    shared_buffer_close(&p, &b);
-    shared_binary_close(&p, &ready);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &host);
+    shared_buffer_close(p, &b);
+    shared_binary_close(p, &ready);
 }
 
 static void cuda_waits_for_vulkan(void)
@@ -175,10 +169,7 @@ static void alternate(uint32_t queue)
     pair_close(&p);
 }
 
-static void alternations(void)
-{
-    alternate(0);
-}
+TEST_AS(alternations, alternate(0))
 
 /* The copy engine's queue, where there is one. */
 static void alternations_on_another_queue(void)
@@ -192,103 +183,89 @@ static void alternations_on_another_queue(void)
 }
 
 /* The wait takes the signal away: there is nothing left for a second one. */
-static void one_wait_a_signal(void)
+PAIR_CASE(one_wait_a_signal)
 {
-    pair p;
     shared_binary s;
-    pair_open(&p);
-    shared_binary_open(&p, &s);
-    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    answer_taken("CUDA's signal, by Vulkan", vulkan_takes(&p, &s));
-    raw_binary_signal(&p.vk, p.cu, &s.peer); /* so it was reset */
-    raw_vk_idle(&p.vk);
-    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
-    answer_stream(&p, "CUDA's wait for Vulkan's signal");
-    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    answer_taken("CUDA's next signal, by Vulkan", vulkan_takes(&p, &s));
-    shared_binary_close(&p, &s);
-    pair_close(&p);
+    shared_binary_open(p, &s);
+    CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    answer_taken("CUDA's signal, by Vulkan", vulkan_takes(p, &s));
+    raw_binary_signal(&p->vk, p->cu, &s.peer); /* so it was reset */
+    raw_vk_idle(&p->vk);
+    CU_OK(raw_cuda_wait(p->cu, s.cu, 0, p->stream));
+    answer_stream(p, "CUDA's wait for Vulkan's signal");
+    CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    answer_taken("CUDA's next signal, by Vulkan", vulkan_takes(p, &s));
+    shared_binary_close(p, &s);
 }
 
 /* What a library's descriptor has to be able to say: a signal may be under way already. */
-static void signaled_before_the_import(void)
+PAIR_CASE(signaled_before_the_import)
 {
-    pair p;
     shared_binary s;
-    pair_open(&p);
-    raw_binary_create(&p.vk, p.cu, &s.peer);
-    raw_binary_signal(&p.vk, p.cu, &s.peer);
-    raw_vk_idle(&p.vk);
-    CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &s.cu));
-    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
-    answer_stream(&p, "a wait for a signal that came before the import");
-    shared_binary_close(&p, &s);
-    pair_close(&p);
+    raw_binary_create(&p->vk, p->cu, &s.peer);
+    raw_binary_signal(&p->vk, p->cu, &s.peer);
+    raw_vk_idle(&p->vk);
+    CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &s.peer), &s.cu));
+    CU_OK(raw_cuda_wait(p->cu, s.cu, 0, p->stream));
+    answer_stream(p, "a wait for a signal that came before the import");
+    shared_binary_close(p, &s);
 }
 
-static void imported_twice(void)
+PAIR_CASE(imported_twice)
 {
-    pair p;
     shared_binary s;
     CUexternalSemaphore second = NULL;
-    pair_open(&p);
-    shared_binary_open(&p, &s);
-    CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &second));
-    raw_binary_signal(&p.vk, p.cu, &s.peer);
-    CU_OK(raw_cuda_wait(p.cu, second, 0, p.stream));
-    answer_stream(&p, "a wait through the second import");
-    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    answer_taken("a signal through the first import, by Vulkan", vulkan_takes(&p, &s));
-    raw_vk_idle(&p.vk);
-    CU_OK(p.cu->DestroyExternalSemaphore(second));
-    shared_binary_close(&p, &s);
-    pair_close(&p);
+    shared_binary_open(p, &s);
+    CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &s.peer), &second));
+    raw_binary_signal(&p->vk, p->cu, &s.peer);
+    CU_OK(raw_cuda_wait(p->cu, second, 0, p->stream));
+    answer_stream(p, "a wait through the second import");
+    CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    answer_taken("a signal through the first import, by Vulkan", vulkan_takes(p, &s));
+    raw_vk_idle(&p->vk);
+    CU_OK(p->cu->DestroyExternalSemaphore(second));
+    shared_binary_close(p, &s);
 }
 
 /* cuda.h has the value for "fence objects", which binary semaphores are not. */
-static void values_are_ignored(void)
+PAIR_CASE(values_are_ignored)
 {
-    pair p;
     shared_binary s;
-    pair_open(&p);
-    shared_binary_open(&p, &s);
+    shared_binary_open(p, &s);
     for (uint64_t value = 7; value > 3; value--) { /* not even backwards means anything */
-        CU_OK(raw_cuda_signal(p.cu, s.cu, value, p.stream));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        answer_taken(answer_key("a signal of %d", (int)value), vulkan_takes(&p, &s));
-        raw_binary_signal(&p.vk, p.cu, &s.peer);
-        CU_OK(raw_cuda_wait(p.cu, s.cu, UINT64_C(1) << (8 * value), p.stream));
-        answer_stream(&p, answer_key("a wait for 1 << %d", 8 * (int)value));
-        raw_vk_idle(&p.vk);
+        CU_OK(raw_cuda_signal(p->cu, s.cu, value, p->stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        answer_taken(answer_key("a signal of %d", (int)value), vulkan_takes(p, &s));
+        raw_binary_signal(&p->vk, p->cu, &s.peer);
+        CU_OK(raw_cuda_wait(p->cu, s.cu, UINT64_C(1) << (8 * value), p->stream));
+        answer_stream(p, answer_key("a wait for 1 << %d", 8 * (int)value));
+        raw_vk_idle(&p->vk);
     }
-    shared_binary_close(&p, &s);
-    pair_close(&p);
+    shared_binary_close(p, &s);
 }
 
-static void fds_return(void)
+PAIR_CASE(fds_return)
 {
-    pair p;
     size_t before = 0;
     unsigned consumed = 0;
-    pair_open(&p);
     for (int turn = 0; turn < 20; turn++) {
         shared_binary s;
-        raw_binary_create(&p.vk, p.cu, &s.peer);
-        int fd = raw_binary_fd(&p.vk, &s.peer), same = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        CU_OK(raw_cuda_import_binary(p.cu, fd, &s.cu));
+        raw_binary_create(&p->vk, p->cu, &s.peer);
+        int fd = raw_binary_fd(&p->vk, &s.peer), same = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        CU_OK(raw_cuda_import_binary(p->cu, fd, &s.cu));
         consumed += !fd_open(fd) || !same_file(fd, same);
         close(same);
-        CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+        CU_OK(raw_cuda_signal(p->cu, s.cu, 0, p->stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        REQUIRE(raw_binary_wait(&p->vk, p->cu, &s.peer, FAR_MS));
         if (turn % 2 == 0) {
-            shared_binary_close(&p, &s);
+            shared_binary_close(p, &s);
         } else { /* Vulkan's half first */
-            raw_binary_destroy(&p.vk, &s.peer);
-            CU_OK(p.cu->DestroyExternalSemaphore(s.cu));
+            raw_binary_destroy(&p->vk, &s.peer);
+            CU_OK(p->cu->DestroyExternalSemaphore(s.cu));
         }
         if (turn == 1) before = test_open_fds();
     }
@@ -296,7 +273,6 @@ static void fds_return(void)
     ANSWER("fds consumed by an import", "%u of 20", consumed);
     ANSWER("fds more after 18 turns", "%ld", (long)after - (long)before);
     REQUIRE(consumed == 20 && after == before);
-    pair_close(&p);
 }
 
 /* Both imports get a duplicate, so what becomes of the number can be told. Unless refused, the
@@ -318,72 +294,63 @@ static void answer_import(pair *p, const char *what, int fd, bool as_timeline)
     close(fd);
 }
 
-static void imported_as_the_other_type(void)
+PAIR_CASE(imported_as_the_other_type)
 {
-    pair p;
     raw_binary binary;
-    pair_open(&p);
-    VkSemaphore timeline = raw_vk_timeline(&p.vk, 0, true);
-    raw_binary_create(&p.vk, p.cu, &binary);
-    answer_import(&p, "binary as TIMELINE_SEMAPHORE_FD", raw_binary_fd(&p.vk, &binary), true);
-    answer_import(&p, "timeline as OPAQUE_FD", raw_vk_semaphore_fd(&p.vk, timeline), false);
-    raw_binary_destroy(&p.vk, &binary);
-    raw_vk_semaphore_destroy(&p.vk, timeline);
-    pair_close(&p);
+    VkSemaphore timeline = raw_vk_timeline(&p->vk, 0, true);
+    raw_binary_create(&p->vk, p->cu, &binary);
+    answer_import(p, "binary as TIMELINE_SEMAPHORE_FD", raw_binary_fd(&p->vk, &binary), true);
+    answer_import(p, "timeline as OPAQUE_FD", raw_vk_semaphore_fd(&p->vk, timeline), false);
+    raw_binary_destroy(&p->vk, &binary);
+    raw_vk_semaphore_destroy(&p->vk, timeline);
 }
 
-static void wrong_fds(void)
+PAIR_CASE(wrong_fds)
 {
-    pair p;
     raw_vk_buffer memory;
     int ends[2];
-    pair_open(&p);
     REQUIRE(pipe(ends) == 0);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &memory);
-    answer_import(&p, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
-    answer_import(&p, "pipe_read", ends[0], false);
-    answer_import(&p, "pipe_write", ends[1], false);
-    answer_import(&p, "eventfd", eventfd(0, EFD_CLOEXEC), false);
-    answer_import(&p, "program_file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
-    answer_import(&p, "memory", raw_vk_buffer_fd(&p.vk, &memory), false);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &memory);
+    answer_import(p, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
+    answer_import(p, "pipe_read", ends[0], false);
+    answer_import(p, "pipe_write", ends[1], false);
+    answer_import(p, "eventfd", eventfd(0, EFD_CLOEXEC), false);
+    answer_import(p, "program_file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
+    answer_import(p, "memory", raw_vk_buffer_fd(&p->vk, &memory), false);
     CUexternalSemaphore semaphore = NULL;
-    CUresult result = raw_cuda_import_binary(p.cu, -1, &semaphore);
+    CUresult result = raw_cuda_import_binary(p->cu, -1, &semaphore);
     ANSWER("number -1", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS && semaphore == NULL);
-    raw_vk_buffer_destroy(&p.vk, &memory);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &memory);
 }
 
-static void round_trips(void)
+PAIR_CASE(round_trips)
 {
     enum { TURNS = 200 };
-    pair p;
     shared_binary there, back;
-    pair_open(&p);
-    shared_binary_open(&p, &there);
-    shared_binary_open(&p, &back);
+    shared_binary_open(p, &there);
+    shared_binary_open(p, &back);
     CUresult last = CUDA_SUCCESS;
-    for (uint32_t queue = 0; queue < p.vk.queue_count && queue < 3; queue++) {
+    for (uint32_t queue = 0; queue < p->vk.queue_count && queue < 3; queue++) {
         double start = test_now_us();
         for (int k = 0; k < TURNS; k++) {
             raw_binary_turn turn = {.queue = queue, .wait = &there.peer, .signal = &back.peer};
-            VkCommandBuffer nothing = raw_vk_begin(&p.vk, queue);
-            CU_OK(raw_cuda_signal(p.cu, there.cu, 0, p.stream));
-            raw_vk_submit(&p.vk, nothing, raw_binary_turn_begin(p.cu, &turn));
-            raw_binary_turn_end(p.cu, &turn);
-            CU_OK(raw_cuda_wait(p.cu, back.cu, 0, p.stream));
+            VkCommandBuffer nothing = raw_vk_begin(&p->vk, queue);
+            CU_OK(raw_cuda_signal(p->cu, there.cu, 0, p->stream));
+            raw_vk_submit(&p->vk, nothing, raw_binary_turn_begin(p->cu, &turn));
+            raw_binary_turn_end(p->cu, &turn);
+            CU_OK(raw_cuda_wait(p->cu, back.cu, 0, p->stream));
         }
-        last = p.cu->StreamSynchronize(p.stream);
+        last = p->cu->StreamSynchronize(p->stream);
         CU_OK(last);
         MEASURED("binary_round_trip", "queue family %u%s: %.1f us", queue,
                  there.peer.peer >= 0 ? ", the other side played" : "",
                  (test_now_us() - start) / TURNS);
-        raw_vk_idle(&p.vk);
+        raw_vk_idle(&p->vk);
     }
     ANSWER("the stream after 200 turns a queue", "%s", raw_cuda_result_name(last));
-    shared_binary_close(&p, &there);
-    shared_binary_close(&p, &back);
-    pair_close(&p);
+    shared_binary_close(p, &there);
+    shared_binary_close(p, &back);
 }
 
 const test_case binary_cases[] = {

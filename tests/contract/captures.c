@@ -44,200 +44,179 @@ static CUevent new_event(const graph_bench *b)
     return event;
 }
 
-static void nothing_runs(void)
+GRAPH_CASE(nothing_runs)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    answer_status("before", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
-    graph_begin(&b, b.p.stream);
-    answer_status("in it", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    answer_status("in it, another stream", status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
-    CU_OK(raw_cuda_signal(b.p.cu, b.out.cu, 1, b.p.stream));
+    answer_status("before", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    graph_begin(b, b->p.stream);
+    answer_status("in it", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_status("in it, another stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
+    CU_OK(raw_cuda_signal(b->p.cu, b->out.cu, 1, b->p.stream));
     CUstreamCaptureStatus status;
     cuuint64_t id = 0;
     CUgraph graph = NULL, captured = NULL;
     const CUgraphNode *next = NULL;
     size_t num_next = 0;
-    CU_OK(b.p.cu->StreamGetCaptureInfo(b.p.stream, &status, &id, &captured, &next, &num_next));
+    CU_OK(b->p.cu->StreamGetCaptureInfo(b->p.stream, &status, &id, &captured, &next, &num_next));
     REQUIRE_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
     REQUIRE(id != 0);
     REQUIRE_EQ(num_next, 1);
     CUgraphNodeType type;
-    CU_OK(b.p.cu->GraphNodeGetType(next[0], &type));
+    CU_OK(b->p.cu->GraphNodeGetType(next[0], &type));
     ANSWER("the last node after a kernel and a signal", "one, of type %d", (int)type);
     REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
-    graph = graph_end(&b, b.p.stream);
+    graph = graph_end(b, b->p.stream);
     ANSWER("the graph", "%s", graph == captured ? "the one it told of" : "another one");
     REQUIRE(graph == captured);
-    answer_status("after it", status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
-    const unsigned long long counter = raw_vk_timeline_value(&b.p.vk, b.out.vk);
+    answer_status("after it", status_of(b, b->p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(b->p.cu->StreamSynchronize(b->p.stream));
+    const unsigned long long counter = raw_vk_timeline_value(&b->p.vk, b->out.vk);
     uint32_t word = 1;
-    cuda_read(&b.p, b.words + 4, &word, 4);
+    cuda_read(&b->p, b->words + 4, &word, 4);
     ANSWER("what has run", "counter %llu, word %u", counter, (unsigned)word);
     REQUIRE_EQ(counter, 0);
     REQUIRE_EQ(word, 0);
-    CU_OK(b.p.cu->GraphDestroy(graph));
-    graph_bench_close(&b);
+    CU_OK(b->p.cu->GraphDestroy(graph));
 }
 
 /* Events carry a capture into another stream and back. */
-static void forks_and_joins(void)
+GRAPH_CASE(forks_and_joins)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    CUevent fork = new_event(&b), join = new_event(&b);
-    graph_begin(&b, b.p.stream);
-    CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
-    CU_OK(cu->EventRecord(fork, b.p.stream));
-    CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
-    answer_status("the forked stream", status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    CU_OK(raw_cuda_wait(cu, b.in.cu, 1, b.other));
-    CU_OK(graph_kernel(&b, b.add, 10, b.other));
-    CU_OK(cu->EventRecord(join, b.other));
-    CU_OK(raw_cuda_signal(cu, b.out.cu, 1, b.p.stream));
-    CU_OK(cu->StreamWaitEvent(b.p.stream, join, 0));
-    CU_OK(graph_kernel(&b, b.add, 100, b.p.stream));
-    CUgraph graph = graph_end(&b, b.p.stream);
-    answer_status("the forked stream after it", status_of(&b, b.other),
+    const raw_cuda *cu = b->p.cu;
+    CUevent fork = new_event(b), join = new_event(b);
+    graph_begin(b, b->p.stream);
+    CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
+    CU_OK(cu->EventRecord(fork, b->p.stream));
+    CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
+    answer_status("the forked stream", status_of(b, b->other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->other));
+    CU_OK(graph_kernel(b, b->add, 10, b->other));
+    CU_OK(cu->EventRecord(join, b->other));
+    CU_OK(raw_cuda_signal(cu, b->out.cu, 1, b->p.stream));
+    CU_OK(cu->StreamWaitEvent(b->p.stream, join, 0));
+    CU_OK(graph_kernel(b, b->add, 100, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
+    answer_status("the forked stream after it", status_of(b, b->other),
                   CU_STREAM_CAPTURE_STATUS_NONE);
     size_t edges = 0;
     CU_OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
-    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(&b, graph), edges);
-    REQUIRE_EQ(graph_count(&b, graph), 5);
+    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(b, graph), edges);
+    REQUIRE_EQ(graph_count(b, graph), 5);
     REQUIRE_EQ(edges, 5);
-    CUgraphExec exec = graph_instantiate(&b, graph);
-    CU_OK(cu->GraphLaunch(exec, b.p.stream));
-    graph_require_pending(&b, b.p.stream);
+    CUgraphExec exec = graph_instantiate(b, graph);
+    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    graph_require_pending(b, b->p.stream);
     /* the launch is none of its work */
-    answer_is("the forked stream while the launch waits", cu->StreamSynchronize(b.other),
+    answer_is("the forked stream while the launch waits", cu->StreamSynchronize(b->other),
               CUDA_SUCCESS);
-    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
-    CU_OK(cu->StreamSynchronize(b.p.stream));
-    graph_answer_words(&b, "words after a launch", 1, 110);
-    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 1);
+    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b->p.stream));
+    graph_answer_words(b, "words after a launch", 1, 110);
+    REQUIRE_EQ(raw_vk_timeline_value(&b->p.vk, b->out.vk), 1);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->EventDestroy(fork));
     CU_OK(cu->EventDestroy(join));
-    graph_bench_close(&b);
 }
 
-static void unjoined(void)
+GRAPH_CASE(unjoined)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    CUevent fork = new_event(&b);
-    graph_begin(&b, b.p.stream);
-    CU_OK(b.p.cu->EventRecord(fork, b.p.stream));
-    CU_OK(b.p.cu->StreamWaitEvent(b.other, fork, 0));
-    CU_OK(graph_kernel(&b, b.write, 1, b.other));
-    require_broken(&b, "its end", b.p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
-    answer_status("the forked stream after it", status_of(&b, b.other),
+    CUevent fork = new_event(b);
+    graph_begin(b, b->p.stream);
+    CU_OK(b->p.cu->EventRecord(fork, b->p.stream));
+    CU_OK(b->p.cu->StreamWaitEvent(b->other, fork, 0));
+    CU_OK(graph_kernel(b, b->write, 1, b->other));
+    require_broken(b, "its end", b->p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    answer_status("the forked stream after it", status_of(b, b->other),
                   CU_STREAM_CAPTURE_STATUS_NONE);
-    CU_OK(b.p.cu->EventDestroy(fork));
-    graph_bench_close(&b);
+    CU_OK(b->p.cu->EventDestroy(fork));
 }
 
 /* A captured stream cannot be asked for its work, nor waited for; the capture is lost. */
-static void asked_for_its_work(void)
+GRAPH_CASE(asked_for_its_work)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     for (int waits = 0; waits < 2; waits++) {
-        CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-        CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
+        CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        CU_OK(graph_kernel(b, b->write, 1, b->p.stream));
         const char *call = waits ? "cuStreamSynchronize" : "cuStreamQuery";
-        answer_is(call, waits ? cu->StreamSynchronize(b.p.stream) : cu->StreamQuery(b.p.stream),
+        answer_is(call, waits ? cu->StreamSynchronize(b->p.stream) : cu->StreamQuery(b->p.stream),
                   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-        answer_status(answer_key("the capture after %s", call), status_of(&b, b.p.stream),
+        answer_status(answer_key("the capture after %s", call), status_of(b, b->p.stream),
                       CU_STREAM_CAPTURE_STATUS_INVALIDATED);
-        answer_is(answer_key("a launch after %s", call), graph_kernel(&b, b.write, 1, b.p.stream),
+        answer_is(answer_key("a launch after %s", call), graph_kernel(b, b->write, 1, b->p.stream),
                   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
         answer_is(answer_key("a signal after %s", call),
-                  raw_cuda_signal(cu, b.out.cu, 1, b.p.stream),
+                  raw_cuda_signal(cu, b->out.cu, 1, b->p.stream),
                   CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-        require_broken(&b, answer_key("the end after %s", call), b.p.stream,
+        require_broken(b, answer_key("the end after %s", call), b->p.stream,
                        CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     }
-    graph_bench_close(&b);
 }
 
 /* An event that was recorded in a capture is nobody else's. */
-static void captured_events(void)
+GRAPH_CASE(captured_events)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    CUevent event = new_event(&b);
-    CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CU_OK(cu->EventRecord(event, b.p.stream));
+    const raw_cuda *cu = b->p.cu;
+    CUevent event = new_event(b);
+    CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(cu->EventRecord(event, b->p.stream));
     answer_is("queried in its capture", cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
     CUgraph graph = NULL;
-    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    CUresult end = cu->StreamEndCapture(b->p.stream, &graph);
     ANSWER("the capture's end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    CUresult query = cu->EventQuery(event), wait = cu->StreamWaitEvent(b.other, event, 0);
+    CUresult query = cu->EventQuery(event), wait = cu->StreamWaitEvent(b->other, event, 0);
     ANSWER("queried after it", "%s", raw_cuda_result_name(query));
     ANSWER("waited for after it", "%s", raw_cuda_result_name(wait));
     CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CU_IS(query, CUDA_ERROR_INVALID_VALUE);
     CU_IS(wait, CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
+    CU_OK(cu->EventRecord(event, b->p.stream)); /* and is everybody's again */
     answer_is("recorded anew", cu->EventSynchronize(event), CUDA_SUCCESS);
     CU_OK(cu->EventDestroy(event));
-    graph_bench_close(&b);
 }
 
 /* Work outside the capture cannot come before work inside it, unless its event was never
  * recorded. */
-static void waits_for_uncaptured_work(void)
+GRAPH_CASE(waits_for_uncaptured_work)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    CUevent event = new_event(&b);
-    graph_begin(&b, b.p.stream);
-    CUresult never = cu->StreamWaitEvent(b.p.stream, event, 0);
+    const raw_cuda *cu = b->p.cu;
+    CUevent event = new_event(b);
+    graph_begin(b, b->p.stream);
+    CUresult never = cu->StreamWaitEvent(b->p.stream, event, 0);
     CUgraph graph = NULL;
-    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    CUresult end = cu->StreamEndCapture(b->p.stream, &graph);
     ANSWER("a wait for an event that was never recorded", "%s", raw_cuda_result_name(never));
     ANSWER("and its end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    CU_OK(graph_kernel(&b, b.write, 1, b.other));
-    CU_OK(cu->EventRecord(event, b.other));
-    CU_OK(cu->StreamSynchronize(b.other));
-    graph_begin(&b, b.p.stream);
-    answer_is("a wait for work outside", cu->StreamWaitEvent(b.p.stream, event, 0),
+    CU_OK(graph_kernel(b, b->write, 1, b->other));
+    CU_OK(cu->EventRecord(event, b->other));
+    CU_OK(cu->StreamSynchronize(b->other));
+    graph_begin(b, b->p.stream);
+    answer_is("a wait for work outside", cu->StreamWaitEvent(b->p.stream, event, 0),
               CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-    require_broken(&b, "and the end of that", b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    require_broken(b, "and the end of that", b->p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     CU_OK(cu->EventDestroy(event));
-    graph_bench_close(&b);
 }
 
-static void two_captures_do_not_merge(void)
+GRAPH_CASE(two_captures_do_not_merge)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    CUevent event = new_event(&b);
-    graph_begin(&b, b.p.stream);
-    graph_begin(&b, b.other);
-    CU_OK(graph_kernel(&b, b.write, 1, b.other));
-    CU_OK(b.p.cu->EventRecord(event, b.other));
-    answer_is("a wait for the other one's event", b.p.cu->StreamWaitEvent(b.p.stream, event, 0),
+    CUevent event = new_event(b);
+    graph_begin(b, b->p.stream);
+    graph_begin(b, b->other);
+    CU_OK(graph_kernel(b, b->write, 1, b->other));
+    CU_OK(b->p.cu->EventRecord(event, b->other));
+    answer_is("a wait for the other one's event", b->p.cu->StreamWaitEvent(b->p.stream, event, 0),
               CUDA_ERROR_STREAM_CAPTURE_MERGE);
     CUgraph graphs[2] = {NULL, NULL};
-    CUresult ends[2] = {b.p.cu->StreamEndCapture(b.p.stream, &graphs[0]),
-                        b.p.cu->StreamEndCapture(b.other, &graphs[1])};
+    CUresult ends[2] = {b->p.cu->StreamEndCapture(b->p.stream, &graphs[0]),
+                        b->p.cu->StreamEndCapture(b->other, &graphs[1])};
     ANSWER("the one that waited ends", "%s", raw_cuda_result_name(ends[0]));
     ANSWER("the other one ends", "%s", raw_cuda_result_name(ends[1]));
     CU_IS(ends[0], CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    if (graphs[1] != NULL) CU_OK(b.p.cu->GraphDestroy(graphs[1]));
-    CU_OK(b.p.cu->EventDestroy(event));
-    graph_bench_close(&b);
+    if (graphs[1] != NULL) CU_OK(b->p.cu->GraphDestroy(graphs[1]));
+    CU_OK(b->p.cu->EventDestroy(event));
 }
 
 typedef struct elsewhere {
@@ -255,75 +234,69 @@ static void *end_elsewhere(void *argument)
 }
 
 /* A capture ends in the thread where it began, unless it is a relaxed one; and in the stream. */
-static void ends_where_it_began(void)
+GRAPH_CASE(ends_where_it_began)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    elsewhere e = {.b = &b};
+    const raw_cuda *cu = b->p.cu;
+    elsewhere e = {.b = b};
     pthread_t thread;
     CUgraph graph = NULL;
-    CUevent fork = new_event(&b);
-    graph_begin(&b, b.p.stream);
+    CUevent fork = new_event(b);
+    graph_begin(b, b->p.stream);
     REQUIRE(pthread_create(&thread, NULL, end_elsewhere, &e) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
     answer_is("in the wrong thread", e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
-    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    CUresult end = cu->StreamEndCapture(b->p.stream, &graph);
     ANSWER("after a try in the wrong thread", "%s", raw_cuda_result_name(end));
     CU_IS(end, CUDA_ERROR_ILLEGAL_STATE); /* the wrong thread has ended it */
     REQUIRE(graph == NULL);
 
-    graph_begin(&b, b.p.stream);
-    CU_OK(cu->EventRecord(fork, b.p.stream));
-    CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
-    answer_is("in the wrong stream", cu->StreamEndCapture(b.other, &graph),
+    graph_begin(b, b->p.stream);
+    CU_OK(cu->EventRecord(fork, b->p.stream));
+    CU_OK(cu->StreamWaitEvent(b->other, fork, 0));
+    answer_is("in the wrong stream", cu->StreamEndCapture(b->other, &graph),
               CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     graph = NULL;
-    end = cu->StreamEndCapture(b.p.stream, &graph);
+    end = cu->StreamEndCapture(b->p.stream, &graph);
     ANSWER("after a try in the wrong stream", "%s", raw_cuda_result_name(end));
     CU_IS(end, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->EventDestroy(fork));
 
-    CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    graph_refused(&b, "a capture begun twice",
-                  cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+    CU_OK(cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    graph_refused(b, "a capture begun twice",
+                  cu->StreamBeginCapture(b->p.stream, CU_STREAM_CAPTURE_MODE_RELAXED),
                   CUDA_ERROR_ILLEGAL_STATE);
     graph = NULL;
-    CU_OK(cu->StreamEndCapture(b.p.stream, &graph));
-    REQUIRE_EQ(graph_count(&b, graph), 0);
+    CU_OK(cu->StreamEndCapture(b->p.stream, &graph));
+    REQUIRE_EQ(graph_count(b, graph), 0);
     CU_OK(cu->GraphDestroy(graph));
-    graph_refused(&b, "a capture ended twice", cu->StreamEndCapture(b.p.stream, &graph),
+    graph_refused(b, "a capture ended twice", cu->StreamEndCapture(b->p.stream, &graph),
                   CUDA_ERROR_ILLEGAL_STATE);
-    graph_refused(&b, "the legacy stream's capture",
+    graph_refused(b, "the legacy stream's capture",
                   cu->StreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
                   CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    graph_bench_close(&b);
 }
 
 /* While a blocking stream is captured, the legacy stream is of no use. */
-static void legacy_beside_a_blocking_stream(void)
+GRAPH_CASE(legacy_beside_a_blocking_stream)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     CUstream blocking = NULL;
     CUstreamCaptureStatus status;
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
     answer_is("cuStreamIsCapturing of the legacy stream", cu->StreamIsCapturing(NULL, &status),
               CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
-    answer_status("the capture then", status_of(&b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
-    answer_is("a launch in the legacy stream", graph_kernel(&b, b.write, 1, NULL),
+    answer_status("the capture then", status_of(b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    answer_is("a launch in the legacy stream", graph_kernel(b, b->write, 1, NULL),
               CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(blocking, &graph);
     ANSWER("the capture's end", "%s", raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    CU_OK(graph_kernel(&b, b.write, 1, NULL));
+    CU_OK(graph_kernel(b, b->write, 1, NULL));
     CU_OK(cu->StreamSynchronize(NULL));
     CU_OK(cu->StreamDestroy(blocking));
-    graph_bench_close(&b);
 }
 
 const test_case capture_cases[] = {

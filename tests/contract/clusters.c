@@ -59,6 +59,8 @@ static void stage_close(stage *s)
     CU_OK(s->cu->DevicePrimaryCtxRelease(s->device));
 }
 
+#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+
 static CUfunction get(const stage *s, const char *name)
 {
     return raw_cuda_function(s->cu, s->module, name);
@@ -105,7 +107,7 @@ static void answer_attribute(const stage *s, const char *kernel, CUfunction_attr
     ANSWER(answer_key("%s: %s", kernel, name), "%s, %d", raw_cuda_result_name(r), value);
 }
 
-static void attributes(void)
+STAGE_CASE(attributes)
 {
     static const struct {
         CUfunction_attribute which;
@@ -114,22 +116,19 @@ static void attributes(void)
                 {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, "REQUIRED_CLUSTER_WIDTH"},
                 {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, "REQUIRED_CLUSTER_HEIGHT"},
                 {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, "REQUIRED_CLUSTER_DEPTH"}};
-    stage s;
-    stage_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        answer_attribute(&s, "cluster_fixed", rows[i].which, rows[i].name);
-        answer_attribute(&s, "cluster_places", rows[i].which, rows[i].name);
+        answer_attribute(s, "cluster_fixed", rows[i].which, rows[i].name);
+        answer_attribute(s, "cluster_places", rows[i].which, rows[i].name);
     }
     ANSWER("a fixed width is set", "%s",
            raw_cuda_result_name(
-               s.set(get(&s, "cluster_fixed"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2)));
+               s->set(get(s, "cluster_fixed"), CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 2)));
     /* What the library asks for must tell the two apart. */
     int width = 0;
-    CU_OK(s.get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, get(&s, "cluster_fixed")));
+    CU_OK(s->get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, get(s, "cluster_fixed")));
     REQUIRE_EQ(width, 2);
-    CU_OK(s.get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, get(&s, "cluster_places")));
+    CU_OK(s->get(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, get(s, "cluster_places")));
     REQUIRE_EQ(width, 0);
-    stage_close(&s);
 }
 
 static size_t wrong_places(const uint32_t *words, const unsigned grid[3], const unsigned c[3])
@@ -153,7 +152,7 @@ static size_t wrong_places(const uint32_t *words, const unsigned grid[3], const 
     return wrong;
 }
 
-static void launched(void)
+STAGE_CASE(launched)
 {
     static const unsigned none[3] = {0}, rows[][2][3] = {{{6, 1, 1}, {2, 1, 1}},
                                                          {{3, 4, 1}, {1, 2, 1}},
@@ -161,44 +160,39 @@ static void launched(void)
                                                          {{8, 3, 1}, {8, 1, 1}},
                                                          {{9, 1, 5}, {3, 1, 1}}};
     static uint32_t words[WORDS];
-    stage s;
-    stage_open(&s);
-    void *params[] = {&s.out};
+    void *params[] = {&s->out};
     const unsigned four[3] = {4, 1, 1};
-    clear(&s);
-    CU_OK(launch(&s, get(&s, "cluster_fixed"), four, none, 0, params));
-    take(&s, words);
+    clear(s);
+    CU_OK(launch(s, get(s, "cluster_fixed"), four, none, 0, params));
+    take(s, words);
     ANSWER("what four blocks of a fixed kernel say", "%u %u %u %u", words[0], words[1], words[2],
            words[3]);
     REQUIRE_EQ(words[0], 102);
     REQUIRE_EQ(words[3], 102);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const unsigned *grid = rows[i][0], *cluster = rows[i][1];
-        clear(&s);
-        CU_OK(launch(&s, get(&s, "cluster_places"), grid, cluster, 0, params));
-        take(&s, words);
+        clear(s);
+        CU_OK(launch(s, get(s, "cluster_places"), grid, cluster, 0, params));
+        take(s, words);
         answer_wrong(answer_key("blocks of %u x %u x %u in clusters of %u x %u x %u", grid[0],
                                 grid[1], grid[2], cluster[0], cluster[1], cluster[2]),
                      wrong_places(words, grid, cluster), grid[0] * grid[1] * grid[2]);
     }
-    stage_close(&s);
 }
 
 /* Blocks of a cluster wait for one another, and read each other's shared memory. */
-static void shared(void)
+STAGE_CASE(shared)
 {
     static const unsigned sizes[] = {1, 2, 3, 8};
     static uint32_t words[WORDS];
-    stage s;
-    stage_open(&s);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const unsigned size = sizes[i], grid[3] = {3 * size, 1, 1}, cluster[3] = {size, 1, 1};
         int rounds = 5;
         size_t wrong = 0;
-        void *params[] = {&s.out, &rounds};
-        clear(&s);
-        CU_OK(launch(&s, get(&s, "cluster_turn"), grid, cluster, THREADS * 4, params));
-        take(&s, words);
+        void *params[] = {&s->out, &rounds};
+        clear(s);
+        CU_OK(launch(s, get(s, "cluster_turn"), grid, cluster, THREADS * 4, params));
+        take(s, words);
         for (unsigned b = 0; b < grid[0]; b++)
             for (unsigned t = 0; t < THREADS; t++)
                 wrong += words[b * THREADS + t] !=
@@ -206,10 +200,9 @@ static void shared(void)
         answer_wrong(answer_key("words handed around in clusters of %u", size), wrong,
                      grid[0] * THREADS);
     }
-    stage_close(&s);
 }
 
-static void refused(void)
+STAGE_CASE(refused)
 {
     static const struct {
         const char *what, *kernel;
@@ -227,19 +220,16 @@ static void refused(void)
                 {"16", "cluster_places", 16, {16, 1, 1}, false},
                 {"16, NON_PORTABLE_CLUSTER_SIZE_ALLOWED", "cluster_places", 16, {16, 1, 1}, true},
                 {"32, NON_PORTABLE_CLUSTER_SIZE_ALLOWED", "cluster_places", 32, {32, 1, 1}, true}};
-    stage s;
-    stage_open(&s);
-    void *params[] = {&s.out};
+    void *params[] = {&s->out};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const unsigned grid[3] = {rows[i].grid, 1, 1};
-        CUfunction function = get(&s, rows[i].kernel);
+        CUfunction function = get(s, rows[i].kernel);
         if (rows[i].large)
-            (void)s.set(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
-        const CUresult r = launch(&s, function, grid, rows[i].cluster, 0, params);
+            (void)s->set(function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+        const CUresult r = launch(s, function, grid, rows[i].cluster, 0, params);
         ANSWER(rows[i].what, "%s, the stream %s", raw_cuda_result_name(r),
-               raw_cuda_result_name(s.cu->StreamSynchronize(s.stream)));
+               raw_cuda_result_name(s->cu->StreamSynchronize(s->stream)));
     }
-    stage_close(&s);
 }
 
 static void answer_node(const stage *s, const char *key, CUgraphNode node)
@@ -274,7 +264,7 @@ static void run_graph(const stage *s, CUgraph graph)
 }
 
 /* What the library asks a graph's node; and that a graph runs with clusters. */
-static void graphs(void)
+STAGE_CASE(graphs)
 {
     static const CUlaunchAttributeID ids[] = {CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
                                               CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -285,13 +275,11 @@ static void graphs(void)
                                               CU_LAUNCH_ATTRIBUTE_PRIORITY};
     static const unsigned grid[3] = {4, 1, 1}, two[3] = {2, 1, 1};
     static uint32_t words[WORDS];
-    stage s;
     CUgraph graph = NULL;
     CUgraphNode node = NULL;
     CUlaunchAttributeValue value;
-    stage_open(&s);
-    void *params[] = {&s.out};
-    CUDA_KERNEL_NODE_PARAMS how = {.func = get(&s, "cluster_fixed"),
+    void *params[] = {&s->out};
+    CUDA_KERNEL_NODE_PARAMS how = {.func = get(s, "cluster_fixed"),
                                    .gridDimX = 4,
                                    .gridDimY = 1,
                                    .gridDimZ = 1,
@@ -299,38 +287,37 @@ static void graphs(void)
                                    .blockDimY = 1,
                                    .blockDimZ = 1,
                                    .kernelParams = params};
-    CU_OK(s.cu->GraphCreate(&graph, 0));
-    CU_OK(s.cu->GraphAddKernelNode(&node, graph, NULL, 0, &how));
-    answer_node(&s, "of a fixed kernel's node", node);
+    CU_OK(s->cu->GraphCreate(&graph, 0));
+    CU_OK(s->cu->GraphAddKernelNode(&node, graph, NULL, 0, &how));
+    answer_node(s, "of a fixed kernel's node", node);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         ANSWER(answer_key("attribute %d of a node", (int)ids[i]), "%s",
-               raw_cuda_result_name(s.node_get(node, ids[i], &value)));
-    run_graph(&s, graph);
-    take(&s, words);
+               raw_cuda_result_name(s->node_get(node, ids[i], &value)));
+    run_graph(s, graph);
+    take(s, words);
     ANSWER("what a graph's blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
     REQUIRE_EQ(words[0], 102);
-    CU_OK(s.cu->GraphDestroy(graph));
+    CU_OK(s->cu->GraphDestroy(graph));
 
-    CU_OK(s.cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    CU_OK(launch(&s, get(&s, "cluster_places"), grid, two, 0, params));
-    CU_OK(s.cu->StreamEndCapture(s.stream, &graph));
-    answer_node(&s, "of a captured launch in clusters", only_node(&s, graph));
-    run_graph(&s, graph);
-    take(&s, words);
+    CU_OK(s->cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(launch(s, get(s, "cluster_places"), grid, two, 0, params));
+    CU_OK(s->cu->StreamEndCapture(s->stream, &graph));
+    answer_node(s, "of a captured launch in clusters", only_node(s, graph));
+    run_graph(s, graph);
+    take(s, words);
     answer_wrong("blocks of a captured launch", wrong_places(words, grid, two), 4);
     memset(&value, 0, sizeof value);
     value.clusterDim.x = 4;
     value.clusterDim.y = value.clusterDim.z = 1;
     answer_is("a node's clusters change",
-              s.node_set(only_node(&s, graph), CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
+              s->node_set(only_node(s, graph), CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value),
               CUDA_SUCCESS);
-    answer_node(&s, "and then", only_node(&s, graph));
-    run_graph(&s, graph);
-    take(&s, words);
+    answer_node(s, "and then", only_node(s, graph));
+    run_graph(s, graph);
+    take(s, words);
     const unsigned all[3] = {4, 1, 1};
     answer_wrong("blocks of the changed node", wrong_places(words, grid, all), 4);
-    CU_OK(s.cu->GraphDestroy(graph));
-    stage_close(&s);
+    CU_OK(s->cu->GraphDestroy(graph));
 }
 
 const test_case cluster_cases[] = {

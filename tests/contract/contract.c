@@ -151,33 +151,6 @@ unsigned patience(const pair *p, unsigned milliseconds)
     return p->cu->software ? TEST_FAR_MS : milliseconds;
 }
 
-void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset,
-                         CUdeviceptr pointer, size_t size, uint32_t seed)
-{
-    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
-    REQUIRE(found != NULL);
-
-    raw_vk_write(&p->vk, buffer, offset, expected, size);
-    cuda_read(p, pointer, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
-
-    for (size_t i = 0; i < size / 4; i++)
-        expected[i] = ~expected[i];
-    CU_OK(raw_cuda_upload(p->cu, pointer, expected, size));
-    memset(found, 0, size);
-    raw_vk_read(&p->vk, buffer, offset, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
-
-    raw_vk_fill(&p->vk, buffer, offset, size, seed ^ 0x5aa5c33cu, NULL);
-    for (size_t i = 0; i < size / 4; i++)
-        expected[i] = seed ^ 0x5aa5c33cu;
-    cuda_read(p, pointer, found, size);
-    REQUIRE_EQ_BYTES(found, expected, size);
-
-    free(found);
-    free(expected);
-}
-
 void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
                         CUdeviceptr pointer, size_t size, uint32_t seed)
 {

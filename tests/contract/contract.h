@@ -22,6 +22,7 @@ typedef struct pair {
 void pair_open(pair *p);
 /* And requires that nothing is left on either side, as far as the drivers can be asked. */
 void pair_close(pair *p);
+#define PAIR_CASE(name) TEST_ON(pair, p, pair_open(p), pair_close(p), name)
 
 /* A Vulkan buffer imported by CUDA and mapped whole. */
 typedef struct shared_buffer {
@@ -44,14 +45,10 @@ typedef struct shared_timeline {
 void shared_timeline_open(pair *p, uint64_t initial, shared_timeline *out);
 void shared_timeline_close(pair *p, shared_timeline *timeline);
 
-/* Requires that `size` bytes at a CUDA address of `buffer`, `offset` into it, are the same memory
- * on both sides: filled by Vulkan and read by CUDA, copied by Vulkan and read by CUDA, written by
- * CUDA and read by Vulkan. */
-void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset,
-                         CUdeviceptr pointer, size_t size, uint32_t seed);
 /* size / 4 words that differ from word to word and from seed to seed; freed by the caller. */
 uint32_t *pattern_words(size_t size, uint32_t seed);
-/* The same, with the bytes that are wrong counted, and answered. */
+/* Whether `size` bytes at a CUDA address of `buffer`, `offset` into it, are the same memory on both
+ * sides, written by either: the bytes that are wrong, counted and answered. */
 void answer_same_memory(pair *p, const char *key, const raw_vk_buffer *buffer, VkDeviceSize offset,
                         CUdeviceptr pointer, size_t size, uint32_t seed);
 /* Answers what was wrong of how much, or what a call returned, and requires 0, or that result. */

@@ -205,26 +205,23 @@ static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, un
     close(ends[1]);
 }
 
-static void forked_child(void)
+PAIR_CASE(forked_child)
 {
-    pair p;
     CUdeviceptr memory = 0;
     CUevent event = NULL;
     uint32_t word = 0;
-    pair_open(&p);
-    CU_OK(p.cu->MemAlloc(&memory, BLOCK));
-    CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 4, p.stream));
-    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(p.cu->EventRecord(event, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p->cu->MemAlloc(&memory, BLOCK));
+    CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 4, p->stream));
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(p->cu->EventRecord(event, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     for (unsigned i = 0; i < ASKED; i++)
-        answer_of_child(&p, memory, event, i);
+        answer_of_child(p, memory, event, i);
     /* Nobody else notices. */
-    CU_OK(p.cu->MemcpyDtoH(&word, memory + BLOCK - 4, 4));
+    CU_OK(p->cu->MemcpyDtoH(&word, memory + BLOCK - 4, 4));
     ANSWER("a word of the parent's afterwards", "0x%x", word);
-    CU_OK(p.cu->EventDestroy(event));
-    CU_OK(p.cu->MemFree(memory));
-    pair_close(&p);
+    CU_OK(p->cu->EventDestroy(event));
+    CU_OK(p->cu->MemFree(memory));
 }
 
 const test_case cuda_ipc_cases[] = {

@@ -61,20 +61,17 @@ static void uuid_versions_agree(void)
     REQUIRE_EQ(differ, 0);
 }
 
-static void no_luid_on_linux(void)
+PAIR_CASE(no_luid_on_linux)
 {
-    pair p;
-    pair_open(&p);
     char luid[8];
     unsigned mask = 0;
-    if (p.cu->DeviceGetLuid != NULL)
-        answer_is("cuDeviceGetLuid", p.cu->DeviceGetLuid(luid, &mask, p.device),
+    if (p->cu->DeviceGetLuid != NULL)
+        answer_is("cuDeviceGetLuid", p->cu->DeviceGetLuid(luid, &mask, p->device),
                   CUDA_ERROR_NOT_SUPPORTED);
     else
         ANSWER("cuDeviceGetLuid", "not there");
-    ANSWER("deviceLUIDValid of Vulkan", "%d", (int)p.vk.id.deviceLUIDValid);
-    REQUIRE(p.vk.id.deviceLUIDValid == VK_FALSE);
-    pair_close(&p);
+    ANSWER("deviceLUIDValid of Vulkan", "%d", (int)p->vk.id.deviceLUIDValid);
+    REQUIRE(p->vk.id.deviceLUIDValid == VK_FALSE);
 }
 
 static void device_groups_of_one(void)
@@ -97,26 +94,23 @@ static void device_groups_of_one(void)
     raw_vk_close(&vk);
 }
 
-static void queue_families(void)
+PAIR_CASE(queue_families)
 {
     const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
                        graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
-    pair p;
-    pair_open(&p);
-    REQUIRE(p.vk.queue_count >= 1);
-    for (uint32_t i = 0; i < p.vk.queue_count; i++)
-        MEASURED("queue_family", "%u flags 0x%x", i, p.vk.queues[i].flags);
+    REQUIRE(p->vk.queue_count >= 1);
+    for (uint32_t i = 0; i < p->vk.queue_count; i++)
+        MEASURED("queue_family", "%u flags 0x%x", i, p->vk.queues[i].flags);
     ANSWER("family 0 has graphics, compute and transfer", "%s",
-           (p.vk.queues[0].flags & all) == all ? "yes" : "no");
-    REQUIRE_EQ(p.vk.queues[0].flags & all, all);
-    if (p.cu->software) {
-        REQUIRE_EQ(p.vk.queue_count, 1);
+           (p->vk.queues[0].flags & all) == all ? "yes" : "no");
+    REQUIRE_EQ(p->vk.queues[0].flags & all, all);
+    if (p->cu->software) {
+        REQUIRE_EQ(p->vk.queue_count, 1);
     } else {
-        REQUIRE(p.vk.queue_count >= 3);
-        REQUIRE_EQ(p.vk.queues[1].flags & all, transfer);
-        REQUIRE_EQ(p.vk.queues[2].flags & (graphics | compute), compute);
+        REQUIRE(p->vk.queue_count >= 3);
+        REQUIRE_EQ(p->vk.queues[1].flags & all, transfer);
+        REQUIRE_EQ(p->vk.queues[2].flags & (graphics | compute), compute);
     }
-    pair_close(&p);
 }
 
 static void timeline_attribute(void)

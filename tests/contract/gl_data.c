@@ -17,7 +17,7 @@ static size_t differences(const void *a, const void *b, size_t size)
 
 /* Buffers ------------------------------------------------------------------------------------- */
 
-static void buffers(void)
+GL_PAIR_CASE(buffers, RAW_GL_CORE)
 {
     static const struct {
         const char *name;
@@ -28,41 +28,38 @@ static void buffers(void)
                 {"WRITE_DISCARD", CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD, false},
                 {"NONE, immutable storage", CU_GRAPHICS_REGISTER_FLAGS_NONE, true}};
     const size_t size = 123456;
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     uint32_t *first = pattern_words(size, 1), *second = pattern_words(size, 2),
              *found = malloc(size);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         GLuint buffer = 0;
         if (rows[i].immutable) {
-            p.gl.CreateBuffers(1, &buffer);
-            GL_OK(&p.gl, p.gl.NamedBufferStorage(buffer, (GLsizeiptr)size, first, 0));
+            p->gl.CreateBuffers(1, &buffer);
+            GL_OK(&p->gl, p->gl.NamedBufferStorage(buffer, (GLsizeiptr)size, first, 0));
         } else {
-            buffer = gl_pair_buffer(&p, size, 1);
+            buffer = gl_pair_buffer(p, size, 1);
         }
-        CUgraphicsResource resource = gl_pair_register(&p, buffer, rows[i].flags);
+        CUgraphicsResource resource = gl_pair_register(p, buffer, rows[i].flags);
         const bool reads = rows[i].flags != CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD;
         const bool writes = rows[i].flags != CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY;
-        CU_OK(gl_pair_map(&p, resource));
-        const CUdeviceptr pointer = gl_pair_pointer(&p, resource, size);
+        CU_OK(gl_pair_map(p, resource));
+        const CUdeviceptr pointer = gl_pair_pointer(p, resource, size);
         if (reads) {
-            CU_OK(p.cu->MemcpyDtoHAsync(found, pointer, size, p.stream));
-            CU_OK(p.cu->StreamSynchronize(p.stream));
+            CU_OK(p->cu->MemcpyDtoHAsync(found, pointer, size, p->stream));
+            CU_OK(p->cu->StreamSynchronize(p->stream));
             answer_wrong(answer_key("%s, read by CUDA", rows[i].name),
                          differences(found, first, size), size);
         }
-        if (writes) CU_OK(p.cu->MemcpyHtoDAsync(pointer, second, size, p.stream));
-        CU_OK(gl_pair_unmap(&p, resource));
-        raw_gl_read_buffer(&p.gl, buffer, found, size);
+        if (writes) CU_OK(p->cu->MemcpyHtoDAsync(pointer, second, size, p->stream));
+        CU_OK(gl_pair_unmap(p, resource));
+        raw_gl_read_buffer(&p->gl, buffer, found, size);
         answer_wrong(answer_key("%s, read by OpenGL", rows[i].name),
                      differences(found, writes ? second : first, size), size);
-        CU_OK(p.cu->GraphicsUnregisterResource(resource));
-        GL_OK(&p.gl, p.gl.DeleteBuffers(1, &buffer));
+        CU_OK(p->cu->GraphicsUnregisterResource(resource));
+        GL_OK(&p->gl, p->gl.DeleteBuffers(1, &buffer));
     }
     free(first);
     free(second);
     free(found);
-    gl_pair_close(&p);
 }
 
 /* Images -------------------------------------------------------------------------------------- */
@@ -182,15 +179,8 @@ static void formats(bool compatibility)
     gl_pair_close(&p);
 }
 
-static void core_formats(void)
-{
-    formats(false);
-}
-
-static void compatibility_formats(void)
-{
-    formats(true);
-}
+TEST_AS(core_formats, formats(false))
+TEST_AS(compatibility_formats, formats(true))
 
 /* How many layers or faces one copy reaches, and what is in them. */
 static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level, CUarray array,
@@ -213,111 +203,102 @@ static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level,
 }
 
 /* One array of all layers or faces. */
-static void mipmapped_arrays(void)
+GL_PAIR_CASE(mipmapped_arrays, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     for (const raw_gl_kind *kind = raw_gl_kinds; kind->name != NULL; kind++) {
         raw_gl_image image;
         CUgraphicsResource resource = NULL;
         CUmipmappedArray arrays = NULL;
         CUarray array = NULL;
-        REQUIRE(raw_gl_image_make(&p.gl, kind, raw_gl_format_named("GL_RGBA8"), &image));
-        CU_OK(p.cu->GraphicsGLRegisterImage(&resource, image.name, kind->target,
-                                            CU_GRAPHICS_REGISTER_FLAGS_NONE));
+        REQUIRE(raw_gl_image_make(&p->gl, kind, raw_gl_format_named("GL_RGBA8"), &image));
+        CU_OK(p->cu->GraphicsGLRegisterImage(&resource, image.name, kind->target,
+                                             CU_GRAPHICS_REGISTER_FLAGS_NONE));
         const int level = kind->levels - 1;
         const size_t bytes = raw_gl_level_bytes(&image, level);
         uint8_t *texels = malloc(bytes), *found = calloc(1, bytes);
         raw_gl_fill(image.format, texels, bytes, 5);
-        raw_gl_image_write(&p.gl, &image, level, texels);
-        gl_pair_map_image(&p, resource);
-        CUresult result = p.cu->GraphicsResourceGetMappedMipmappedArray(&arrays, resource);
+        raw_gl_image_write(&p->gl, &image, level, texels);
+        gl_pair_map_image(p, resource);
+        CUresult result = p->cu->GraphicsResourceGetMappedMipmappedArray(&arrays, resource);
         if (result == CUDA_SUCCESS)
-            result = p.cu->MipmappedArrayGetLevel(&array, arrays, (unsigned)level);
+            result = p->cu->MipmappedArrayGetLevel(&array, arrays, (unsigned)level);
         if (result == CUDA_SUCCESS) {
-            answer_reach(&p, &image, level, array, found, texels);
+            answer_reach(p, &image, level, array, found, texels);
         } else {
             answer_is(kind->name, result, CUDA_SUCCESS);
         }
-        CU_OK(gl_pair_unmap(&p, resource));
-        CU_OK(p.cu->GraphicsUnregisterResource(resource));
-        raw_gl_image_delete(&p.gl, &image);
+        CU_OK(gl_pair_unmap(p, resource));
+        CU_OK(p->cu->GraphicsUnregisterResource(resource));
+        raw_gl_image_delete(&p->gl, &image);
         free(texels);
         free(found);
     }
-    gl_pair_close(&p);
 }
 
 /* What a program set for its own pixels stays, and counts for nothing. */
-static void pixel_state(void)
+GL_PAIR_CASE(pixel_state, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_R8"), &image));
-    const GLuint buffer = gl_pair_buffer(&p, 4096, 3);
-    p.gl.PixelStorei(GL_PACK_ROW_LENGTH, 99);
-    p.gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 3);
+    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_R8"), &image));
+    const GLuint buffer = gl_pair_buffer(p, 4096, 3);
+    p->gl.PixelStorei(GL_PACK_ROW_LENGTH, 99);
+    p->gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 3);
     CUgraphicsResource resource = NULL;
-    CU_OK(p.cu->GraphicsGLRegisterImage(&resource, image.name, GL_TEXTURE_2D,
-                                        CU_GRAPHICS_REGISTER_FLAGS_NONE));
-    p.gl.BindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
-    p.gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
-    gl_pair_map_image(&p, resource);
+    CU_OK(p->cu->GraphicsGLRegisterImage(&resource, image.name, GL_TEXTURE_2D,
+                                         CU_GRAPHICS_REGISTER_FLAGS_NONE));
+    p->gl.BindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
+    p->gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
+    gl_pair_map_image(p, resource);
     uint8_t texels[37 * 22], found[sizeof texels];
     raw_gl_fill(image.format, texels, sizeof texels, 7);
-    move_level(&p, resource, &image, 0, texels, true);
-    CU_OK(p.cu->CtxSynchronize());
-    CU_OK(gl_pair_unmap(&p, resource));
+    move_level(p, resource, &image, 0, texels, true);
+    CU_OK(p->cu->CtxSynchronize());
+    CU_OK(gl_pair_unmap(p, resource));
     GLint row = 0, skip = 0, pack = 0, unpack = 0;
-    p.gl.GetIntegerv(GL_PACK_ROW_LENGTH, &row);
-    p.gl.GetIntegerv(GL_UNPACK_SKIP_ROWS, &skip);
-    p.gl.GetIntegerv(GL_PIXEL_PACK_BUFFER_BINDING, &pack);
-    p.gl.GetIntegerv(GL_PIXEL_UNPACK_BUFFER_BINDING, &unpack);
+    p->gl.GetIntegerv(GL_PACK_ROW_LENGTH, &row);
+    p->gl.GetIntegerv(GL_UNPACK_SKIP_ROWS, &skip);
+    p->gl.GetIntegerv(GL_PIXEL_PACK_BUFFER_BINDING, &pack);
+    p->gl.GetIntegerv(GL_PIXEL_UNPACK_BUFFER_BINDING, &unpack);
     REQUIRE_EQ(row, 99);
     REQUIRE_EQ(skip, 3);
     REQUIRE_EQ(pack, buffer);
     REQUIRE_EQ(unpack, buffer);
-    p.gl.BindBuffer(GL_PIXEL_PACK_BUFFER, 0);
-    p.gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
-    p.gl.PixelStorei(GL_PACK_ROW_LENGTH, 0);
-    p.gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 0);
-    raw_gl_image_read(&p.gl, &image, 0, found);
+    p->gl.BindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+    p->gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+    p->gl.PixelStorei(GL_PACK_ROW_LENGTH, 0);
+    p->gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 0);
+    raw_gl_image_read(&p->gl, &image, 0, found);
     answer_wrong("written by CUDA", differences(found, texels, sizeof texels), sizeof texels);
-    CU_OK(p.cu->GraphicsUnregisterResource(resource));
-    raw_gl_image_delete(&p.gl, &image);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    CU_OK(p->cu->GraphicsUnregisterResource(resource));
+    raw_gl_image_delete(&p->gl, &image);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* All or none of many. */
-static void many(void)
+GL_PAIR_CASE(many, RAW_GL_CORE)
 {
     enum { COUNT = 64, SIZE = 4096 };
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     GLuint buffers_made[COUNT];
     CUgraphicsResource resources[COUNT];
     uint32_t found[SIZE / 4];
     for (unsigned i = 0; i < COUNT; i++) {
-        buffers_made[i] = gl_pair_buffer(&p, SIZE, i);
-        resources[i] = gl_pair_register(&p, buffers_made[i], CU_GRAPHICS_REGISTER_FLAGS_NONE);
+        buffers_made[i] = gl_pair_buffer(p, SIZE, i);
+        resources[i] = gl_pair_register(p, buffers_made[i], CU_GRAPHICS_REGISTER_FLAGS_NONE);
     }
-    CU_OK(p.cu->GraphicsMapResources(COUNT, resources, p.stream));
+    CU_OK(p->cu->GraphicsMapResources(COUNT, resources, p->stream));
     for (unsigned i = 0; i < COUNT; i++)
-        CU_OK(p.cu->MemsetD32Async(gl_pair_pointer(&p, resources[i], SIZE), 1000 + i, SIZE / 4,
-                                   p.stream));
-    CU_OK(p.cu->GraphicsUnmapResources(COUNT, resources, p.stream));
+        CU_OK(p->cu->MemsetD32Async(gl_pair_pointer(p, resources[i], SIZE), 1000 + i, SIZE / 4,
+                                    p->stream));
+    CU_OK(p->cu->GraphicsUnmapResources(COUNT, resources, p->stream));
     size_t bad = 0;
     for (unsigned i = 0; i < COUNT; i++) {
-        raw_gl_read_buffer(&p.gl, buffers_made[i], found, SIZE);
+        raw_gl_read_buffer(&p->gl, buffers_made[i], found, SIZE);
         for (unsigned w = 0; w < SIZE / 4; w++)
             bad += found[w] != 1000 + i;
-        CU_OK(p.cu->GraphicsUnregisterResource(resources[i]));
+        CU_OK(p->cu->GraphicsUnregisterResource(resources[i]));
     }
     answer_wrong("written by CUDA", bad, COUNT * SIZE / 4);
-    p.gl.DeleteBuffers(COUNT, buffers_made);
-    gl_pair_close(&p);
+    p->gl.DeleteBuffers(COUNT, buffers_made);
 }
 
 const test_case gl_data_cases[] = {

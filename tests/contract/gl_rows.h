@@ -18,6 +18,8 @@ typedef struct gl_pair {
 void gl_pair_open(gl_pair *p, int profile);
 /* And requires that nothing is left on either side, as far as the drivers can be asked. */
 void gl_pair_close(gl_pair *p);
+#define GL_PAIR_CASE(name, profile)                                                                \
+    TEST_ON(gl_pair, p, gl_pair_open(p, profile), gl_pair_close(p), name)
 
 /* A GL buffer with `size` bytes of a pattern, and its registration. */
 GLuint gl_pair_buffer(const gl_pair *p, size_t size, unsigned seed);

@@ -27,7 +27,7 @@ static CUresult register_image(const gl_pair *p, GLuint name, GLenum target)
     return result;
 }
 
-static void refused_images(void)
+GL_PAIR_CASE(refused_images, RAW_GL_CORE)
 {
     static const struct {
         const char *name;
@@ -49,111 +49,103 @@ static void refused_images(void)
         {"GL_TEXTURE_CUBE_MAP_ARRAY", GL_TEXTURE_CUBE_MAP_ARRAY, GL_RGBA8, 12},
         {"GL_TEXTURE_2D_MULTISAMPLE", GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 1},
     };
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         GLuint name = 0;
-        p.gl.CreateTextures(rows[i].target, 1, &name);
+        p->gl.CreateTextures(rows[i].target, 1, &name);
         if (rows[i].target == GL_TEXTURE_2D_MULTISAMPLE)
-            p.gl.TextureStorage2DMultisample(name, 4, rows[i].format, 16, 16, GL_TRUE);
+            p->gl.TextureStorage2DMultisample(name, 4, rows[i].format, 16, 16, GL_TRUE);
         else if (rows[i].depth == 0)
-            p.gl.TextureStorage1D(name, 1, rows[i].format, 16);
+            p->gl.TextureStorage1D(name, 1, rows[i].format, 16);
         else if (rows[i].depth > 1)
-            p.gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
+            p->gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
         else
-            p.gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
-        raw_gl_require_ok(&p.gl, rows[i].name, __FILE__, __LINE__);
-        row(rows[i].name, register_image(&p, name, rows[i].target));
-        p.gl.DeleteTextures(1, &name);
+            p->gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
+        raw_gl_require_ok(&p->gl, rows[i].name, __FILE__, __LINE__);
+        row(rows[i].name, register_image(p, name, rows[i].target));
+        p->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
-    p.gl.CreateRenderbuffers(1, &name);
-    GL_OK(&p.gl, p.gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16));
-    row("a renderbuffer of 4 samples", register_image(&p, name, GL_RENDERBUFFER));
-    GL_OK(&p.gl, p.gl.NamedRenderbufferStorage(name, GL_DEPTH_COMPONENT24, 16, 16));
-    row("a renderbuffer of depth", register_image(&p, name, GL_RENDERBUFFER));
-    row("a renderbuffer as GL_TEXTURE_2D", register_image(&p, name, GL_TEXTURE_2D));
-    p.gl.DeleteRenderbuffers(1, &name);
-    row("a deleted renderbuffer", register_image(&p, name, GL_RENDERBUFFER));
-    p.gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
-    row("a texture without storage", register_image(&p, name, GL_TEXTURE_2D));
-    GL_OK(&p.gl, p.gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16));
-    row("a 2D texture as GL_TEXTURE_3D", register_image(&p, name, GL_TEXTURE_3D));
-    row("target 0", register_image(&p, name, 0));
-    p.gl.DeleteTextures(1, &name);
-    row("a deleted texture", register_image(&p, name, GL_TEXTURE_2D));
-    row("texture 0", register_image(&p, 0, GL_TEXTURE_2D));
-    raw_gl_require_ok(&p.gl, "refusals", __FILE__, __LINE__);
-    gl_pair_close(&p);
+    p->gl.CreateRenderbuffers(1, &name);
+    GL_OK(&p->gl, p->gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16));
+    row("a renderbuffer of 4 samples", register_image(p, name, GL_RENDERBUFFER));
+    GL_OK(&p->gl, p->gl.NamedRenderbufferStorage(name, GL_DEPTH_COMPONENT24, 16, 16));
+    row("a renderbuffer of depth", register_image(p, name, GL_RENDERBUFFER));
+    row("a renderbuffer as GL_TEXTURE_2D", register_image(p, name, GL_TEXTURE_2D));
+    p->gl.DeleteRenderbuffers(1, &name);
+    row("a deleted renderbuffer", register_image(p, name, GL_RENDERBUFFER));
+    p->gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
+    row("a texture without storage", register_image(p, name, GL_TEXTURE_2D));
+    GL_OK(&p->gl, p->gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16));
+    row("a 2D texture as GL_TEXTURE_3D", register_image(p, name, GL_TEXTURE_3D));
+    row("target 0", register_image(p, name, 0));
+    p->gl.DeleteTextures(1, &name);
+    row("a deleted texture", register_image(p, name, GL_TEXTURE_2D));
+    row("texture 0", register_image(p, 0, GL_TEXTURE_2D));
+    raw_gl_require_ok(&p->gl, "refusals", __FILE__, __LINE__);
 }
 
 /* Bad arguments and states ------------------------------------------------------------------- */
 
-static void bad_registrations(void)
+GL_PAIR_CASE(bad_registrations, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     CUgraphicsResource resource = NULL, second = NULL;
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1), empty = 0;
-    p.gl.CreateBuffers(1, &empty);
-    row("buffer 0", p.cu->GraphicsGLRegisterBuffer(&resource, 0, NONE));
-    row("a name that is no buffer", p.cu->GraphicsGLRegisterBuffer(&resource, 12345, NONE));
-    const CUresult without = p.cu->GraphicsGLRegisterBuffer(&resource, empty, NONE);
+    GLuint buffer = gl_pair_buffer(p, 4096, 1), empty = 0;
+    p->gl.CreateBuffers(1, &empty);
+    row("buffer 0", p->cu->GraphicsGLRegisterBuffer(&resource, 0, NONE));
+    row("a name that is no buffer", p->cu->GraphicsGLRegisterBuffer(&resource, 12345, NONE));
+    const CUresult without = p->cu->GraphicsGLRegisterBuffer(&resource, empty, NONE);
     row("a buffer without storage", without);
-    if (without == CUDA_SUCCESS) CU_OK(p.cu->GraphicsUnregisterResource(resource));
-    row("flags 0x40", p.cu->GraphicsGLRegisterBuffer(&resource, buffer, 0x40));
+    if (without == CUDA_SUCCESS) CU_OK(p->cu->GraphicsUnregisterResource(resource));
+    row("flags 0x40", p->cu->GraphicsGLRegisterBuffer(&resource, buffer, 0x40));
     static const unsigned flags[] = {READ | DISCARD, SURFACES};
     static const char *const names[] = {"READ_ONLY and WRITE_DISCARD", "a buffer, SURFACE_LDST"};
     for (size_t i = 0; i < 2; i++) {
-        const CUresult result = p.cu->GraphicsGLRegisterBuffer(&resource, buffer, flags[i]);
+        const CUresult result = p->cu->GraphicsGLRegisterBuffer(&resource, buffer, flags[i]);
         row(names[i], result);
-        if (result == CUDA_SUCCESS) CU_OK(p.cu->GraphicsUnregisterResource(resource));
+        if (result == CUDA_SUCCESS) CU_OK(p->cu->GraphicsUnregisterResource(resource));
     }
-    resource = gl_pair_register(&p, buffer, NONE);
-    const CUresult twice = p.cu->GraphicsGLRegisterBuffer(&second, buffer, NONE);
+    resource = gl_pair_register(p, buffer, NONE);
+    const CUresult twice = p->cu->GraphicsGLRegisterBuffer(&second, buffer, NONE);
     row("the same buffer again", twice);
     if (twice == CUDA_SUCCESS) {
-        CU_OK(gl_pair_map(&p, resource));
-        const CUresult both = gl_pair_map(&p, second);
+        CU_OK(gl_pair_map(p, resource));
+        const CUresult both = gl_pair_map(p, second);
         row("both are mapped", both);
-        if (both == CUDA_SUCCESS) CU_OK(gl_pair_unmap(&p, second));
-        CU_OK(gl_pair_unmap(&p, resource));
-        CU_OK(p.cu->GraphicsUnregisterResource(second));
+        if (both == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, second));
+        CU_OK(gl_pair_unmap(p, resource));
+        CU_OK(p->cu->GraphicsUnregisterResource(second));
     }
-    CU_OK(p.cu->GraphicsUnregisterResource(resource));
-    p.gl.DeleteBuffers(1, &buffer);
-    p.gl.DeleteBuffers(1, &empty);
-    raw_gl_require_ok(&p.gl, "refusals", __FILE__, __LINE__);
-    gl_pair_close(&p);
+    CU_OK(p->cu->GraphicsUnregisterResource(resource));
+    p->gl.DeleteBuffers(1, &buffer);
+    p->gl.DeleteBuffers(1, &empty);
+    raw_gl_require_ok(&p->gl, "refusals", __FILE__, __LINE__);
 }
 
-static void states(void)
+GL_PAIR_CASE(states, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    CUgraphicsResource r[2] = {gl_pair_register(&p, buffer, NONE), NULL};
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    CUgraphicsResource r[2] = {gl_pair_register(p, buffer, NONE), NULL};
     CUdeviceptr pointer = 0;
     size_t size = 0;
     CUarray array = NULL;
     CUmipmappedArray arrays = NULL;
     raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
-    CU_OK(p.cu->GraphicsGLRegisterImage(&r[1], image.name, GL_TEXTURE_2D, NONE));
-    const raw_cuda *cu = p.cu;
+    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
+    CU_OK(p->cu->GraphicsGLRegisterImage(&r[1], image.name, GL_TEXTURE_2D, NONE));
+    const raw_cuda *cu = p->cu;
     row("the pointer before a map", cu->GraphicsResourceGetMappedPointer(&pointer, &size, r[0]));
     row("the array before a map", cu->GraphicsSubResourceGetMappedArray(&array, r[1], 0, 0));
     row("the mipmapped array before a map",
         cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[1]));
-    row("an unmap before a map", gl_pair_unmap(&p, r[0]));
+    row("an unmap before a map", gl_pair_unmap(p, r[0]));
     row("map flags 8", cu->GraphicsResourceSetMapFlags(r[0], 8));
     row("map flags READ_ONLY", cu->GraphicsResourceSetMapFlags(r[0], 1));
     row("map flags NONE", cu->GraphicsResourceSetMapFlags(r[0], 0));
-    row("a map of 0", cu->GraphicsMapResources(0, r, p.stream));
+    row("a map of 0", cu->GraphicsMapResources(0, r, p->stream));
     CUgraphicsResource same[2] = {r[0], r[0]};
-    row("a map of one twice", cu->GraphicsMapResources(2, same, p.stream));
-    CU_OK(cu->GraphicsMapResources(2, r, p.stream));
-    row("a second map", gl_pair_map(&p, r[0]));
+    row("a map of one twice", cu->GraphicsMapResources(2, same, p->stream));
+    CU_OK(cu->GraphicsMapResources(2, r, p->stream));
+    row("a second map", gl_pair_map(p, r[0]));
     row("map flags while it is mapped", cu->GraphicsResourceSetMapFlags(r[0], 0));
     row("the pointer of an image", cu->GraphicsResourceGetMappedPointer(&pointer, &size, r[1]));
     row("the array of a buffer", cu->GraphicsSubResourceGetMappedArray(&array, r[0], 0, 0));
@@ -162,16 +154,15 @@ static void states(void)
     row("the array of layer 1 of 1", cu->GraphicsSubResourceGetMappedArray(&array, r[1], 1, 0));
     row("the array of level 4 of 4", cu->GraphicsSubResourceGetMappedArray(&array, r[1], 0, 4));
     row("a pointer without a size", cu->GraphicsResourceGetMappedPointer(&pointer, NULL, r[0]));
-    row("an unmap of one twice", cu->GraphicsUnmapResources(2, same, p.stream));
-    row("an unmap of that one then", gl_pair_unmap(&p, r[0]));
-    CU_OK(gl_pair_unmap(&p, r[1]));
-    row("a second unmap", gl_pair_unmap(&p, r[0]));
-    raw_gl_require_ok(&p.gl, "states", __FILE__, __LINE__);
+    row("an unmap of one twice", cu->GraphicsUnmapResources(2, same, p->stream));
+    row("an unmap of that one then", gl_pair_unmap(p, r[0]));
+    CU_OK(gl_pair_unmap(p, r[1]));
+    row("a second unmap", gl_pair_unmap(p, r[0]));
+    raw_gl_require_ok(&p->gl, "states", __FILE__, __LINE__);
     CU_OK(cu->GraphicsUnregisterResource(r[1]));
     CU_OK(cu->GraphicsUnregisterResource(r[0]));
-    raw_gl_image_delete(&p.gl, &image);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    raw_gl_image_delete(&p->gl, &image);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* After these NVIDIA's driver is left as it is. Each has a process, for one may take it along. */
@@ -264,39 +255,36 @@ static void misused_stale(void)
 
 /* Contexts ----------------------------------------------------------------------------------- */
 
-static void contexts(void)
+GL_PAIR_CASE(contexts, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    const raw_cuda *cu = p.cu;
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    void *shared = raw_gl_another(&p.gl, true);
+    const raw_cuda *cu = p->cu;
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    void *shared = raw_gl_another(&p->gl, true);
     CUgraphicsResource r = NULL, other = NULL;
     unsigned count = 0;
     CUdevice device = -1;
 
-    raw_gl_current(&p.gl, NULL);
+    raw_gl_current(&p->gl, NULL);
     row("a registration without a GL context", cu->GraphicsGLRegisterBuffer(&r, buffer, NONE));
     row("cuGLGetDevices without a GL context", cu->GLGetDevices(&count, &device, 1, 1));
-    raw_gl_current(&p.gl, p.gl.context);
+    raw_gl_current(&p->gl, p->gl.context);
     CU_OK(cu->CtxSetCurrent(NULL));
     row("a registration without a CUDA context", cu->GraphicsGLRegisterBuffer(&r, buffer, NONE));
     row("cuGLGetDevices without a CUDA context", cu->GLGetDevices(&count, &device, 1, 1));
-    CU_OK(cu->CtxSetCurrent(p.context));
+    CU_OK(cu->CtxSetCurrent(p->context));
 
-    r = gl_pair_register(&p, buffer, NONE);
-    raw_gl_current(&p.gl, shared);
-    row("a map in a context that shares", gl_pair_map(&p, r));
-    row("an unmap in a context that shares", gl_pair_unmap(&p, r));
-    const GLuint second_buffer = gl_pair_buffer(&p, 4096, 2);
+    r = gl_pair_register(p, buffer, NONE);
+    raw_gl_current(&p->gl, shared);
+    row("a map in a context that shares", gl_pair_map(p, r));
+    row("an unmap in a context that shares", gl_pair_unmap(p, r));
+    const GLuint second_buffer = gl_pair_buffer(p, 4096, 2);
     CU_OK(cu->GraphicsGLRegisterBuffer(&other, second_buffer, NONE));
     CU_OK(cu->GraphicsUnregisterResource(other));
-    p.gl.DeleteBuffers(1, &second_buffer);
-    raw_gl_current(&p.gl, p.gl.context);
+    p->gl.DeleteBuffers(1, &second_buffer);
+    raw_gl_current(&p->gl, p->gl.context);
     CU_OK(cu->GraphicsUnregisterResource(r));
-    raw_gl_destroy(&p.gl, shared);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    raw_gl_destroy(&p->gl, shared);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* True: it is gone, and nothing may follow. */
@@ -308,92 +296,80 @@ static bool unregistered(const gl_pair *p, const char *name, CUgraphicsResource 
 }
 
 /* Contexts that have nothing to do with the registration. */
-static void strange_contexts(void)
+GL_PAIR_CASE(strange_contexts, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    const raw_cuda *cu = p.cu;
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    void *stranger = raw_gl_another(&p.gl, false);
-    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE);
-    raw_gl_current(&p.gl, stranger);
-    row("a map in a context that does not share", gl_pair_map(&p, r));
-    if (unregistered(&p, "an unregistration in a context that does not share", r)) test_pass();
-    raw_gl_current(&p.gl, NULL);
-    row("a map without a GL context", gl_pair_map(&p, r));
+    const raw_cuda *cu = p->cu;
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    void *stranger = raw_gl_another(&p->gl, false);
+    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+    raw_gl_current(&p->gl, stranger);
+    row("a map in a context that does not share", gl_pair_map(p, r));
+    if (unregistered(p, "an unregistration in a context that does not share", r)) test_pass();
+    raw_gl_current(&p->gl, NULL);
+    row("a map without a GL context", gl_pair_map(p, r));
     if (!cu->software) {
         ANSWER("an unregistration without a GL context", "crashes"); /* so it is not called */
         test_pass();
     }
-    if (unregistered(&p, "an unregistration without a GL context", r)) test_pass();
-    raw_gl_current(&p.gl, p.gl.context);
+    if (unregistered(p, "an unregistration without a GL context", r)) test_pass();
+    raw_gl_current(&p->gl, p->gl.context);
     CU_OK(cu->GraphicsUnregisterResource(r));
-    raw_gl_destroy(&p.gl, stranger);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    raw_gl_destroy(&p->gl, stranger);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* The right context of OpenGL, and a wrong one of CUDA. */
-static void strange_cuda_context(void)
+GL_PAIR_CASE(strange_cuda_context, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    const raw_cuda *cu = p.cu;
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE), one[] = {r};
+    const raw_cuda *cu = p->cu;
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    CUgraphicsResource r = gl_pair_register(p, buffer, NONE), one[] = {r};
     CUcontext second = NULL;
-    CU_OK(cu->CtxCreate(&second, 0, p.device));
+    CU_OK(cu->CtxCreate(&second, 0, p->device));
     row("a map in another CUDA context", cu->GraphicsMapResources(1, one, NULL));
     row("an unregistration in another CUDA context", cu->GraphicsUnregisterResource(r));
     if (!cu->software) test_pass(); /* how it goes on there is not known */
     CU_OK(cu->CtxDestroy(second));
-    CU_OK(cu->CtxSetCurrent(p.context));
+    CU_OK(cu->CtxSetCurrent(p->context));
     CU_OK(cu->GraphicsUnregisterResource(r));
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
-static void devices(void)
+GL_PAIR_CASE(devices, RAW_GL_CORE)
 {
     static const char *const names[] = {"ALL", "CURRENT_FRAME", "NEXT_FRAME"};
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
     for (int list = 1; list <= 3; list++) {
         unsigned count = 0;
         CUdevice found[4] = {-1, -1, -1, -1};
-        const CUresult result = p.cu->GLGetDevices(&count, found, 4, list);
+        const CUresult result = p->cu->GLGetDevices(&count, found, 4, list);
         ANSWER(names[list - 1], "%s, %u devices, %s", raw_cuda_result_name(result), count,
-               found[0] == p.device ? "the context's first" : "another one");
-        if (p.cu->software) REQUIRE_EQ(found[0], p.device);
+               found[0] == p->device ? "the context's first" : "another one");
+        if (p->cu->software) REQUIRE_EQ(found[0], p->device);
     }
     unsigned count = 7;
-    row("list 4", p.cu->GLGetDevices(&count, NULL, 0, 4));
-    row("no room", p.cu->GLGetDevices(&count, NULL, 0, 1));
-    gl_pair_close(&p);
+    row("list 4", p->cu->GLGetDevices(&count, NULL, 0, 4));
+    row("no room", p->cu->GLGetDevices(&count, NULL, 0, 1));
 }
 
 /* The CUDA context ends, and takes what is registered and mapped with it. */
-static void end_of_the_context(void)
+GL_PAIR_CASE(end_of_the_context, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
     CUcontext second = NULL;
-    CU_OK(p.cu->CtxCreate(&second, 0, p.device));
-    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE);
-    CU_OK(p.cu->GraphicsMapResources(1, &r, NULL));
-    CU_OK(p.cu->MemsetD32Async(gl_pair_pointer(&p, r, 4096), 5, 1024, NULL));
-    CU_OK(p.cu->CtxDestroy(second));
-    CU_OK(p.cu->CtxSetCurrent(p.context));
-    raw_gl_require_ok(&p.gl, "the end", __FILE__, __LINE__);
+    CU_OK(p->cu->CtxCreate(&second, 0, p->device));
+    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+    CU_OK(p->cu->GraphicsMapResources(1, &r, NULL));
+    CU_OK(p->cu->MemsetD32Async(gl_pair_pointer(p, r, 4096), 5, 1024, NULL));
+    CU_OK(p->cu->CtxDestroy(second));
+    CU_OK(p->cu->CtxSetCurrent(p->context));
+    raw_gl_require_ok(&p->gl, "the end", __FILE__, __LINE__);
     /* It can be registered anew. */
-    r = gl_pair_register(&p, buffer, NONE);
-    const CUresult result = gl_pair_map(&p, r);
+    r = gl_pair_register(p, buffer, NONE);
+    const CUresult result = gl_pair_map(p, r);
     row("a map in the next context", result);
-    if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(&p, r));
-    CU_OK(p.cu->GraphicsUnregisterResource(r));
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, r));
+    CU_OK(p->cu->GraphicsUnregisterResource(r));
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* Order ------------------------------------------------------------------------------------- */
@@ -423,131 +399,119 @@ static void *open_gate(void *unused)
 
 /* The stream is held while the unmap is called: what is behind the gate is there afterwards, and a
  * map before it sees what GL was told to do. */
-static void order(void)
+GL_PAIR_CASE(order, RAW_GL_CORE)
 {
     enum { SIZE = 1 << 20 };
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    GLuint buffer = gl_pair_buffer(&p, SIZE, 1);
+    GLuint buffer = gl_pair_buffer(p, SIZE, 1);
     uint32_t *found = pattern_words(SIZE, 9), value = 77;
-    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE);
+    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
     size_t bad = 0;
-    p.gl.ClearNamedBufferData(buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &value);
-    CU_OK(gl_pair_map(&p, r));
-    CUdeviceptr pointer = gl_pair_pointer(&p, r, SIZE);
-    CU_OK(p.cu->MemcpyDtoHAsync(found, pointer, SIZE, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    p->gl.ClearNamedBufferData(buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &value);
+    CU_OK(gl_pair_map(p, r));
+    CUdeviceptr pointer = gl_pair_pointer(p, r, SIZE);
+    CU_OK(p->cu->MemcpyDtoHAsync(found, pointer, SIZE, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     for (size_t i = 0; i < SIZE / 4; i++)
         bad += found[i] != 77;
     answer_wrong("GL before the map", bad, SIZE / 4);
 
     pthread_t opener;
     gate_open = false;
-    CU_OK(p.cu->LaunchHostFunc(p.stream, wait_at_gate, NULL));
-    CU_OK(p.cu->MemsetD32Async(pointer, 78, SIZE / 4, p.stream));
+    CU_OK(p->cu->LaunchHostFunc(p->stream, wait_at_gate, NULL));
+    CU_OK(p->cu->MemsetD32Async(pointer, 78, SIZE / 4, p->stream));
     REQUIRE_EQ(pthread_create(&opener, NULL, open_gate, NULL), 0);
-    CU_OK(gl_pair_unmap(&p, r));
-    raw_gl_read_buffer(&p.gl, buffer, found, SIZE);
+    CU_OK(gl_pair_unmap(p, r));
+    raw_gl_read_buffer(&p->gl, buffer, found, SIZE);
     REQUIRE_EQ(pthread_join(opener, NULL), 0);
     bad = 0;
     for (size_t i = 0; i < SIZE / 4; i++)
         bad += found[i] != 78;
     answer_wrong("CUDA before the unmap", bad, SIZE / 4);
-    CU_OK(p.cu->GraphicsUnregisterResource(r));
-    p.gl.DeleteBuffers(1, &buffer);
+    CU_OK(p->cu->GraphicsUnregisterResource(r));
+    p->gl.DeleteBuffers(1, &buffer);
     free(found);
-    gl_pair_close(&p);
 }
 
 /* In a stream that is captured. */
-static void captured(void)
+GL_PAIR_CASE(captured, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    CUgraphicsResource r = gl_pair_register(&p, buffer, NONE);
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
     CUgraph graph = NULL;
-    CU_OK(p.cu->StreamBeginCapture(p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    const CUresult result = gl_pair_map(&p, r);
+    CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    const CUresult result = gl_pair_map(p, r);
     row("a map in a captured stream", result);
-    row("the capture then", p.cu->StreamEndCapture(p.stream, &graph));
-    if (graph != NULL) CU_OK(p.cu->GraphDestroy(graph));
-    if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(&p, r));
-    CU_OK(p.cu->GraphicsUnregisterResource(r));
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    row("the capture then", p->cu->StreamEndCapture(p->stream, &graph));
+    if (graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
+    if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, r));
+    CU_OK(p->cu->GraphicsUnregisterResource(r));
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* Twin: what CUDA may not do with a mapping ---------------------------------------------------- */
 
-static void after_the_unmap(void)
+GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    if (!p.cu->software) SKIP("undefined in cuda.h");
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
-    CUgraphicsResource r[2] = {gl_pair_register(&p, buffer, DISCARD), NULL};
+    if (!p->cu->software) SKIP("undefined in cuda.h");
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
+    CUgraphicsResource r[2] = {gl_pair_register(p, buffer, DISCARD), NULL};
     raw_gl_image image;
-    REQUIRE(raw_gl_image_make(&p.gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
-    CU_OK(p.cu->GraphicsGLRegisterImage(&r[1], image.name, image.kind->target, SURFACES | READ));
-    CU_OK(p.cu->GraphicsMapResources(2, r, p.stream));
-    CUdeviceptr pointer = gl_pair_pointer(&p, r[0], 4096);
+    REQUIRE(raw_gl_image_make(&p->gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
+    CU_OK(p->cu->GraphicsGLRegisterImage(&r[1], image.name, image.kind->target, SURFACES | READ));
+    CU_OK(p->cu->GraphicsMapResources(2, r, p->stream));
+    CUdeviceptr pointer = gl_pair_pointer(p, r[0], 4096);
     CUarray array = NULL;
     CUmipmappedArray arrays = NULL;
     CUsurfObject surface = 0;
     uint32_t word = 0;
-    CU_OK(p.cu->MemcpyDtoH(&word, pointer, 4));
+    CU_OK(p->cu->MemcpyDtoH(&word, pointer, 4));
     REQUIRE_EQ(word, 0xa5a5a5a5u); /* discarded */
-    CU_OK(p.cu->GraphicsSubResourceGetMappedArray(&array, r[1], 3, 1));
-    CU_OK(p.cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[1]));
-    CU_OK(raw_cuda_surface(p.cu, array, &surface));
+    CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, r[1], 3, 1));
+    CU_OK(p->cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[1]));
+    CU_OK(raw_cuda_surface(p->cu, array, &surface));
     uint8_t texels[10 * 10 * 4];
     memset(texels, 9, sizeof texels);
-    CU_OK(raw_cuda_write_array(p.cu, array, texels, 40, 10));
-    CU_OK(p.cu->CtxSynchronize());
-    CU_IS(p.cu->MemFree(pointer), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p.cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(p.cu->MipmappedArrayDestroy(arrays), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(raw_cuda_write_array(p->cu, array, texels, 40, 10));
+    CU_OK(p->cu->CtxSynchronize());
+    CU_IS(p->cu->MemFree(pointer), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(p->cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(p->cu->MipmappedArrayDestroy(arrays), CUDA_ERROR_INVALID_HANDLE);
     /* The twin tells that what was written into what is READ_ONLY is lost. */
-    CU_IS(p.cu->GraphicsUnmapResources(2, r, p.stream),
-          p.cu->software ? CUDA_ERROR_UNMAP_FAILED : CUDA_SUCCESS);
-    CU_IS(p.cu->MemcpyDtoH(&word, pointer, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_write_array(p.cu, array, texels, 40, 10), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(p.cu->MipmappedArrayGetLevel(&array, arrays, 0), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(p.cu->SurfObjectDestroy(surface));
+    CU_IS(p->cu->GraphicsUnmapResources(2, r, p->stream),
+          p->cu->software ? CUDA_ERROR_UNMAP_FAILED : CUDA_SUCCESS);
+    CU_IS(p->cu->MemcpyDtoH(&word, pointer, 4), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_write_array(p->cu, array, texels, 40, 10), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(p->cu->MipmappedArrayGetLevel(&array, arrays, 0), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(p->cu->SurfObjectDestroy(surface));
     /* What was written into what is READ_ONLY is nowhere. */
     uint8_t found[10 * 10 * 6 * 4];
-    raw_gl_image_read(&p.gl, &image, 1, found);
+    raw_gl_image_read(&p->gl, &image, 1, found);
     size_t bad = 0;
     for (size_t i = 0; i < sizeof found; i++)
         bad += found[i] != 0;
     answer_wrong("READ_ONLY, after CUDA wrote", bad, sizeof found);
-    CU_OK(p.cu->GraphicsUnregisterResource(r[0]));
-    CU_OK(p.cu->GraphicsUnregisterResource(r[1]));
-    raw_gl_image_delete(&p.gl, &image);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    CU_OK(p->cu->GraphicsUnregisterResource(r[0]));
+    CU_OK(p->cu->GraphicsUnregisterResource(r[1]));
+    raw_gl_image_delete(&p->gl, &image);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 /* Turns ---------------------------------------------------------------------------------------- */
 
-static void turns(void)
+GL_PAIR_CASE(turns, RAW_GL_CORE)
 {
-    gl_pair p;
-    gl_pair_open(&p, RAW_GL_CORE);
-    GLuint buffer = gl_pair_buffer(&p, 4096, 1);
+    GLuint buffer = gl_pair_buffer(p, 4096, 1);
     size_t fds = 0;
     for (unsigned i = 0; i < 2000; i++) {
-        CUgraphicsResource r = gl_pair_register(&p, buffer, NONE);
-        CU_OK(gl_pair_map(&p, r));
-        CU_OK(gl_pair_unmap(&p, r));
-        CU_OK(p.cu->GraphicsUnregisterResource(r));
+        CUgraphicsResource r = gl_pair_register(p, buffer, NONE);
+        CU_OK(gl_pair_map(p, r));
+        CU_OK(gl_pair_unmap(p, r));
+        CU_OK(p->cu->GraphicsUnregisterResource(r));
         if (i == 100) fds = test_open_fds();
     }
     ANSWER("more fds than after 100 turns", "%d", (int)(test_open_fds() - fds));
     REQUIRE_EQ(test_open_fds(), fds);
-    p.gl.DeleteBuffers(1, &buffer);
-    gl_pair_close(&p);
+    p->gl.DeleteBuffers(1, &buffer);
 }
 
 static const char undefined[] = "cuda.h leaves it undefined";

@@ -27,16 +27,16 @@ static void open_crossed(pair *p)
     CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
 }
 
-static void memory_of_another_gpu(void)
+#define PAIR_CROSSED_CASE(name) TEST_ON(pair, p, open_crossed(p), pair_close(p), name)
+
+PAIR_CROSSED_CASE(memory_of_another_gpu)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
-    open_crossed(&p);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&p.vk, &vk);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&p->vk, &vk);
     int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    CUresult result = raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory);
+    CUresult result = raw_cuda_import_memory(p->cu, given, vk.allocation_size, false, &memory);
     const bool still_open = fd_open(given) && same_file(given, fd);
     ANSWER("import", "%s, fd %s", raw_cuda_result_name(result), still_open ? "open" : "closed");
     CU_IS(result, CUDA_ERROR_UNKNOWN);
@@ -44,55 +44,48 @@ static void memory_of_another_gpu(void)
     REQUIRE(!still_open); /* the failed import closed it */
     REQUIRE(fd_open(fd));
     close(fd);
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-static void timeline_of_another_gpu(void)
+PAIR_CROSSED_CASE(timeline_of_another_gpu)
 {
-    pair p;
     shared_timeline t;
-    open_crossed(&p);
-    shared_timeline_open(&p, 0, &t); /* imports */
-    answer_is("signal", raw_cuda_signal(p.cu, t.cu, 5, p.stream), CUDA_SUCCESS);
-    answer_is("the stream then", p.cu->StreamSynchronize(p.stream), CUDA_SUCCESS);
+    shared_timeline_open(p, 0, &t); /* imports */
+    answer_is("signal", raw_cuda_signal(p->cu, t.cu, 5, p->stream), CUDA_SUCCESS);
+    answer_is("the stream then", p->cu->StreamSynchronize(p->stream), CUDA_SUCCESS);
     /* Two H200 on NVLink: the other side hears of it, which nothing promises. */
-    bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, patience(&p, 200));
+    bool heard = raw_vk_timeline_wait(&p->vk, t.vk, 1, patience(p, 200));
     MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
              heard ? "heard of it" : "never heard of it",
-             (unsigned long long)raw_vk_timeline_value(&p.vk, t.vk));
-    if (p.cu->software) REQUIRE(heard);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+             (unsigned long long)raw_vk_timeline_value(&p->vk, t.vk));
+    if (p->cu->software) REQUIRE(heard);
+    shared_timeline_close(p, &t);
 }
 
 /* Presumably as with timelines: reported, and of the twin required. */
-static void binary_of_another_gpu(void)
+PAIR_CROSSED_CASE(binary_of_another_gpu)
 {
-    pair p;
     raw_binary binary;
     CUexternalSemaphore semaphore = NULL;
-    open_crossed(&p);
-    raw_binary_create(&p.vk, p.cu, &binary);
-    int fd = raw_binary_fd(&p.vk, &binary), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    CUresult result = raw_cuda_import_binary(p.cu, given, &semaphore);
+    raw_binary_create(&p->vk, p->cu, &binary);
+    int fd = raw_binary_fd(&p->vk, &binary), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    CUresult result = raw_cuda_import_binary(p->cu, given, &semaphore);
     ANSWER("import", "%s, fd %s", raw_cuda_result_name(result),
            fd_open(given) && same_file(given, fd) ? "open" : "closed");
     close(fd);
-    if (p.cu->software) CU_OK(result);
+    if (p->cu->software) CU_OK(result);
     if (result != CUDA_SUCCESS) test_pass();
-    result = raw_cuda_signal(p.cu, semaphore, 0, p.stream);
-    CUresult after = stream_result(&p, patience(&p, 3000));
-    bool came = raw_binary_wait(&p.vk, p.cu, &binary, patience(&p, 500));
+    result = raw_cuda_signal(p->cu, semaphore, 0, p->stream);
+    CUresult after = stream_result(p, patience(p, 3000));
+    bool came = raw_binary_wait(&p->vk, p->cu, &binary, patience(p, 500));
     ANSWER("signal", "%s, the stream %s", raw_cuda_result_name(result),
            raw_cuda_result_name(after));
     MEASURED("binary_of_another_gpu", "Vulkan's wait: %s", came ? "taken" : "not there");
-    if (!p.cu->software) test_pass(); /* Vulkan may wait for ever */
+    if (!p->cu->software) test_pass(); /* Vulkan may wait for ever */
     CU_OK(after);
     REQUIRE(came);
-    CU_OK(p.cu->DestroyExternalSemaphore(semaphore));
-    raw_binary_destroy(&p.vk, &binary);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
+    raw_binary_destroy(&p->vk, &binary);
 }
 
 /* A VMM allocation of the current device, mapped for it, and exported; `peer` (or -1) gets access
@@ -141,19 +134,17 @@ static void require_vmm(const raw_cuda *cu)
 
 /* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing
  * to rely on. */
-static void vmm_memory_of_another_gpu(void)
+PAIR_CROSSED_CASE(vmm_memory_of_another_gpu)
 {
-    pair p;
     vmm memory;
-    open_crossed(&p);
-    require_vmm(p.cu);
-    vmm_open(&p, -1, &memory);
-    CU_OK(p.cu->MemsetD32Async(memory.pointer, 0x13572468u, SIZE / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    require_vmm(p->cu);
+    vmm_open(p, -1, &memory);
+    CU_OK(p->cu->MemsetD32Async(memory.pointer, 0x13572468u, SIZE / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     raw_vk_buffer usual;
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &usual);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &usual);
     const uint32_t memory_type = usual.memory_type;
-    raw_vk_buffer_destroy(&p.vk, &usual);
+    raw_vk_buffer_destroy(&p->vk, &usual);
 
     const VkImportMemoryFdInfoKHR import_info = {
         .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
@@ -164,7 +155,7 @@ static void vmm_memory_of_another_gpu(void)
                                        .allocationSize = SIZE,
                                        .memoryTypeIndex = memory_type};
     VkDeviceMemory imported = VK_NULL_HANDLE;
-    VkResult result = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
+    VkResult result = vkAllocateMemory(p->vk.device, &info, NULL, &imported);
     ANSWER("Vulkan's import", "VkResult %d", (int)result);
     if (result == VK_SUCCESS) {
         raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type},
@@ -172,44 +163,40 @@ static void vmm_memory_of_another_gpu(void)
         uint32_t *found = calloc(1, SIZE);
         size_t right = 0;
         REQUIRE(found != NULL);
-        vkFreeMemory(p.vk.device, imported, NULL);
-        raw_vk_buffer_import(&p.vk, fcntl(memory.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
-        raw_vk_read(&p.vk, &vk, 0, found, SIZE);
+        vkFreeMemory(p->vk.device, imported, NULL);
+        raw_vk_buffer_import(&p->vk, fcntl(memory.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
+        raw_vk_read(&p->vk, &vk, 0, found, SIZE);
         for (size_t i = 0; i < SIZE / 4; i++)
             right += found[i] == 0x13572468u;
         MEASURED("words_right_of_another_gpus_vmm", "%zu of %u", right, SIZE / 4);
         ANSWER("what Vulkan then sees", "%s", right < SIZE / 4 ? "wrong words" : "the memory");
         REQUIRE(right < SIZE / 4);
-        raw_vk_buffer_destroy(&p.vk, &vk);
+        raw_vk_buffer_destroy(&p->vk, &vk);
         free(found);
     }
-    vmm_close(&p, &memory);
-    pair_close(&p);
+    vmm_close(p, &memory);
 }
 
-static void vmm_access_for_peers(void)
+PAIR_CROSSED_CASE(vmm_access_for_peers)
 {
-    pair p;
     vmm memory;
     int can = 0;
     uint32_t word = 0;
-    open_crossed(&p);
-    require_vmm(p.cu);
-    REQUIRE(p.cu->DeviceCanAccessPeer != NULL);
-    CU_OK(p.cu->DeviceCanAccessPeer(&can, 0, p.device));
+    require_vmm(p->cu);
+    REQUIRE(p->cu->DeviceCanAccessPeer != NULL);
+    CU_OK(p->cu->DeviceCanAccessPeer(&can, 0, p->device));
     if (!can) SKIP("devices 0 and 1 are no peers");
-    vmm_open(&p, 0, &memory);
-    CU_OK(p.cu->MemsetD32Async(memory.pointer, 0x24681357u, SIZE / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    CUcontext other = raw_cuda_context(p.cu, 0);
+    vmm_open(p, 0, &memory);
+    CU_OK(p->cu->MemsetD32Async(memory.pointer, 0x24681357u, SIZE / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CUcontext other = raw_cuda_context(p->cu, 0);
     REQUIRE(other != NULL);
-    cuda_read(&p, memory.pointer + SIZE - 4, &word, sizeof word);
+    cuda_read(p, memory.pointer + SIZE - 4, &word, sizeof word);
     ANSWER("a word read by the peer", "%s", word == 0x24681357u ? "right" : "wrong");
     REQUIRE_EQ(word, 0x24681357u);
-    CU_OK(p.cu->CtxSetCurrent(p.context));
-    CU_OK(p.cu->DevicePrimaryCtxRelease(0));
-    vmm_close(&p, &memory);
-    pair_close(&p);
+    CU_OK(p->cu->CtxSetCurrent(p->context));
+    CU_OK(p->cu->DevicePrimaryCtxRelease(0));
+    vmm_close(p, &memory);
 }
 
 const test_case gpu_cases[] = {

@@ -164,26 +164,24 @@ void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUre
 }
 
 /* What was captured is what the graph says; the arrays of parameters are the driver's. */
-static void nodes_say_what_was_captured(void)
+GRAPH_CASE(nodes_say_what_was_captured)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    graph_begin(&b, b.p.stream);
-    CU_OK(raw_cuda_wait(cu, b.in.cu, 4, b.p.stream));
-    CU_OK(graph_kernel(&b, b.write, 7, b.p.stream));
-    CU_OK(raw_cuda_signal(cu, b.out.cu, 9, b.p.stream));
-    CUgraph graph = graph_end(&b, b.p.stream);
+    const raw_cuda *cu = b->p.cu;
+    graph_begin(b, b->p.stream);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 4, b->p.stream));
+    CU_OK(graph_kernel(b, b->write, 7, b->p.stream));
+    CU_OK(raw_cuda_signal(cu, b->out.cu, 9, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
     CUgraphNode from[4], to[4];
     size_t edges = 4;
     CU_OK(cu->GraphGetEdges(graph, from, to, &edges));
-    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(&b, graph), edges);
-    REQUIRE_EQ(graph_count(&b, graph), 3);
+    ANSWER("the graph", "%zu nodes, %zu edges", graph_count(b, graph), edges);
+    REQUIRE_EQ(graph_count(b, graph), 3);
     REQUIRE_EQ(edges, 2);
 
-    CUgraphNode signal = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
-                wait = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
-                kernel = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUgraphNode signal = graph_node(b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+                wait = graph_node(b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+                kernel = graph_node(b, graph, CU_GRAPH_NODE_TYPE_KERNEL);
     CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals;
     CUDA_EXT_SEM_WAIT_NODE_PARAMS waits;
     CUDA_KERNEL_NODE_PARAMS launch;
@@ -191,13 +189,13 @@ static void nodes_say_what_was_captured(void)
     ANSWER("the signal's node", "%u semaphore, value %llu", signals.numExtSems,
            (unsigned long long)signals.paramsArray[0].params.fence.value);
     REQUIRE_EQ(signals.numExtSems, 1);
-    REQUIRE(signals.extSemArray[0] == b.out.cu);
+    REQUIRE(signals.extSemArray[0] == b->out.cu);
     REQUIRE_EQ(signals.paramsArray[0].params.fence.value, 9);
     CU_OK(cu->GraphExternalSemaphoresWaitNodeGetParams(wait, &waits));
     ANSWER("the wait's node", "%u semaphore, value %llu", waits.numExtSems,
            (unsigned long long)waits.paramsArray[0].params.fence.value);
     REQUIRE_EQ(waits.numExtSems, 1);
-    REQUIRE(waits.extSemArray[0] == b.in.cu);
+    REQUIRE(waits.extSemArray[0] == b->in.cu);
     REQUIRE_EQ(waits.paramsArray[0].params.fence.value, 4);
     CU_OK(cu->GraphKernelNodeGetParams(kernel, &launch));
     ANSWER("the kernel's node", "%u blocks of %u, last argument %u", launch.gridDimX,
@@ -207,32 +205,31 @@ static void nodes_say_what_was_captured(void)
     REQUIRE_EQ(*(const unsigned *)launch.kernelParams[2], 7);
 
     /* The number of semaphores of a node in an executable graph is fixed (R9). */
-    CUgraphExec exec = graph_instantiate(&b, graph);
-    CUexternalSemaphore two[] = {b.in.cu, b.out.cu};
+    CUgraphExec exec = graph_instantiate(b, graph);
+    CUexternalSemaphore two[] = {b->in.cu, b->out.cu};
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS values[2];
     memset(values, 0, sizeof values);
     values[0].params.fence.value = values[1].params.fence.value = 100;
     signals = (CUDA_EXT_SEM_SIGNAL_NODE_PARAMS){two, values, 2};
-    graph_refused(&b, "two semaphores for one",
+    graph_refused(b, "two semaphores for one",
                   cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, signal, &signals),
                   CUDA_ERROR_INVALID_VALUE);
-    graph_refused(&b, "a wait's node as a signal's",
-                  graph_set_signal(&b, exec, wait, b.out.cu, 100), CUDA_ERROR_INVALID_VALUE);
+    graph_refused(b, "a wait's node as a signal's", graph_set_signal(b, exec, wait, b->out.cu, 100),
+                  CUDA_ERROR_INVALID_VALUE);
     /* Nor can such a node be disabled. */
-    graph_refused(&b, "a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0),
+    graph_refused(b, "a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0),
                   CUDA_ERROR_INVALID_VALUE);
     answer_is("a disabled kernel", cu->GraphNodeSetEnabled(exec, kernel, 0), CUDA_SUCCESS);
-    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 4);
-    CU_OK(cu->GraphLaunch(exec, b.p.stream));
-    REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 9, FAR_MS));
-    CU_OK(cu->StreamSynchronize(b.p.stream));
+    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 4);
+    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 9, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b->p.stream));
     uint32_t first = 1;
-    cuda_read(&b.p, b.words, &first, 4);
+    cuda_read(&b->p, b->words, &first, 4);
     ANSWER("a word that the disabled kernel would have written", "%u", (unsigned)first);
     REQUIRE_EQ(first, 0);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
-    graph_bench_close(&b);
 }
 
 /* Whether the driver takes a number for an address, as culv_vk_record_graph() asks. */
@@ -246,16 +243,14 @@ static unsigned memory_type(const raw_cuda *cu, uint64_t number)
 }
 
 /* What a graph that was captured tells of its kernels, sets and copies. */
-static void captured_work(void)
+GRAPH_CASE(captured_work)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
-    graph_begin(&b, b.p.stream);
-    CU_OK(graph_kernel(&b, b.add, 7, b.p.stream));
-    CU_OK(cu->MemsetD32Async(b.words + 64, 11, 100, b.p.stream));
-    CU_OK(cu->MemcpyDtoDAsync(b.words + 4096, b.words + 16, 400, b.p.stream));
-    CUgraph graph = graph_end(&b, b.p.stream);
+    const raw_cuda *cu = b->p.cu;
+    graph_begin(b, b->p.stream);
+    CU_OK(graph_kernel(b, b->add, 7, b->p.stream));
+    CU_OK(cu->MemsetD32Async(b->words + 64, 11, 100, b->p.stream));
+    CU_OK(cu->MemcpyDtoDAsync(b->words + 4096, b->words + 16, 400, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
     CUgraphNode nodes[3];
     size_t count = 3;
     CU_OK(cu->GraphGetNodes(graph, nodes, &count));
@@ -267,28 +262,27 @@ static void captured_work(void)
     memset(&kernel, 0, sizeof kernel);
     memset(&set, 0, sizeof set);
     memset(&copy, 0, sizeof copy);
-    CU_OK(cu->GraphKernelNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_KERNEL), &kernel));
-    CU_OK(cu->GraphMemsetNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_MEMSET), &set));
-    CU_OK(cu->GraphMemcpyNodeGetParams(graph_node(&b, graph, CU_GRAPH_NODE_TYPE_MEMCPY), &copy));
-    ANSWER("the kernel's function", "%s", kernel.func == b.add ? "the same" : "another");
+    CU_OK(cu->GraphKernelNodeGetParams(graph_node(b, graph, CU_GRAPH_NODE_TYPE_KERNEL), &kernel));
+    CU_OK(cu->GraphMemsetNodeGetParams(graph_node(b, graph, CU_GRAPH_NODE_TYPE_MEMSET), &set));
+    CU_OK(cu->GraphMemcpyNodeGetParams(graph_node(b, graph, CU_GRAPH_NODE_TYPE_MEMCPY), &copy));
+    ANSWER("the kernel's function", "%s", kernel.func == b->add ? "the same" : "another");
     if (cu->FuncGetName != NULL) CU_OK(cu->FuncGetName(&name, kernel.func));
     ANSWER("its name", "%s", name != NULL ? name : "none");
     ANSWER("the set", "%u as %u bytes, %zu x %zu, from byte %llu", set.value, set.elementSize,
-           set.width, set.height, (unsigned long long)(set.dst - b.words));
-    REQUIRE_EQ(set.dst - b.words, 64);
+           set.width, set.height, (unsigned long long)(set.dst - b->words));
+    REQUIRE_EQ(set.dst - b->words, 64);
     REQUIRE_EQ(set.width * set.elementSize * (set.height > 0 ? set.height : 1), 400);
     ANSWER("the copy's memory", "%u to %u", (unsigned)copy.srcMemoryType,
            (unsigned)copy.dstMemoryType);
     ANSWER("the copy", "%zu x %zu x %zu, from byte %llu to byte %llu", copy.WidthInBytes,
            copy.Height, copy.Depth,
-           (unsigned long long)(copy.srcDevice + copy.srcXInBytes - b.words),
-           (unsigned long long)(copy.dstDevice + copy.dstXInBytes - b.words));
+           (unsigned long long)(copy.srcDevice + copy.srcXInBytes - b->words),
+           (unsigned long long)(copy.dstDevice + copy.dstXInBytes - b->words));
     REQUIRE_EQ(copy.WidthInBytes * copy.Height * copy.Depth, 400);
-    ANSWER("the memory type of the words", "%u", memory_type(cu, b.words + 8));
+    ANSWER("the memory type of the words", "%u", memory_type(cu, b->words + 8));
     ANSWER("the memory type of a double", "%u", memory_type(cu, 0x4053400000000000u));
     ANSWER("the memory type of a small number", "%u", memory_type(cu, 4096));
     CU_OK(cu->GraphDestroy(graph));
-    graph_bench_close(&b);
 }
 
 static void CUDA_CB count_up(void *number)
@@ -298,34 +292,32 @@ static void CUDA_CB count_up(void *number)
 
 /* A set of one half, a copy of it to the other one, a kernel over both, a host function, a
  * signal. */
-static void built_by_hand(void)
+GRAPH_CASE(built_by_hand)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     CUgraph graph = NULL;
     CUgraphNode set, copy, kernel, host, empty, signal;
     int calls = 0;
     CU_OK(cu->GraphCreate(&graph, 0));
     const CUDA_MEMSET_NODE_PARAMS set_params = {
-        .dst = b.words, .value = 1000, .elementSize = 4, .width = GRAPH_WORDS / 2, .height = 1};
-    CU_OK(cu->GraphAddMemsetNode(&set, graph, NULL, 0, &set_params, b.p.context));
+        .dst = b->words, .value = 1000, .elementSize = 4, .width = GRAPH_WORDS / 2, .height = 1};
+    CU_OK(cu->GraphAddMemsetNode(&set, graph, NULL, 0, &set_params, b->p.context));
     const CUDA_MEMCPY3D copy_params = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                                       .srcDevice = b.words,
+                                       .srcDevice = b->words,
                                        .srcPitch = GRAPH_SIZE / 2,
                                        .srcHeight = 1,
                                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
-                                       .dstDevice = b.words + GRAPH_SIZE / 2,
+                                       .dstDevice = b->words + GRAPH_SIZE / 2,
                                        .dstPitch = GRAPH_SIZE / 2,
                                        .dstHeight = 1,
                                        .WidthInBytes = GRAPH_SIZE / 2,
                                        .Height = 1,
                                        .Depth = 1};
-    CU_OK(cu->GraphAddMemcpyNode(&copy, graph, &set, 1, &copy_params, b.p.context));
+    CU_OK(cu->GraphAddMemcpyNode(&copy, graph, &set, 1, &copy_params, b->p.context));
     unsigned count = GRAPH_WORDS, addend = 5;
-    CUdeviceptr words = b.words;
+    CUdeviceptr words = b->words;
     void *arguments[] = {&words, &count, &addend};
-    const CUDA_KERNEL_NODE_PARAMS kernel_params = {.func = b.add,
+    const CUDA_KERNEL_NODE_PARAMS kernel_params = {.func = b->add,
                                                    .gridDimX = GRAPH_WORDS / 256,
                                                    .gridDimY = 1,
                                                    .gridDimZ = 1,
@@ -341,7 +333,7 @@ static void built_by_hand(void)
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value;
     memset(&value, 0, sizeof value);
     value.params.fence.value = 1;
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_params = {&b.out.cu, &value, 1};
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_params = {&b->out.cu, &value, 1};
     CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &signal_params));
     const CUgraphNode from[] = {empty, host}, to[] = {host, signal};
     CU_OK(cu->GraphAddDependencies(graph, from, to, 2));
@@ -349,17 +341,17 @@ static void built_by_hand(void)
     ANSWER("a dependency that is there", "%s", raw_cuda_result_name(twice));
     REQUIRE(twice != CUDA_SUCCESS);
 
-    CUgraphExec exec = graph_instantiate(&b, graph);
-    CU_OK(cu->GraphUpload(exec, b.p.stream));
+    CUgraphExec exec = graph_instantiate(b, graph);
+    CU_OK(cu->GraphUpload(exec, b->p.stream));
     for (uint64_t k = 1; k <= 2; k++) {
-        CU_OK(graph_set_signal(&b, exec, signal, b.out.cu, k));
-        CU_OK(cu->GraphLaunch(exec, b.p.stream));
-        REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, k, FAR_MS));
-        CU_OK(cu->StreamSynchronize(b.p.stream));
+        CU_OK(graph_set_signal(b, exec, signal, b->out.cu, k));
+        CU_OK(cu->GraphLaunch(exec, b->p.stream));
+        REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, k, FAR_MS));
+        CU_OK(cu->StreamSynchronize(b->p.stream));
         REQUIRE_EQ(calls, k);
         uint32_t found[GRAPH_WORDS];
         size_t wrong = 0;
-        cuda_read(&b.p, b.words, found, sizeof found);
+        cuda_read(&b->p, b->words, found, sizeof found);
         for (size_t i = 0; i < GRAPH_WORDS; i++)
             wrong += found[i] != 1005;
         answer_wrong(answer_key("words after launch %u", (unsigned)k), wrong, GRAPH_WORDS);
@@ -370,21 +362,18 @@ static void built_by_hand(void)
     CUresult cycle = cu->GraphAddDependencies(graph, back_from, back_to, 1);
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
     memset(&how, 0, sizeof how);
-    graph_refused(&b, cycle == CUDA_SUCCESS ? "a cycle, when instantiated" : "a cycle",
+    graph_refused(b, cycle == CUDA_SUCCESS ? "a cycle, when instantiated" : "a cycle",
                   cycle == CUDA_SUCCESS ? cu->GraphInstantiateWithParams(&exec, graph, &how)
                                         : cycle,
                   CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->GraphDestroy(graph));
-    graph_bench_close(&b);
 }
 
 /* Copies, sets and copies of arrays in a capture run anew with each launch. */
-static void captured_copies(void)
+GRAPH_CASE(captured_copies)
 {
     enum { SIDE = 64 };
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     CUarray array = NULL;
     CUdeviceptr from = 0, to = 0;
     const CUDA_ARRAY3D_DESCRIPTOR desc = {
@@ -408,22 +397,22 @@ static void captured_copies(void)
                                .dstPitch = SIDE * 4,
                                .WidthInBytes = SIDE * 4,
                                .Height = SIDE};
-    graph_begin(&b, b.p.stream);
-    CU_OK(cu->MemcpyDtoDAsync(from, b.words, GRAPH_SIZE, b.p.stream));
-    CU_OK(cu->MemsetD32Async(from, 0x1234, 16, b.p.stream));
-    CU_OK(cu->Memcpy3DAsync(&in, b.p.stream));
-    CU_OK(cu->Memcpy2DAsync(&out, b.p.stream));
-    CUgraph graph = graph_end(&b, b.p.stream);
-    REQUIRE_EQ(graph_count(&b, graph), 4);
-    CUgraphExec exec = graph_instantiate(&b, graph);
+    graph_begin(b, b->p.stream);
+    CU_OK(cu->MemcpyDtoDAsync(from, b->words, GRAPH_SIZE, b->p.stream));
+    CU_OK(cu->MemsetD32Async(from, 0x1234, 16, b->p.stream));
+    CU_OK(cu->Memcpy3DAsync(&in, b->p.stream));
+    CU_OK(cu->Memcpy2DAsync(&out, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
+    REQUIRE_EQ(graph_count(b, graph), 4);
+    CUgraphExec exec = graph_instantiate(b, graph);
     for (unsigned turn = 0; turn < 2; turn++) {
         uint32_t found[GRAPH_WORDS], *expected = pattern_words(GRAPH_SIZE, turn);
-        CU_OK(graph_kernel(&b, b.write, turn, b.p.stream));
-        CU_OK(cu->GraphLaunch(exec, b.p.stream));
-        CU_OK(cu->StreamSynchronize(b.p.stream));
+        CU_OK(graph_kernel(b, b->write, turn, b->p.stream));
+        CU_OK(cu->GraphLaunch(exec, b->p.stream));
+        CU_OK(cu->StreamSynchronize(b->p.stream));
         for (size_t i = 0; i < 16; i++)
             expected[i] = 0x1234;
-        cuda_read(&b.p, to, found, GRAPH_SIZE);
+        cuda_read(&b->p, to, found, GRAPH_SIZE);
         size_t wrong = 0;
         for (size_t i = 0; i < GRAPH_WORDS; i++)
             wrong += found[i] != expected[i];
@@ -435,34 +424,31 @@ static void captured_copies(void)
     CU_OK(cu->MemFree(to));
     CU_OK(cu->MemFree(from));
     CU_OK(cu->ArrayDestroy(array));
-    graph_bench_close(&b);
 }
 
 /* cuGraphExecUpdate takes the values of a graph of the same shape, and no other one. */
-static void updated(void)
+GRAPH_CASE(updated)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     CUgraph graphs[3];
     for (unsigned i = 0; i < 3; i++) {
-        graph_begin(&b, b.p.stream);
-        CU_OK(graph_kernel(&b, b.write, 10 + i, b.p.stream));
-        CU_OK(raw_cuda_signal(cu, b.out.cu, 1 + i, b.p.stream));
-        if (i == 2) CU_OK(graph_kernel(&b, b.add, 1, b.p.stream));
-        graphs[i] = graph_end(&b, b.p.stream);
+        graph_begin(b, b->p.stream);
+        CU_OK(graph_kernel(b, b->write, 10 + i, b->p.stream));
+        CU_OK(raw_cuda_signal(cu, b->out.cu, 1 + i, b->p.stream));
+        if (i == 2) CU_OK(graph_kernel(b, b->add, 1, b->p.stream));
+        graphs[i] = graph_end(b, b->p.stream);
     }
-    CUgraphExec exec = graph_instantiate(&b, graphs[0]);
-    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    CUgraphExec exec = graph_instantiate(b, graphs[0]);
+    CU_OK(cu->GraphLaunch(exec, b->p.stream));
     CUgraphExecUpdateResultInfo info;
     memset(&info, 0, sizeof info);
     answer_is("an update of the same shape", cu->GraphExecUpdate(exec, graphs[1], &info),
               CUDA_SUCCESS);
     REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
-    CU_OK(cu->GraphLaunch(exec, b.p.stream));
-    REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 2, FAR_MS));
-    CU_OK(cu->StreamSynchronize(b.p.stream));
-    graph_answer_words(&b, "words after it", 11, 0);
+    CU_OK(cu->GraphLaunch(exec, b->p.stream));
+    REQUIRE(raw_vk_timeline_wait(&b->p.vk, b->out.vk, 2, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b->p.stream));
+    graph_answer_words(b, "words after it", 11, 0);
     answer_is("an update of another shape", cu->GraphExecUpdate(exec, graphs[2], &info),
               CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
     ANSWER("its reason", "%d", (int)info.result);
@@ -470,7 +456,6 @@ static void updated(void)
     CU_OK(cu->GraphExecDestroy(exec));
     for (unsigned i = 0; i < 3; i++)
         CU_OK(cu->GraphDestroy(graphs[i]));
-    graph_bench_close(&b);
 }
 
 static void CUDA_CB raise(void *flag)
@@ -480,35 +465,32 @@ static void CUDA_CB raise(void *flag)
 
 /* A graph can keep what belongs to the program: it is freed after the graph, what was instantiated
  * from it, and what of that is still running. */
-static void user_objects(void)
+GRAPH_CASE(user_objects)
 {
-    graph_bench b;
-    graph_bench_open(&b);
-    const raw_cuda *cu = b.p.cu;
+    const raw_cuda *cu = b->p.cu;
     if (cu->UserObjectCreate == NULL || cu->GraphRetainUserObject == NULL) SKIP("no user objects");
     CUuserObject object = NULL;
     int freed = 0;
     CU_OK(cu->UserObjectCreate(&object, &freed, raise, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
-    graph_begin(&b, b.p.stream);
-    CU_OK(raw_cuda_wait(cu, b.in.cu, 1, b.p.stream));
-    CUgraph graph = graph_end(&b, b.p.stream);
+    graph_begin(b, b->p.stream);
+    CU_OK(raw_cuda_wait(cu, b->in.cu, 1, b->p.stream));
+    CUgraph graph = graph_end(b, b->p.stream);
     CU_OK(cu->GraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
-    CUgraphExec exec = graph_instantiate(&b, graph);
+    CUgraphExec exec = graph_instantiate(b, graph);
     CU_OK(cu->GraphDestroy(graph));
-    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    CU_OK(cu->GraphLaunch(exec, b->p.stream));
     CU_OK(cu->GraphExecDestroy(exec));
     usleep(20000);
     const int early = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
     ANSWER("freed while a launch runs", "%s", early ? "yes" : "no");
     REQUIRE_EQ(early, 0);
-    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
-    CU_OK(cu->StreamSynchronize(b.p.stream));
+    raw_vk_timeline_signal(&b->p.vk, b->in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b->p.stream));
     for (unsigned i = 0; i < TEST_FAR_MS && __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == 0; i++)
         usleep(1000);
     const int late = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
     ANSWER("freed after it", "%s", late ? "yes" : "no");
     REQUIRE_EQ(late, 1);
-    graph_bench_close(&b);
 }
 
 const test_case graph_cases[] = {

@@ -20,6 +20,7 @@ typedef struct graph_bench {
 /* Skips where the driver has no graphs. */
 void graph_bench_open(graph_bench *b);
 void graph_bench_close(graph_bench *b);
+#define GRAPH_CASE(name) TEST_ON(graph_bench, b, graph_bench_open(b), graph_bench_close(b), name)
 
 /* Launches pattern_write or pattern_add over b->words. */
 CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, CUstream stream);

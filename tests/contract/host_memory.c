@@ -26,41 +26,38 @@ static unsigned char *map_pages(size_t count)
 
 /* Registered pages are device memory: written by a kernel, copied from, the same pointer on both
  * sides. */
-static void registered(void)
+PAIR_CASE(registered)
 {
     enum { WORDS = 4096 };
-    pair p;
     CUdeviceptr pointer;
     unsigned count = WORDS, seed = 99;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
     const size_t size = WORDS * 4, pages = (size + page_size() - 1) / page_size();
     unsigned char *memory = map_pages(pages);
     uint32_t *words = (uint32_t *)(void *)memory, first[4];
-    CU_OK(p.cu->MemHostRegister(memory, pages * page_size(),
-                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
-    CU_OK(p.cu->MemHostGetDevicePointer(&pointer, memory, 0));
+    CU_OK(p->cu->MemHostRegister(memory, pages * page_size(),
+                                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(p->cu->MemHostGetDevicePointer(&pointer, memory, 0));
     ANSWER("the device's pointer", "%s", pointer == (uintptr_t)memory ? "the host's" : "another");
     void *args[] = {&pointer, &count, &seed};
-    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), WORDS / 64, 1, 1, 64,
-                             1, 1, 0, p.stream, args, NULL));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, "pattern_write"), WORDS / 64, 1, 1,
+                              64, 1, 1, 0, p->stream, args, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t *expected = pattern_words(size, seed);
     size_t wrong = 0;
     for (size_t i = 0; i < WORDS; i++)
         wrong += words[i] != expected[i];
     free(expected);
     answer_wrong("words that a kernel wrote", wrong, WORDS);
-    cuda_read(&p, pointer, first, sizeof first);
+    cuda_read(p, pointer, first, sizeof first);
     REQUIRE_EQ_BYTES(first, words, sizeof first);
-    answer_is("registered twice", p.cu->MemHostRegister(memory, page_size(), 0),
+    answer_is("registered twice", p->cu->MemHostRegister(memory, page_size(), 0),
               CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    CU_OK(p.cu->MemHostUnregister(memory));
-    answer_is("unregistered twice", p.cu->MemHostUnregister(memory),
+    CU_OK(p->cu->MemHostUnregister(memory));
+    answer_is("unregistered twice", p->cu->MemHostUnregister(memory),
               CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     REQUIRE(munmap(memory, pages * page_size()) == 0);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 static void unregister_if(const pair *p, CUresult result, void *memory)
@@ -68,68 +65,63 @@ static void unregister_if(const pair *p, CUresult result, void *memory)
     if (result == CUDA_SUCCESS) CU_OK(p->cu->MemHostUnregister(memory));
 }
 
-static void wrong_registrations(void)
+PAIR_CASE(wrong_registrations)
 {
     static const char row[] = "host_register_wrong";
-    pair p;
-    pair_open(&p);
     const size_t page = page_size();
     unsigned char *memory = map_pages(4);
-    CUresult result = p.cu->MemHostRegister(memory, 0, 0);
-    image_answer(&p, row, "size 0", result, CUDA_ERROR_INVALID_VALUE);
-    result = p.cu->MemHostRegister(memory, page, 0x100);
-    image_answer(&p, row, "flag 0x100", result, CUDA_ERROR_INVALID_VALUE);
-    unregister_if(&p, result, memory);
-    result = p.cu->MemHostRegister(memory + 8, page, 0);
-    image_answer(&p, row, "8 bytes into a page", result, CUDA_SUCCESS);
-    unregister_if(&p, result, memory + 8);
-    CU_OK(p.cu->MemHostRegister(memory, 2 * page, 0));
-    result = p.cu->MemHostRegister(memory + page, 2 * page, 0);
-    image_answer(&p, row, "overlapping", result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    unregister_if(&p, result, memory + page);
-    result = p.cu->MemHostUnregister(memory + page);
-    image_answer(&p, row, "unregistered from its middle", result, CUDA_ERROR_INVALID_VALUE);
-    if (result != CUDA_SUCCESS) CU_OK(p.cu->MemHostUnregister(memory));
+    CUresult result = p->cu->MemHostRegister(memory, 0, 0);
+    image_answer(p, row, "size 0", result, CUDA_ERROR_INVALID_VALUE);
+    result = p->cu->MemHostRegister(memory, page, 0x100);
+    image_answer(p, row, "flag 0x100", result, CUDA_ERROR_INVALID_VALUE);
+    unregister_if(p, result, memory);
+    result = p->cu->MemHostRegister(memory + 8, page, 0);
+    image_answer(p, row, "8 bytes into a page", result, CUDA_SUCCESS);
+    unregister_if(p, result, memory + 8);
+    CU_OK(p->cu->MemHostRegister(memory, 2 * page, 0));
+    result = p->cu->MemHostRegister(memory + page, 2 * page, 0);
+    image_answer(p, row, "overlapping", result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    unregister_if(p, result, memory + page);
+    result = p->cu->MemHostUnregister(memory + page);
+    image_answer(p, row, "unregistered from its middle", result, CUDA_ERROR_INVALID_VALUE);
+    if (result != CUDA_SUCCESS) CU_OK(p->cu->MemHostUnregister(memory));
     REQUIRE(mprotect(memory, page, PROT_READ) == 0);
-    result = p.cu->MemHostRegister(memory, page, CU_MEMHOSTREGISTER_READ_ONLY);
-    image_answer(&p, row, "read-only pages, said to be", result, CUDA_SUCCESS);
-    unregister_if(&p, result, memory);
-    result = p.cu->MemHostRegister(memory, page, 0);
+    result = p->cu->MemHostRegister(memory, page, CU_MEMHOSTREGISTER_READ_ONLY);
+    image_answer(p, row, "read-only pages, said to be", result, CUDA_SUCCESS);
+    unregister_if(p, result, memory);
+    result = p->cu->MemHostRegister(memory, page, 0);
     ANSWER(answer_key("%s: read-only pages", row), "%s", raw_cuda_result_name(result));
     /* The twin needs Linux 5.14 to tell. */
-    if (!p.cu->software || madvise(memory, 0, 23 /* MADV_POPULATE_WRITE */) == 0)
+    if (!p->cu->software || madvise(memory, 0, 23 /* MADV_POPULATE_WRITE */) == 0)
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-    unregister_if(&p, result, memory);
+    unregister_if(p, result, memory);
     REQUIRE(munmap(memory + 3 * page, page) == 0);
-    result = p.cu->MemHostRegister(memory + page, 3 * page, 0);
-    image_answer(&p, row, "pages that are not there", result, CUDA_ERROR_INVALID_VALUE);
-    unregister_if(&p, result, memory + page);
-    CU_OK(p.cu->CtxSynchronize());
+    result = p->cu->MemHostRegister(memory + page, 3 * page, 0);
+    image_answer(p, row, "pages that are not there", result, CUDA_ERROR_INVALID_VALUE);
+    unregister_if(p, result, memory + page);
+    CU_OK(p->cu->CtxSynchronize());
     REQUIRE(munmap(memory, 3 * page) == 0);
-    pair_close(&p);
 }
 
 /* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else
  * with a memfd. */
-static void import_dma_buf_child(void)
+PAIR_CASE(import_dma_buf_child)
 {
     (void)image_row(DMABUF_CHILD);
-    pair p;
     CUdeviceptr pointer;
     int fd = -1, supported = -1;
-    pair_open(&p);
     const size_t size = 2u << 20;
-    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p.device));
-    CU_OK(p.cu->MemAlloc(&pointer, size));
+    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p->device));
+    CU_OK(p->cu->MemAlloc(&pointer, size));
     CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (p.cu->MemGetHandleForAddressRange != NULL)
-        result = p.cu->MemGetHandleForAddressRange(&fd, pointer, size,
-                                                   CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    if (p->cu->MemGetHandleForAddressRange != NULL)
+        result = p->cu->MemGetHandleForAddressRange(&fd, pointer, size,
+                                                    CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     MEASURED("dma_buf", "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
     ANSWER("the attribute and cuMemGetHandleForAddressRange", "%s",
            supported == (result == CUDA_SUCCESS) ? "agree" : "do not agree");
     if (!supported) REQUIRE(result != CUDA_SUCCESS);
-    if (p.cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
+    if (p->cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
     if (result != CUDA_SUCCESS) {
         fd = memfd_create("no dma-buf", MFD_CLOEXEC);
         REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
@@ -143,18 +135,17 @@ static void import_dma_buf_child(void)
         desc.handle.fd = fd;
         desc.size = size;
         desc.flags = flags;
-        CUresult imported = p.cu->ImportExternalMemory(&memory, &desc);
+        CUresult imported = p->cu->ImportExternalMemory(&memory, &desc);
         ANSWER(answer_key("import as a dma-buf, flags %u", flags), "%s, the fd is %s",
                raw_cuda_result_name(imported), fd_open(fd) ? "open" : "closed");
-        if (p.cu->software)
+        if (p->cu->software)
             REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) &&
                     fd_open(fd));
-        if (imported == CUDA_SUCCESS) CU_OK(p.cu->DestroyExternalMemory(memory));
+        if (imported == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalMemory(memory));
         if (!fd_open(fd)) break;
     }
     if (fd_open(fd)) close(fd);
-    CU_OK(p.cu->MemFree(pointer));
-    pair_close(&p);
+    CU_OK(p->cu->MemFree(pointer));
 }
 
 static void import_dma_buf(void)
@@ -175,46 +166,43 @@ static unsigned char *map_shared(int fd)
 
 /* Counters in a sealed file that two processes map: a stream waits for a word, another stream or
  * the host writes it, by whichever mapping. Rings between processes rest on it. */
-static void shared_words(void)
+PAIR_CASE(shared_words)
 {
     enum { AT = 128 };
-    pair p;
     CUstream waits, writes;
     CUdeviceptr here, there;
-    pair_open(&p);
     const int fd = memfd_create("words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page_size()) == 0);
     REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
     unsigned char *one = map_shared(fd), *two = map_shared(fd);
     const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-    CU_OK(p.cu->MemHostRegister(one, page_size(), flags));
-    CU_OK(p.cu->MemHostRegister(two, page_size(), flags));
-    CU_OK(p.cu->MemHostGetDevicePointer(&here, one, 0));
-    CU_OK(p.cu->MemHostGetDevicePointer(&there, two, 0));
-    CU_OK(p.cu->StreamCreate(&waits, CU_STREAM_NON_BLOCKING));
-    CU_OK(p.cu->StreamCreate(&writes, CU_STREAM_NON_BLOCKING));
-    CU_OK(p.cu->StreamWaitValue64(waits, here + AT, 1, CU_STREAM_WAIT_VALUE_GEQ));
-    CU_OK(p.cu->StreamWriteValue64(waits, here, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
-    REQUIRE_EQ(p.cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    CU_OK(p->cu->MemHostRegister(one, page_size(), flags));
+    CU_OK(p->cu->MemHostRegister(two, page_size(), flags));
+    CU_OK(p->cu->MemHostGetDevicePointer(&here, one, 0));
+    CU_OK(p->cu->MemHostGetDevicePointer(&there, two, 0));
+    CU_OK(p->cu->StreamCreate(&waits, CU_STREAM_NON_BLOCKING));
+    CU_OK(p->cu->StreamCreate(&writes, CU_STREAM_NON_BLOCKING));
+    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    CU_OK(p->cu->StreamWriteValue64(waits, here, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
+    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
     /* By the other mapping, as the other process has it; a greater value does as well. */
-    CU_OK(p.cu->StreamWriteValue64(writes, there + AT, 5, CU_STREAM_WRITE_VALUE_DEFAULT));
-    CU_OK(p.cu->StreamSynchronize(waits));
+    CU_OK(p->cu->StreamWriteValue64(writes, there + AT, 5, CU_STREAM_WRITE_VALUE_DEFAULT));
+    CU_OK(p->cu->StreamSynchronize(waits));
     REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)two), 77);
     REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)(one + AT)), 5);
     /* The host, in place of a process that has ended. */
-    CU_OK(p.cu->StreamWaitValue64(waits, here + AT, 9, CU_STREAM_WAIT_VALUE_GEQ));
-    REQUIRE_EQ(p.cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
+    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 9, CU_STREAM_WAIT_VALUE_GEQ));
+    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
     atomic_store((_Atomic uint64_t *)(void *)(two + AT), 9);
-    CU_OK(p.cu->StreamSynchronize(waits));
+    CU_OK(p->cu->StreamSynchronize(waits));
     ANSWER("a word that is not at a multiple of 8", "%s",
-           raw_cuda_result_name(p.cu->StreamWriteValue64(writes, here + 4, 1, 0)));
-    CU_OK(p.cu->StreamDestroy(waits));
-    CU_OK(p.cu->StreamDestroy(writes));
-    CU_OK(p.cu->MemHostUnregister(one));
-    CU_OK(p.cu->MemHostUnregister(two));
+           raw_cuda_result_name(p->cu->StreamWriteValue64(writes, here + 4, 1, 0)));
+    CU_OK(p->cu->StreamDestroy(waits));
+    CU_OK(p->cu->StreamDestroy(writes));
+    CU_OK(p->cu->MemHostUnregister(one));
+    CU_OK(p->cu->MemHostUnregister(two));
     REQUIRE(munmap(one, page_size()) == 0 && munmap(two, page_size()) == 0);
     close(fd);
-    pair_close(&p);
 }
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"

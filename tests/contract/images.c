@@ -33,30 +33,11 @@ static void check_format(int which)
     pair_close(&p);
 }
 
-static void rgba8(void)
-{
-    check_format(IMAGE_RGBA8);
-}
-
-static void bgra8(void)
-{
-    check_format(IMAGE_BGRA8);
-}
-
-static void rgba16f(void)
-{
-    check_format(IMAGE_RGBA16F);
-}
-
-static void r32f(void)
-{
-    check_format(IMAGE_R32F);
-}
-
-static void rgba32f(void)
-{
-    check_format(IMAGE_RGBA32F);
-}
+TEST_AS(rgba8, check_format(IMAGE_RGBA8))
+TEST_AS(bgra8, check_format(IMAGE_BGRA8))
+TEST_AS(rgba16f, check_format(IMAGE_RGBA16F))
+TEST_AS(r32f, check_format(IMAGE_R32F))
+TEST_AS(rgba32f, check_format(IMAGE_RGBA32F))
 
 /* A level that is written leaves the others as they were. */
 static void levels_are_apart(void)
@@ -89,11 +70,9 @@ static void levels_are_apart(void)
     pair_close(&p);
 }
 
-static void at_an_offset(void)
+PAIR_CASE(at_an_offset)
 {
-    pair p;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
     for (int f = 0; f < IMAGE_FORMATS; f++) {
         const image_format *format = &image_formats[f];
         raw_vk_image vk;
@@ -101,90 +80,84 @@ static void at_an_offset(void)
         CUmipmappedArray mipmap;
         raw_vk_image_desc desc = image_desc(format, 253, 127, 8, 0);
         desc.min_offset = 70000;
-        raw_vk_image_create(&p.vk, &desc, &vk);
+        raw_vk_image_create(&p->vk, &desc, &vk);
         REQUIRE(vk.offset >= 70000);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                      &memory));
-        CU_OK(raw_cuda_map_image(p.cu, memory, vk.offset, &array, 8, &mipmap));
-        const size_t wrong = same_image_wrong(&p, module, format, &vk, mipmap, 0, 1) +
-                             same_image_wrong(&p, module, format, &vk, mipmap, 7, 2);
+        CU_OK(raw_cuda_map_image(p->cu, memory, vk.offset, &array, 8, &mipmap));
+        const size_t wrong = same_image_wrong(p, module, format, &vk, mipmap, 0, 1) +
+                             same_image_wrong(p, module, format, &vk, mipmap, 7, 2);
         ANSWER(format->name, "%zu bytes wrong", wrong);
         REQUIRE_EQ(wrong, 0);
-        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(p.cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p.vk, &vk);
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p->vk, &vk);
     }
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* One VkDeviceMemory, one import: two images and a buffer in it. */
-static void with_others_in_one_import(void)
+PAIR_CASE(with_others_in_one_import)
 {
     const image_format *format = &image_formats[IMAGE_RGBA16F];
     enum { BUFFER = 100000 };
-    pair p;
     raw_vk_buffer buffer;
     raw_vk_image vk[2];
     CUexternalMemory memory;
     CUmipmappedArray mipmap[2];
     CUdeviceptr pointer;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
     raw_vk_image_desc desc = image_desc(format, 200, 100, 8, 0);
-    const VkMemoryRequirements needs = raw_vk_image_needs(&p.vk, &desc);
+    const VkMemoryRequirements needs = raw_vk_image_needs(&p->vk, &desc);
     const VkDeviceSize second =
         (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
-    VkDeviceSize granularity = p.vk.properties.limits.bufferImageGranularity;
+    VkDeviceSize granularity = p->vk.properties.limits.bufferImageGranularity;
     if (granularity < 65536) granularity = 65536;
-    raw_vk_buffer_create_at(&p.vk, BUFFER,
+    raw_vk_buffer_create_at(&p->vk, BUFFER,
                             (second + needs.size + granularity - 1) / granularity * granularity,
                             RAW_VK_EXPORT, &buffer);
-    raw_vk_image_create_in(&p.vk, &desc, &buffer, &vk[0]);
+    raw_vk_image_create_in(&p->vk, &desc, &buffer, &vk[0]);
     desc.min_offset = second;
-    raw_vk_image_create_in(&p.vk, &desc, &buffer, &vk[1]);
+    raw_vk_image_create_in(&p->vk, &desc, &buffer, &vk[1]);
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk[0]);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &buffer), buffer.allocation_size,
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &buffer), buffer.allocation_size,
                                  false, &memory));
-    CU_OK(raw_cuda_map_buffer(p.cu, memory, buffer.offset, BUFFER, &pointer));
+    CU_OK(raw_cuda_map_buffer(p->cu, memory, buffer.offset, BUFFER, &pointer));
     for (int i = 0; i < 2; i++)
-        CU_OK(raw_cuda_map_image(p.cu, memory, vk[i].offset, &array, 8, &mipmap[i]));
-    answer_same_memory(&p, "the buffer", &buffer, 0, pointer, BUFFER, 8);
+        CU_OK(raw_cuda_map_image(p->cu, memory, vk[i].offset, &array, 8, &mipmap[i]));
+    answer_same_memory(p, "the buffer", &buffer, 0, pointer, BUFFER, 8);
     for (int i = 0; i < 2; i++) {
-        const size_t wrong = same_image_wrong(&p, module, format, &vk[i], mipmap[i], 0, 3) +
-                             same_image_wrong(&p, module, format, &vk[i], mipmap[i], 7, 4);
+        const size_t wrong = same_image_wrong(p, module, format, &vk[i], mipmap[i], 0, 3) +
+                             same_image_wrong(p, module, format, &vk[i], mipmap[i], 7, 4);
         ANSWER(i == 0 ? "the first image" : "the second image", "%zu bytes wrong", wrong);
         REQUIRE_EQ(wrong, 0);
     }
-    answer_same_memory(&p, "the buffer after the images", &buffer, 0, pointer, BUFFER, 9);
+    answer_same_memory(p, "the buffer after the images", &buffer, 0, pointer, BUFFER, 9);
     for (int i = 0; i < 2; i++)
-        CU_OK(p.cu->MipmappedArrayDestroy(mipmap[i]));
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap[i]));
     /* Its mapping goes on alone. */
-    answer_same_memory(&p, "the buffer without the images' mappings", &buffer, 0, pointer, BUFFER,
+    answer_same_memory(p, "the buffer without the images' mappings", &buffer, 0, pointer, BUFFER,
                        10);
-    CU_OK(p.cu->MemFree(pointer));
-    CU_OK(p.cu->DestroyExternalMemory(memory));
+    CU_OK(p->cu->MemFree(pointer));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
     for (int i = 0; i < 2; i++)
-        raw_vk_image_destroy(&p.vk, &vk[i]);
-    raw_vk_buffer_destroy(&p.vk, &buffer);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+        raw_vk_image_destroy(&p->vk, &vk[i]);
+    raw_vk_buffer_destroy(&p->vk, &buffer);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
-static void level_descriptors(void)
+PAIR_CASE(level_descriptors)
 {
     const image_format *format = &image_formats[IMAGE_RGBA16F];
-    pair p;
     shared_image image;
     CUDA_ARRAY3D_DESCRIPTOR desc;
     CUDA_RESOURCE_DESC resource;
     CUsurfObject surface;
-    pair_open(&p);
-    shared_image_open(&p, format, 253, 127, 8, 0, &image);
+    shared_image_open(p, format, 253, 127, 8, 0, &image);
     for (uint32_t i = 0; i < 8; i++) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, i);
-        CU_OK(p.cu->Array3DGetDescriptor(&desc, image_level(&p, image.mipmap, i)));
+        CU_OK(p->cu->Array3DGetDescriptor(&desc, image_level(p, image.mipmap, i)));
         REQUIRE_EQ(desc.Width, extent.width);
         REQUIRE_EQ(desc.Height, extent.height);
         REQUIRE(desc.Depth <= 1);
@@ -194,26 +167,23 @@ static void level_descriptors(void)
                desc.Height, (unsigned)desc.Format, desc.NumChannels);
     }
     ANSWER("cuMipmappedArrayGetLevel asked twice", "%s",
-           image_level(&p, image.mipmap, 3) == image_level(&p, image.mipmap, 3) ? "the same handle"
-                                                                                : "another handle");
-    CUarray level = image_level(&p, image.mipmap, 2);
-    CU_OK(raw_cuda_surface(p.cu, level, &surface));
-    CU_OK(p.cu->SurfObjectGetResourceDesc(&resource, surface));
+           image_level(p, image.mipmap, 3) == image_level(p, image.mipmap, 3) ? "the same handle"
+                                                                              : "another handle");
+    CUarray level = image_level(p, image.mipmap, 2);
+    CU_OK(raw_cuda_surface(p->cu, level, &surface));
+    CU_OK(p->cu->SurfObjectGetResourceDesc(&resource, surface));
     REQUIRE_EQ(resource.resType, CU_RESOURCE_TYPE_ARRAY);
     ANSWER("cuSurfObjectGetResourceDesc", "%s",
            resource.res.array.hArray == level ? "the level's handle" : "another handle");
-    if (p.cu->software) REQUIRE(resource.res.array.hArray == level);
-    CU_OK(p.cu->SurfObjectDestroy(surface));
-    shared_image_close(&p, &image);
-    pair_close(&p);
+    if (p->cu->software) REQUIRE(resource.res.array.hArray == level);
+    CU_OK(p->cu->SurfObjectDestroy(surface));
+    shared_image_close(p, &image);
 }
 
-static void color_attachment(void)
+PAIR_CASE(color_attachment)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
     for (int attachment = 0; attachment < 2; attachment++)
         for (int flag = 0; flag < 2; flag++) {
             raw_vk_image vk;
@@ -221,105 +191,99 @@ static void color_attachment(void)
             CUmipmappedArray mipmap;
             raw_vk_image_desc desc = image_desc(format, 253, 127, 8, RAW_VK_DEDICATED);
             if (attachment) desc.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-            raw_vk_image_create(&p.vk, &desc, &vk);
+            raw_vk_image_create(&p->vk, &desc, &vk);
             CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
             if (flag) array.Flags |= CUDA_ARRAY3D_COLOR_ATTACHMENT;
-            CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size,
+            CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size,
                                          true, &memory));
-            CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
-            size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 3) +
-                           count_wrong_bytes(&p, format, &vk, mipmap, 7, 4);
+            CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 8, &mipmap));
+            size_t wrong = count_wrong_bytes(p, format, &vk, mipmap, 0, 3) +
+                           count_wrong_bytes(p, format, &vk, mipmap, 7, 4);
             ANSWER(answer_key("usage %s, flag %s", attachment ? "yes" : "no", flag ? "yes" : "no"),
                    "%zu bytes wrong", wrong);
-            if (attachment == flag || p.cu->software) {
-                require_same_image(&p, module, format, &vk, mipmap, 0, 5);
-                require_same_image(&p, module, format, &vk, mipmap, 7, 6);
+            if (attachment == flag || p->cu->software) {
+                require_same_image(p, module, format, &vk, mipmap, 0, 5);
+                require_same_image(p, module, format, &vk, mipmap, 7, 6);
             }
-            CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
-            CU_OK(p.cu->DestroyExternalMemory(memory));
-            raw_vk_image_destroy(&p.vk, &vk);
+            CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+            CU_OK(p->cu->DestroyExternalMemory(memory));
+            raw_vk_image_destroy(&p->vk, &vk);
         }
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
-static void every_queue_family(void)
+PAIR_CASE(every_queue_family)
 {
     const VkQueueFlags can = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
     shared_image image;
     raw_vk_buffer staging;
-    pair_open(&p);
-    shared_image_open(&p, format, 253, 127, 8, RAW_VK_DEDICATED, &image);
+    shared_image_open(p, format, 253, 127, 8, RAW_VK_DEDICATED, &image);
     const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
     const size_t row = extent.width * format->texel, size = row * extent.height;
     unsigned char *found = malloc(size);
     size_t to_cuda = 0, to_vulkan = 0;
     REQUIRE(found != NULL);
-    raw_vk_buffer_create(&p.vk, size, RAW_VK_HOST, &staging);
-    CUarray array = image_level(&p, image.mipmap, 0);
-    for (uint32_t q = 0; q < p.vk.queue_count; q++) {
-        if ((p.vk.queues[q].flags & can) == 0) continue; /* video engines and such */
+    raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &staging);
+    CUarray array = image_level(p, image.mipmap, 0);
+    for (uint32_t q = 0; q < p->vk.queue_count; q++) {
+        if ((p->vk.queues[q].flags & can) == 0) continue; /* video engines and such */
         const raw_vk_job job = {.queue = q};
         unsigned char *expected = image_pattern(format, extent, 50 + q);
         memcpy(staging.mapped, expected, size);
-        raw_vk_image_from_buffer(&p.vk, &image.vk, 0, &staging, 0, &job);
-        CU_OK(raw_cuda_read_array(p.cu, array, found, row, extent.height));
+        raw_vk_image_from_buffer(&p->vk, &image.vk, 0, &staging, 0, &job);
+        CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
         to_cuda += image_wrong_bytes(found, expected, size);
         for (size_t i = 0; i < size; i++)
             expected[i] = (unsigned char)~expected[i];
-        CU_OK(raw_cuda_write_array(p.cu, array, expected, row, extent.height));
-        CU_OK(p.cu->CtxSynchronize());
-        raw_vk_image_to_buffer(&p.vk, &image.vk, 0, &staging, 0, &job);
+        CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+        CU_OK(p->cu->CtxSynchronize());
+        raw_vk_image_to_buffer(&p->vk, &image.vk, 0, &staging, 0, &job);
         to_vulkan += image_wrong_bytes(staging.mapped, expected, size);
         free(expected);
     }
     ANSWER("bytes wrong over all families", "to CUDA %zu, to Vulkan %zu", to_cuda, to_vulkan);
     REQUIRE(to_cuda == 0 && to_vulkan == 0);
     free(found);
-    raw_vk_buffer_destroy(&p.vk, &staging);
-    shared_image_close(&p, &image);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &staging);
+    shared_image_close(p, &image);
 }
 
 /* All frames are submitted ahead: a kernel paints, Vulkan copies the image away, a timeline orders
  * them. */
-static void frames_ahead(void)
+PAIR_CASE(frames_ahead)
 {
     enum { FRAMES = 24, W = 61, H = 37, SIZE = W * H * 4, STRIDE = (SIZE + 15) / 16 * 16 };
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
     shared_image image;
     shared_timeline t;
     raw_vk_buffer frames;
     CUsurfObject surface;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
-    CUfunction kernel = raw_cuda_function(p.cu, module, "image_write_uchar4");
-    shared_image_open(&p, format, W, H, 1, RAW_VK_DEDICATED, &image);
-    shared_timeline_open(&p, 0, &t);
-    raw_vk_buffer_create(&p.vk, FRAMES * STRIDE, RAW_VK_HOST, &frames);
-    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
+    CUfunction kernel = raw_cuda_function(p->cu, module, "image_write_uchar4");
+    shared_image_open(p, format, W, H, 1, RAW_VK_DEDICATED, &image);
+    shared_timeline_open(p, 0, &t);
+    raw_vk_buffer_create(&p->vk, FRAMES * STRIDE, RAW_VK_HOST, &frames);
+    CU_OK(raw_cuda_surface(p->cu, image_level(p, image.mipmap, 0), &surface));
     const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
     for (unsigned k = 0; k < FRAMES; k++) {
         int width = W, height = H;
         void *args[] = {&surface, &width, &height, &k};
-        CU_OK(raw_cuda_wait(p.cu, t.cu, 2 * (uint64_t)k, p.stream));
-        CU_OK(p.cu->LaunchKernel(kernel, 2, 5, 1, 32, 8, 1, 0, p.stream, args, NULL));
-        CU_OK(raw_cuda_signal(p.cu, t.cu, 2 * (uint64_t)k + 1, p.stream));
+        CU_OK(raw_cuda_wait(p->cu, t.cu, 2 * (uint64_t)k, p->stream));
+        CU_OK(p->cu->LaunchKernel(kernel, 2, 5, 1, 32, 8, 1, 0, p->stream, args, NULL));
+        CU_OK(raw_cuda_signal(p->cu, t.cu, 2 * (uint64_t)k + 1, p->stream));
         raw_vk_image_to_buffer(
-            &p.vk, &image.vk, 0, &frames, (VkDeviceSize)k * STRIDE,
-            &(raw_vk_job){.queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3),
+            &p->vk, &image.vk, 0, &frames, (VkDeviceSize)k * STRIDE,
+            &(raw_vk_job){.queue = k % (p->vk.queue_count < 3 ? p->vk.queue_count : 3),
                           .wait = t.vk,
                           .wait_value = 2 * (uint64_t)k + 1,
                           .signal = t.vk,
                           .signal_value = 2 * (uint64_t)k + 2,
                           .pending = true});
     }
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2 * FRAMES, 20000));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_idle(&p.vk);
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 2 * FRAMES, 20000));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_idle(&p->vk);
     unsigned right = 0;
     for (unsigned k = 0; k < FRAMES; k++) {
         unsigned char *expected = image_pattern(format, extent, k);
@@ -329,55 +293,48 @@ static void frames_ahead(void)
     }
     ANSWER("frames right", "%u of %u", right, (unsigned)FRAMES);
     REQUIRE_EQ(right, FRAMES);
-    CU_OK(p.cu->SurfObjectDestroy(surface));
-    raw_vk_buffer_destroy(&p.vk, &frames);
-    shared_timeline_close(&p, &t);
-    shared_image_close(&p, &image);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->SurfObjectDestroy(surface));
+    raw_vk_buffer_destroy(&p->vk, &frames);
+    shared_timeline_close(p, &t);
+    shared_image_close(p, &image);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* Two images of Vulkan on one memory, one of them imported. */
-static void second_vulkan_image(void)
+PAIR_CASE(second_vulkan_image)
 {
     const image_format *format = &image_formats[IMAGE_R32F];
-    pair p;
     shared_image image;
     raw_vk_image again;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
-    shared_image_open(&p, format, 253, 127, 8, 0, &image);
-    raw_vk_image_import(&p.vk, raw_vk_image_fd(&p.vk, &image.vk), &image.vk, &again);
-    raw_vk_image_first_layout(&p.vk, &again, NULL); /* contents undefined from here on */
-    const size_t by_second = same_image_wrong(&p, module, format, &again, image.mipmap, 0, 7),
-                 by_first = same_image_wrong(&p, module, format, &image.vk, image.mipmap, 7, 8);
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
+    shared_image_open(p, format, 253, 127, 8, 0, &image);
+    raw_vk_image_import(&p->vk, raw_vk_image_fd(&p->vk, &image.vk), &image.vk, &again);
+    raw_vk_image_first_layout(&p->vk, &again, NULL); /* contents undefined from here on */
+    const size_t by_second = same_image_wrong(p, module, format, &again, image.mipmap, 0, 7),
+                 by_first = same_image_wrong(p, module, format, &image.vk, image.mipmap, 7, 8);
     ANSWER("bytes wrong", "by the second image %zu, by the first %zu", by_second, by_first);
     REQUIRE(by_second == 0 && by_first == 0);
-    raw_vk_image_destroy(&p.vk, &again);
-    shared_image_close(&p, &image);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    raw_vk_image_destroy(&p->vk, &again);
+    shared_image_close(p, &image);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
-static void fds_return(void)
+PAIR_CASE(fds_return)
 {
-    pair p;
     size_t before = 0;
-    pair_open(&p);
     for (int turn = 0; turn < 20; turn++) {
         shared_image image;
         CUsurfObject surface;
-        shared_image_open(&p, &image_formats[turn % IMAGE_FORMATS], 64, 64, 7,
+        shared_image_open(p, &image_formats[turn % IMAGE_FORMATS], 64, 64, 7,
                           turn % 2 ? RAW_VK_DEDICATED : 0, &image);
-        CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 1), &surface));
-        CU_OK(p.cu->SurfObjectDestroy(surface));
-        shared_image_close(&p, &image);
+        CU_OK(raw_cuda_surface(p->cu, image_level(p, image.mipmap, 1), &surface));
+        CU_OK(p->cu->SurfObjectDestroy(surface));
+        shared_image_close(p, &image);
         if (turn == 1) before = test_open_fds();
     }
     const size_t after = test_open_fds();
     ANSWER("fds after 18 more turns", "%s", after == before ? "as many" : "not as many");
     REQUIRE_EQ(after, before);
-    pair_close(&p);
 }
 
 const test_case image_cases[] = {

@@ -123,16 +123,9 @@ static void try_blocks(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void compressed(void)
-{
-    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7,
-                     try_blocks);
-}
-
-static void compressed_child(void)
-{
-    image_row_group(BLOCK_CHILD, try_blocks);
-}
+TEST_AS(compressed, image_row_groups(BLOCK_CHILD, "images.blocks_child",
+                                     sizeof rows / sizeof rows[0], 7, try_blocks))
+TEST_AS(compressed_child, image_row_group(BLOCK_CHILD, try_blocks))
 
 const test_case image_block_cases[] = {
     {.name = "images.blocks",

@@ -218,11 +218,8 @@ static void try_others(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void as_another_kind(void)
-{
-    image_rows(AS_OTHER_CHILD, "images.as_another_kind_child",
-               sizeof other_rows / sizeof other_rows[0], try_others);
-}
+TEST_AS(as_another_kind, image_rows(AS_OTHER_CHILD, "images.as_another_kind_child",
+                                    sizeof other_rows / sizeof other_rows[0], try_others))
 
 static void as_another_kind_child(void)
 {

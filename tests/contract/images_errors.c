@@ -10,30 +10,27 @@
 #define H                127u
 #define DESCRIPTOR_CHILD "CULVERT_TEST_DESCRIPTOR_CHILD" /* the row, set for that child only */
 
-static void three_channels(void)
+PAIR_CASE(three_channels)
 {
     static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_HALF,
                                              CU_AD_FORMAT_FLOAT};
-    pair p;
     raw_vk_image vk;
     CUexternalMemory memory;
     const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA32F], W, H, 1, 0);
-    pair_open(&p);
-    raw_vk_image_create(&p.vk, &desc, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+    raw_vk_image_create(&p->vk, &desc, &vk);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
     for (size_t i = 0; i < 3; i++) {
         CUmipmappedArray mipmap = NULL;
         const CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(formats[i], 3, W, H);
-        const CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
+        const CUresult result = raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap);
         ANSWER(answer_key("three channels of format 0x%x", (unsigned)formats[i]), "%s, %s",
                raw_cuda_result_name(result), mipmap == NULL ? "no array" : "an array");
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         REQUIRE(mipmap == NULL);
     }
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_image_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p->vk, &vk);
 }
 
 /* The right descriptor of a 253x127 RGBA8 image with 8 levels, with one thing changed. */
@@ -171,11 +168,8 @@ static void try_descriptors(size_t first, size_t end)
 
 /* NVIDIA's driver was seen to spoil the heap over 0 levels ("free(): invalid next size",
  * 580.159.04): each row in a process of its own there. */
-static void wrong_descriptors(void)
-{
-    image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child",
-               sizeof wrong_rows / sizeof wrong_rows[0], try_descriptors);
-}
+TEST_AS(wrong_descriptors, image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child",
+                                      sizeof wrong_rows / sizeof wrong_rows[0], try_descriptors))
 
 static void wrong_descriptor_child(void)
 {
@@ -184,91 +178,82 @@ static void wrong_descriptor_child(void)
 }
 
 /* Dedicated flags that contradict each other, and a dedicated image that is not at the start. */
-static void dedicated_or_not(void)
+PAIR_CASE(dedicated_or_not)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
-    pair_open(&p);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         raw_vk_image vk;
         CUexternalMemory memory;
         CUmipmappedArray mipmap = NULL, second = NULL;
         const raw_vk_image_desc desc =
             image_desc(format, W, H, 8, dedicated ? RAW_VK_DEDICATED : 0);
-        raw_vk_image_create(&p.vk, &desc, &vk);
+        raw_vk_image_create(&p->vk, &desc, &vk);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
         const char *what = dedicated ? "dedicated image, flag missing" : "plain image, flag set";
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size,
+        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size,
                                      !dedicated, &memory));
-        CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap);
-        image_answer(&p, "mapping", what, result, CUDA_SUCCESS);
+        CUresult result = raw_cuda_map_image(p->cu, memory, 0, &array, 8, &mipmap);
+        image_answer(p, "mapping", what, result, CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
-            size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1) +
-                           count_wrong_bytes(&p, format, &vk, mipmap, 7, 2);
+            size_t wrong = count_wrong_bytes(p, format, &vk, mipmap, 0, 1) +
+                           count_wrong_bytes(p, format, &vk, mipmap, 7, 2);
             ANSWER(answer_key("reading and writing: %s", what), "%zu bytes wrong", wrong);
-            if (p.cu->software) REQUIRE_EQ(wrong, 0);
-            CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+            if (p->cu->software) REQUIRE_EQ(wrong, 0);
+            CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
         }
         const CUDA_ARRAY3D_DESCRIPTOR small =
             raw_cuda_array_desc(format->cu, format->channels, 64, 64);
-        result = raw_cuda_map_image(p.cu, memory, 65536, &small, 1, &second);
-        image_answer(&p, "mapping at 65536",
+        result = raw_cuda_map_image(p->cu, memory, 65536, &small, 1, &second);
+        image_answer(p, "mapping at 65536",
                      dedicated ? "imported without the flag" : "imported with the flag", result,
                      dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-        if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(second));
-        CU_OK(p.cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p.vk, &vk);
+        if (result == CUDA_SUCCESS) CU_OK(p->cu->MipmappedArrayDestroy(second));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p->vk, &vk);
     }
-    pair_close(&p);
 }
 
-static void surface_needs_the_flag(void)
+PAIR_CASE(surface_needs_the_flag)
 {
-    pair p;
     raw_vk_image vk;
     CUexternalMemory memory;
     CUmipmappedArray mipmap;
     CUsurfObject surface = 0;
     CUarray own;
-    pair_open(&p);
     const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA8], W, H, 8, 0);
-    raw_vk_image_create(&p.vk, &desc, &vk);
+    raw_vk_image_create(&p->vk, &desc, &vk);
     CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(&image_formats[IMAGE_RGBA8], &vk);
     array.Flags = 0;
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
-    CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
-    CUresult result = raw_cuda_surface(p.cu, image_level(&p, mipmap, 0), &surface);
-    image_answer(&p, "surface without SURFACE_LDST", "of a mapped image", result,
+    CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 8, &mipmap));
+    CUresult result = raw_cuda_surface(p->cu, image_level(p, mipmap, 0), &surface);
+    image_answer(p, "surface without SURFACE_LDST", "of a mapped image", result,
                  CUDA_ERROR_INVALID_VALUE);
-    if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
-    CU_OK(p.cu->Array3DCreate(&own, &array));
-    result = raw_cuda_surface(p.cu, own, &surface);
-    image_answer(&p, "surface without SURFACE_LDST", "of an array", result,
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->SurfObjectDestroy(surface));
+    CU_OK(p->cu->Array3DCreate(&own, &array));
+    result = raw_cuda_surface(p->cu, own, &surface);
+    image_answer(p, "surface without SURFACE_LDST", "of an array", result,
                  CUDA_ERROR_INVALID_VALUE);
-    if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
-    CU_OK(p.cu->ArrayDestroy(own));
-    CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_image_destroy(&p.vk, &vk);
-    pair_close(&p);
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->SurfObjectDestroy(surface));
+    CU_OK(p->cu->ArrayDestroy(own));
+    CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p->vk, &vk);
 }
 
-static void level_out_of_range(void)
+PAIR_CASE(level_out_of_range)
 {
-    pair p;
     shared_image image;
     CUarray level = NULL;
-    pair_open(&p);
-    shared_image_open(&p, &image_formats[IMAGE_RGBA8], W, H, 3, 0, &image);
+    shared_image_open(p, &image_formats[IMAGE_RGBA8], W, H, 3, 0, &image);
     for (unsigned at = 3; at <= 1000; at += 997) {
-        const CUresult result = p.cu->MipmappedArrayGetLevel(&level, image.mipmap, at);
+        const CUresult result = p->cu->MipmappedArrayGetLevel(&level, image.mipmap, at);
         ANSWER(answer_key("level %u of 3", at), "%s", raw_cuda_result_name(result));
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     }
     REQUIRE(level == NULL);
-    shared_image_close(&p, &image);
-    pair_close(&p);
+    shared_image_close(p, &image);
 }
 
 static void wrong_copies(void)

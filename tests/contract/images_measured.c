@@ -12,132 +12,121 @@
 #define RESET_CHILD "CULVERT_TEST_IMAGE_RESET_CHILD" /* set for that child only */
 
 /* LINEAR images map without an error on NVIDIA's driver, and are not what the array shows. */
-static void linear(void)
+PAIR_CASE(linear)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
     raw_vk_image vk;
     CUexternalMemory memory;
     CUmipmappedArray mipmap = NULL;
-    pair_open(&p);
     const raw_vk_image_desc desc = image_desc(format, 256, 128, 1, RAW_VK_LINEAR);
-    if (!raw_vk_image_supported(&p.vk, &desc)) SKIP("no LINEAR image that can be exported");
-    raw_vk_image_create(&p.vk, &desc, &vk);
+    if (!raw_vk_image_supported(&p->vk, &desc)) SKIP("no LINEAR image that can be exported");
+    raw_vk_image_create(&p->vk, &desc, &vk);
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
-    CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
+    CUresult result = raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap);
     ANSWER("mapping", "%s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS) {
-        size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1);
+        size_t wrong = count_wrong_bytes(p, format, &vk, mipmap, 0, 1);
         ANSWER("both ways", "%zu of %zu bytes wrong", wrong, 2 * raw_vk_image_bytes(&vk, 0));
         REQUIRE(wrong > 0);
-        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
     }
     CU_OK(result);
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_image_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p->vk, &vk);
 }
 
-static void several_mappings(void)
+PAIR_CASE(several_mappings)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
-    pair_open(&p);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         const char *what = dedicated ? "dedicated" : "not dedicated";
         shared_image image;
         CUmipmappedArray second = NULL;
         CUdeviceptr pointer = 0;
-        shared_image_open(&p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0, &image);
+        shared_image_open(p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0, &image);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &image.vk);
         CUresult result =
-            raw_cuda_map_image(p.cu, image.memory, image.vk.offset, &array, 9, &second);
+            raw_cuda_map_image(p->cu, image.memory, image.vk.offset, &array, 9, &second);
         ANSWER(answer_key("second mapping, %s", what), "%s", raw_cuda_result_name(result));
-        if (p.cu->software) REQUIRE(result == CUDA_SUCCESS);
+        if (p->cu->software) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
-            size_t wrong = count_wrong_bytes(&p, format, &image.vk, second, 0, 2) +
-                           count_wrong_bytes(&p, format, &image.vk, image.mipmap, 8, 3);
+            size_t wrong = count_wrong_bytes(p, format, &image.vk, second, 0, 2) +
+                           count_wrong_bytes(p, format, &image.vk, image.mipmap, 8, 3);
             ANSWER(answer_key("both mappings, %s", what), "%zu bytes wrong", wrong);
             REQUIRE_EQ(wrong, 0);
-            CU_OK(p.cu->MipmappedArrayDestroy(second));
-            wrong = count_wrong_bytes(&p, format, &image.vk, image.mipmap, 0, 4);
+            CU_OK(p->cu->MipmappedArrayDestroy(second));
+            wrong = count_wrong_bytes(p, format, &image.vk, image.mipmap, 0, 4);
             ANSWER(answer_key("the first without the second, %s", what), "%zu bytes wrong", wrong);
             REQUIRE_EQ(wrong, 0);
         }
         /* A buffer over the same bytes: the image's own order of texels shows. */
-        result = raw_cuda_map_buffer(p.cu, image.memory, 0, image.vk.size, &pointer);
+        result = raw_cuda_map_buffer(p->cu, image.memory, 0, image.vk.size, &pointer);
         ANSWER(answer_key("a buffer over it, %s", what), "%s", raw_cuda_result_name(result));
-        if (p.cu->software) REQUIRE(result == CUDA_SUCCESS);
+        if (p->cu->software) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
             const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
             unsigned char *expected = image_pattern(format, extent, 5), found[256 * 4];
-            CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, 0), expected, 256 * 4,
+            CU_OK(raw_cuda_write_array(p->cu, image_level(p, image.mipmap, 0), expected, 256 * 4,
                                        128));
-            CU_OK(p.cu->CtxSynchronize());
-            cuda_read(&p, pointer, found, sizeof found);
+            CU_OK(p->cu->CtxSynchronize());
+            cuda_read(p, pointer, found, sizeof found);
             ANSWER(answer_key("the buffer's first row, %s", what), "%s",
                    memcmp(found, expected, sizeof found) == 0 ? "the image's first row"
                                                               : "something else");
             free(expected);
-            CU_OK(p.cu->MemFree(pointer));
+            CU_OK(p->cu->MemFree(pointer));
         }
-        shared_image_close(&p, &image);
+        shared_image_close(p, &image);
     }
-    pair_close(&p);
 }
 
 /* Nothing is required of NVIDIA's driver here, nor done with it afterwards. */
-static void memory_destroyed_first(void)
+PAIR_CASE(memory_destroyed_first)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
     shared_image image;
     CUsurfObject surface = 0;
-    pair_open(&p);
-    shared_image_open(&p, format, 256, 128, 1, RAW_VK_DEDICATED, &image);
-    const CUarray level = image_level(&p, image.mipmap, 0);
+    shared_image_open(p, format, 256, 128, 1, RAW_VK_DEDICATED, &image);
+    const CUarray level = image_level(p, image.mipmap, 0);
     unsigned char *expected = image_pattern(format, raw_vk_image_extent(&image.vk, 0), 6);
     unsigned char *found = calloc(256 * 128, 4);
     REQUIRE(found != NULL);
-    CUresult result = p.cu->DestroyExternalMemory(image.memory);
+    CUresult result = p->cu->DestroyExternalMemory(image.memory);
     ANSWER("cuDestroyExternalMemory", "%s", raw_cuda_result_name(result));
-    result = raw_cuda_surface(p.cu, level, &surface);
+    result = raw_cuda_surface(p->cu, level, &surface);
     ANSWER("then cuSurfObjectCreate", "%s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS)
-        ANSWER("cuSurfObjectDestroy", "%s", raw_cuda_result_name(p.cu->SurfObjectDestroy(surface)));
-    result = raw_cuda_write_array(p.cu, level, expected, 256 * 4, 128);
+        ANSWER("cuSurfObjectDestroy", "%s",
+               raw_cuda_result_name(p->cu->SurfObjectDestroy(surface)));
+    result = raw_cuda_write_array(p->cu, level, expected, 256 * 4, 128);
     ANSWER("then a copy to it", "%s", raw_cuda_result_name(result));
-    ANSWER("and its end", "%s", raw_cuda_result_name(p.cu->CtxSynchronize()));
-    raw_vk_image_read(&p.vk, &image.vk, 0, found);
+    ANSWER("and its end", "%s", raw_cuda_result_name(p->cu->CtxSynchronize()));
+    raw_vk_image_read(&p->vk, &image.vk, 0, found);
     ANSWER("what Vulkan reads", "%zu bytes wrong",
            image_wrong_bytes(found, expected, (size_t)256 * 128 * 4));
-    result = p.cu->MipmappedArrayDestroy(image.mipmap);
+    result = p->cu->MipmappedArrayDestroy(image.mipmap);
     ANSWER("then cuMipmappedArrayDestroy", "%s", raw_cuda_result_name(result));
     free(found);
     free(expected);
-    raw_vk_image_destroy(&p.vk, &image.vk);
-    if (!p.cu->software) test_pass();
+    raw_vk_image_destroy(&p->vk, &image.vk);
+    if (!p->cu->software) test_pass();
     REQUIRE(result == CUDA_SUCCESS);
-    pair_close(&p);
 }
 
 /* A surface that outlives its mipmapped array: only given up, never used. */
-static void surface_destroyed_last(void)
+PAIR_CASE(surface_destroyed_last)
 {
-    pair p;
     shared_image image;
     CUsurfObject surface = 0;
-    pair_open(&p);
-    shared_image_open(&p, &image_formats[IMAGE_RGBA8], 256, 128, 1, 0, &image);
-    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
-    shared_image_close(&p, &image);
-    CUresult result = p.cu->SurfObjectDestroy(surface);
+    shared_image_open(p, &image_formats[IMAGE_RGBA8], 256, 128, 1, 0, &image);
+    CU_OK(raw_cuda_surface(p->cu, image_level(p, image.mipmap, 0), &surface));
+    shared_image_close(p, &image);
+    CUresult result = p->cu->SurfObjectDestroy(surface);
     ANSWER("cuSurfObjectDestroy after its array", "%s", raw_cuda_result_name(result));
-    if (!p.cu->software) test_pass();
+    if (!p->cu->software) test_pass();
     REQUIRE(result == CUDA_SUCCESS);
-    pair_close(&p);
 }
 
 /* Signals a timeline from the host a little later. */
@@ -374,16 +363,14 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void costs(void)
+PAIR_CASE(costs)
 {
     enum { TURNS = 21, STEPS = 6 };
     static const char *const steps[STEPS] = {"import",          "map",  "level", "surface",
                                              "surface destroy", "unmap"};
     static const uint32_t sizes[] = {256, 1024, 4096};
     const image_format *format = &image_formats[IMAGE_RGBA8];
-    pair p;
     int turns = 0;
-    pair_open(&p);
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (int chain = 0; chain < 2; chain++) {
             double times[STEPS][TURNS];
@@ -391,29 +378,29 @@ static void costs(void)
             const uint32_t levels = chain ? image_full_chain(sizes[s], sizes[s]) : 1;
             const raw_vk_image_desc desc =
                 image_desc(format, sizes[s], sizes[s], levels, RAW_VK_DEDICATED);
-            raw_vk_image_create(&p.vk, &desc, &vk);
+            raw_vk_image_create(&p->vk, &desc, &vk);
             const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
             for (int turn = 0; turn < TURNS; turn++, turns++) {
                 CUexternalMemory memory;
                 CUmipmappedArray mipmap;
                 CUarray level;
                 CUsurfObject surface;
-                int fd = raw_vk_image_fd(&p.vk, &vk);
+                int fd = raw_vk_image_fd(&p->vk, &vk);
                 double at[STEPS + 1];
                 at[0] = test_now_us();
-                CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, true, &memory));
+                CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, true, &memory));
                 at[1] = test_now_us();
-                CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, levels, &mipmap));
+                CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, levels, &mipmap));
                 at[2] = test_now_us();
-                CU_OK(p.cu->MipmappedArrayGetLevel(&level, mipmap, levels - 1));
+                CU_OK(p->cu->MipmappedArrayGetLevel(&level, mipmap, levels - 1));
                 at[3] = test_now_us();
-                CU_OK(raw_cuda_surface(p.cu, level, &surface));
+                CU_OK(raw_cuda_surface(p->cu, level, &surface));
                 at[4] = test_now_us();
-                CU_OK(p.cu->SurfObjectDestroy(surface));
+                CU_OK(p->cu->SurfObjectDestroy(surface));
                 at[5] = test_now_us();
-                CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+                CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
                 at[6] = test_now_us();
-                CU_OK(p.cu->DestroyExternalMemory(memory));
+                CU_OK(p->cu->DestroyExternalMemory(memory));
                 for (int i = 0; i < STEPS; i++)
                     times[i][turn] = at[i + 1] - at[i];
             }
@@ -422,10 +409,9 @@ static void costs(void)
                 MEASURED("image_cost", "%u x %u RGBA8, %u levels: %s %.1f us", sizes[s], sizes[s],
                          levels, steps[i], times[i][TURNS / 2]);
             }
-            raw_vk_image_destroy(&p.vk, &vk);
+            raw_vk_image_destroy(&p->vk, &vk);
         }
     ANSWER("mapped and given up", "%d times", turns);
-    pair_close(&p);
 }
 
 const test_case image_measured_cases[] = {

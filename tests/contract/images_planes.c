@@ -99,15 +99,9 @@ static void try_formats(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void formats(void)
-{
-    image_row_groups(PLANE_CHILD, "planes.formats_child", ROWS, (ROWS + 1) / 2, try_formats);
-}
-
-static void formats_child(void)
-{
-    image_row_group(PLANE_CHILD, try_formats);
-}
+TEST_AS(formats,
+        image_row_groups(PLANE_CHILD, "planes.formats_child", ROWS, (ROWS + 1) / 2, try_formats))
+TEST_AS(formats_child, image_row_group(PLANE_CHILD, try_formats))
 
 /* Planes of a CUDA array hold what is copied to them, each for itself. */
 static void copies_of_planes(void)
@@ -249,15 +243,9 @@ static void try_mapped(size_t first, size_t end)
     if (p.cu->software && found == 0) SKIP("lavapipe has no images of several planes");
 }
 
-static void mapped(void)
-{
-    image_row_groups(MAPPED_CHILD, "planes.mapped_child", ROWS, (ROWS + 1) / 2, try_mapped);
-}
-
-static void mapped_child(void)
-{
-    image_row_group(MAPPED_CHILD, try_mapped);
-}
+TEST_AS(mapped,
+        image_row_groups(MAPPED_CHILD, "planes.mapped_child", ROWS, (ROWS + 1) / 2, try_mapped))
+TEST_AS(mapped_child, image_row_group(MAPPED_CHILD, try_mapped))
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 

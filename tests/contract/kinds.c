@@ -18,10 +18,8 @@ static const char *text(char out[64], const VkMemoryDedicatedRequirements *d)
 }
 
 /* What a buffer that exists is said to prefer, and one that is planned. */
-static void preference(void)
+PAIR_CASE(preference)
 {
-    pair p;
-    pair_open(&p);
     for (int shared = 0; shared < 2; shared++) {
         for (size_t i = 0; i < SIZES; i++) {
             const VkExternalMemoryBufferCreateInfo external = {
@@ -41,14 +39,14 @@ static void preference(void)
             char a[64], b[64];
             VkBuffer buffer = VK_NULL_HANDLE;
             needs_planned.pNext = &planned;
-            VK_OK(vkCreateBuffer(p.vk.device, &info, NULL, &buffer));
+            VK_OK(vkCreateBuffer(p->vk.device, &info, NULL, &buffer));
             const VkBufferMemoryRequirementsInfo2 ask = {
                 .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
             const VkDeviceBufferMemoryRequirements plan = {
                 .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &info};
-            vkGetBufferMemoryRequirements2(p.vk.device, &ask, &needs);
-            vkGetDeviceBufferMemoryRequirements(p.vk.device, &plan, &needs_planned);
-            vkDestroyBuffer(p.vk.device, buffer, NULL);
+            vkGetBufferMemoryRequirements2(p->vk.device, &ask, &needs);
+            vkGetDeviceBufferMemoryRequirements(p->vk.device, &plan, &needs_planned);
+            vkDestroyBuffer(p->vk.device, buffer, NULL);
             const char *what = shared ? "exportable" : "not exportable";
             ANSWER(answer_key("%s, %llu bytes", what, (unsigned long long)sizes[i]), "%s",
                    text(a, &made));
@@ -62,56 +60,49 @@ static void preference(void)
             REQUIRE_EQ(made.requiresDedicatedAllocation, VK_FALSE);
         }
     }
-    pair_close(&p);
 }
 
 /* Vulkan's own memory of each kind, at both ends. */
-static void own_memory(void)
+PAIR_CASE(own_memory)
 {
-    pair p;
-    pair_open(&p);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         for (size_t i = 1; i < SIZES; i++) {
             shared_buffer b;
-            shared_buffer_open(&p, sizes[i], dedicated ? RAW_VK_DEDICATED : 0, dedicated != 0, &b);
+            shared_buffer_open(p, sizes[i], dedicated ? RAW_VK_DEDICATED : 0, dedicated != 0, &b);
             const char *what = dedicated ? "dedicated" : "not dedicated";
             answer_same_memory(
-                &p, answer_key("%s, %llu bytes, the beginning", what, (unsigned long long)sizes[i]),
+                p, answer_key("%s, %llu bytes, the beginning", what, (unsigned long long)sizes[i]),
                 &b.vk, 0, b.pointer, END, 10);
             answer_same_memory(
-                &p, answer_key("%s, %llu bytes, the end", what, (unsigned long long)sizes[i]),
-                &b.vk, sizes[i] - END, b.pointer + sizes[i] - END, END, 20);
-            shared_buffer_close(&p, &b);
+                p, answer_key("%s, %llu bytes, the end", what, (unsigned long long)sizes[i]), &b.vk,
+                sizes[i] - END, b.pointer + sizes[i] - END, END, 20);
+            shared_buffer_close(p, &b);
         }
     }
-    pair_close(&p);
 }
 
 /* A VMM allocation in a buffer that has all of it: so its import may be dedicated. */
-static void imported_memory(void)
+VMM_PAIR_CASE(imported_memory)
 {
-    pair p;
-    vmm_pair_open(&p);
     for (size_t i = 1; i < SIZES; i++) {
         const unsigned long long size = sizes[i];
         raw_vk_buffer like, vk;
         vmm_block b;
-        raw_vk_buffer_create(&p.vk, sizes[i], RAW_VK_EXPORT | RAW_VK_DEDICATED, &like);
+        raw_vk_buffer_create(&p->vk, sizes[i], RAW_VK_EXPORT | RAW_VK_DEDICATED, &like);
         const raw_vk_buffer usual = like;
-        raw_vk_buffer_destroy(&p.vk, &like);
+        raw_vk_buffer_destroy(&p->vk, &like);
         ANSWER(answer_key("what a buffer of %llu bytes needs", size), "%llu bytes",
                (unsigned long long)usual.allocation_size);
         REQUIRE_EQ(usual.allocation_size, sizes[i]);
-        vmm_open(&p, (size_t)sizes[i], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &b);
-        raw_vk_buffer_import(&p.vk, vmm_export(&p, b.handle), &usual, &vk);
-        answer_same_memory(&p, answer_key("dedicated, %llu bytes, the beginning", size), &vk, 0,
+        vmm_open(p, (size_t)sizes[i], CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, &b);
+        raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &vk);
+        answer_same_memory(p, answer_key("dedicated, %llu bytes, the beginning", size), &vk, 0,
                            b.pointer, END, 30);
-        answer_same_memory(&p, answer_key("dedicated, %llu bytes, the end", size), &vk,
+        answer_same_memory(p, answer_key("dedicated, %llu bytes, the end", size), &vk,
                            sizes[i] - END, b.pointer + sizes[i] - END, END, 40);
-        raw_vk_buffer_destroy(&p.vk, &vk);
-        vmm_close(&p, &b);
+        raw_vk_buffer_destroy(&p->vk, &vk);
+        vmm_close(p, &b);
     }
-    pair_close(&p);
 }
 
 const test_case kind_cases[] = {

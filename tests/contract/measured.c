@@ -70,37 +70,34 @@ static void answer_calls(const pair *p, const shared_timeline *t, CUevent event,
 }
 
 /* With an explicit stream: does signaling need that stream's context current, or any? */
-static void signal_without_the_context(void)
+PAIR_CASE(signal_without_the_context)
 {
-    pair p;
     shared_timeline t;
     CUevent event = NULL;
     uint64_t value = 0;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    answer_calls(&p, &t, event, ++value, "its context");
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    answer_calls(p, &t, event, ++value, "its context");
 
-    CU_OK(p.cu->CtxSetCurrent(NULL));
-    answer_calls(&p, &t, event, ++value, "no context");
+    CU_OK(p->cu->CtxSetCurrent(NULL));
+    answer_calls(p, &t, event, ++value, "no context");
 
-    if (p.cu->device_count > 1) {
-        CUcontext other = raw_cuda_context(p.cu, 1);
+    if (p->cu->device_count > 1) {
+        CUcontext other = raw_cuda_context(p->cu, 1);
         REQUIRE(other != NULL);
-        answer_calls(&p, &t, event, ++value, NULL);
-        CU_OK(p.cu->CtxSetCurrent(NULL));
-        CU_OK(p.cu->DevicePrimaryCtxRelease(1));
+        answer_calls(p, &t, event, ++value, NULL);
+        CU_OK(p->cu->CtxSetCurrent(NULL));
+        CU_OK(p->cu->DevicePrimaryCtxRelease(1));
     }
     CUcontext created = NULL;
-    if (p.cu->CtxCreate != NULL && p.cu->CtxCreate(&created, 0, p.device) == CUDA_SUCCESS) {
-        answer_calls(&p, &t, event, ++value, "another context of the device");
-        CU_OK(p.cu->CtxDestroy(created));
+    if (p->cu->CtxCreate != NULL && p->cu->CtxCreate(&created, 0, p->device) == CUDA_SUCCESS) {
+        answer_calls(p, &t, event, ++value, "another context of the device");
+        CU_OK(p->cu->CtxDestroy(created));
     }
-    CU_OK(p.cu->CtxSetCurrent(p.context));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    CU_OK(p.cu->EventDestroy(event));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    CU_OK(p->cu->CtxSetCurrent(p->context));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->EventDestroy(event));
+    shared_timeline_close(p, &t);
 }
 
 static char logged[512];
@@ -123,24 +120,22 @@ static void answer_log(const char *step)
     logged[0] = '\0';
 }
 
-static void driver_logs(void)
+PAIR_CASE(driver_logs)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
     CUdeviceptr pointer = 0;
     void *callback = NULL;
-    pair_open(&p);
-    if (p.cu->LogsRegisterCallback == NULL || p.cu->LogsUnregisterCallback == NULL)
+    if (p->cu->LogsRegisterCallback == NULL || p->cu->LogsUnregisterCallback == NULL)
         SKIP("this driver has no cuLogsRegisterCallback");
-    CUresult result = p.cu->LogsRegisterCallback(on_log, NULL, &callback);
+    CUresult result = p->cu->LogsRegisterCallback(on_log, NULL, &callback);
     ANSWER("cuLogsRegisterCallback", "%s", raw_cuda_result_name(result));
-    raw_vk_buffer_create(&p.vk, 1u << 20, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&p.vk, &vk), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    raw_vk_buffer_create(&p->vk, 1u << 20, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&p->vk, &vk), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    (void)raw_cuda_import_memory(p.cu, fd, 0, false, &memory);
+    (void)raw_cuda_import_memory(p->cu, fd, 0, false, &memory);
     answer_log("import, size 0");
-    (void)raw_cuda_import_memory(p.cu, null_fd, 1u << 20, false, &memory);
+    (void)raw_cuda_import_memory(p->cu, null_fd, 1u << 20, false, &memory);
     answer_log("import, /dev/null");
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
     memset(&desc, 0, sizeof desc);
@@ -148,48 +143,44 @@ static void driver_logs(void)
     desc.handle.fd = null_fd;
     desc.size = 4096;
     desc.flags = 0x80000000u;
-    (void)p.cu->ImportExternalMemory(&memory, &desc);
+    (void)p->cu->ImportExternalMemory(&memory, &desc);
     answer_log("import, bad flags");
     REQUIRE(memory == NULL);
-    CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
-    (void)raw_cuda_map_buffer(p.cu, memory, 65536, vk.allocation_size, &pointer);
+    CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
+    (void)raw_cuda_map_buffer(p->cu, memory, 65536, vk.allocation_size, &pointer);
     answer_log("map past the end");
-    (void)raw_cuda_map_buffer(p.cu, memory, 0, 0, &pointer);
+    (void)raw_cuda_map_buffer(p->cu, memory, 0, 0, &pointer);
     answer_log("map size 0");
-    if (result == CUDA_SUCCESS) CU_OK(p.cu->LogsUnregisterCallback(callback));
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->LogsUnregisterCallback(callback));
     close(null_fd);
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 /* Do the CUDA objects live on when Vulkan's are gone first? */
-static void cuda_outlives_vulkan(void)
+PAIR_CASE(cuda_outlives_vulkan)
 {
-    pair p;
     shared_buffer b;
     shared_timeline t;
     uint32_t word = 0;
-    pair_open(&p);
-    shared_buffer_open(&p, 1u << 20, 0, false, &b);
-    shared_timeline_open(&p, 0, &t);
-    raw_vk_fill(&p.vk, &b.vk, 0, 1u << 20, 0x77777777u, NULL);
-    raw_vk_buffer_destroy(&p.vk, &b.vk);
-    raw_vk_timeline_destroy(&p.vk, t.vk);
-    CUresult result = p.cu->MemcpyDtoH(&word, b.pointer, sizeof word);
+    shared_buffer_open(p, 1u << 20, 0, false, &b);
+    shared_timeline_open(p, 0, &t);
+    raw_vk_fill(&p->vk, &b.vk, 0, 1u << 20, 0x77777777u, NULL);
+    raw_vk_buffer_destroy(&p->vk, &b.vk);
+    raw_vk_timeline_destroy(&p->vk, t.vk);
+    CUresult result = p->cu->MemcpyDtoH(&word, b.pointer, sizeof word);
     ANSWER("a copy from the memory", "%s, data %s", raw_cuda_result_name(result),
            word == 0x77777777u ? "right" : "wrong");
-    result = raw_cuda_signal(p.cu, t.cu, 4, p.stream);
-    CUresult wait = raw_cuda_wait(p.cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p.stream);
-    CUresult synchronize = stream_result(&p, patience(&p, 3000));
+    result = raw_cuda_signal(p->cu, t.cu, 4, p->stream);
+    CUresult wait = raw_cuda_wait(p->cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p->stream);
+    CUresult synchronize = stream_result(p, patience(p, 3000));
     ANSWER("a signal of the timeline", "%s", raw_cuda_result_name(result));
     ANSWER("a wait for the timeline", "%s", raw_cuda_result_name(wait));
     ANSWER("the stream then", "%s", raw_cuda_result_name(synchronize));
     if (synchronize != CUDA_SUCCESS) test_pass(); /* nothing more can be done with it */
-    CU_OK(p.cu->DestroyExternalSemaphore(t.cu));
-    CU_OK(p.cu->MemFree(b.pointer));
-    CU_OK(p.cu->DestroyExternalMemory(b.memory));
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalSemaphore(t.cu));
+    CU_OK(p->cu->MemFree(b.pointer));
+    CU_OK(p->cu->DestroyExternalMemory(b.memory));
 }
 
 /* The mapping freed after the memory it was made from, as a careless program would. */

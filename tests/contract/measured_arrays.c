@@ -65,10 +65,7 @@ static void try_orders(size_t first, size_t end)
     }
 }
 
-static void orders(void)
-{
-    image_rows(ORDER_CHILD, "measured.destroyed_last_child", 4, try_orders);
-}
+TEST_AS(orders, image_rows(ORDER_CHILD, "measured.destroyed_last_child", 4, try_orders))
 
 static void orders_child(void)
 {
@@ -126,10 +123,7 @@ static void try_planes(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void planes(void)
-{
-    image_rows(PLANE_CHILD, "measured.surfaces_of_planes_child", 4, try_planes);
-}
+TEST_AS(planes, image_rows(PLANE_CHILD, "measured.surfaces_of_planes_child", 4, try_planes))
 
 static void planes_child(void)
 {
@@ -219,15 +213,9 @@ static void try_sizes(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void sizes(void)
-{
-    image_row_groups(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS, try_sizes);
-}
-
-static void sizes_child(void)
-{
-    image_row_group(SIZE_CHILD, try_sizes);
-}
+TEST_AS(sizes, image_row_groups(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS,
+                                try_sizes))
+TEST_AS(sizes_child, image_row_group(SIZE_CHILD, try_sizes))
 
 /* As in texture_kernels.cu. */
 typedef struct place {
@@ -292,15 +280,8 @@ static void try_clamps(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void clamps(void)
-{
-    image_row_groups(CLAMP_CHILD, "measured.level_clamps_child", 8, 8, try_clamps);
-}
-
-static void clamps_child(void)
-{
-    image_row_group(CLAMP_CHILD, try_clamps);
-}
+TEST_AS(clamps, image_row_groups(CLAMP_CHILD, "measured.level_clamps_child", 8, 8, try_clamps))
+TEST_AS(clamps_child, image_row_group(CLAMP_CHILD, try_clamps))
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 

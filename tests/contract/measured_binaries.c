@@ -206,15 +206,8 @@ static void destroyed_in_vulkan(bool binary)
     pair_close(&p);
 }
 
-static void binary_destroyed_in_vulkan(void)
-{
-    destroyed_in_vulkan(true);
-}
-
-static void timeline_destroyed_in_vulkan(void)
-{
-    destroyed_in_vulkan(false);
-}
+TEST_AS(binary_destroyed_in_vulkan, destroyed_in_vulkan(true))
+TEST_AS(timeline_destroyed_in_vulkan, destroyed_in_vulkan(false))
 
 const test_case measured_binary_cases[] = {
     {.name = "measured.binary_double_signal",

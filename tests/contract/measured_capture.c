@@ -571,7 +571,7 @@ static void answer_outcomes(const char *call, const char *mode, char outcomes[4]
     ANSWER(key, "%s", outcomes[0]);
 }
 
-static void calls_during_capture(void)
+PAIR_CASE(calls_during_capture)
 {
     static const struct {
         CUstreamCaptureMode mode;
@@ -579,18 +579,15 @@ static void calls_during_capture(void)
     } modes[] = {{CU_STREAM_CAPTURE_MODE_GLOBAL, "global"},
                  {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, "thread-local"},
                  {CU_STREAM_CAPTURE_MODE_RELAXED, "relaxed"}};
-    pair p;
-    pair_open(&p);
-    if (p.cu->StreamBeginCapture == NULL || p.cu->ThreadExchangeStreamCaptureMode == NULL)
+    if (p->cu->StreamBeginCapture == NULL || p->cu->ThreadExchangeStreamCaptureMode == NULL)
         SKIP("this driver has no stream capture");
     for (size_t operation = 0; operation < sizeof operations / sizeof operations[0]; operation++)
         for (size_t m = 0; m < 3; m++) {
             char outcomes[4][OUTCOME_SIZE];
             for (int i = 0; i < 4; i++)
-                try_one(&p, operation, modes[m].mode, i / 2 == 1, i % 2 == 1, outcomes[i]);
+                try_one(p, operation, modes[m].mode, i / 2 == 1, i % 2 == 1, outcomes[i]);
             answer_outcomes(operations[operation].name, modes[m].name, outcomes);
         }
-    pair_close(&p);
 }
 
 const test_case measured_capture_cases[] = {{.name = "measured.calls_during_capture",

@@ -136,15 +136,9 @@ static void try_rows(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void levels_of_layers(void)
-{
-    image_row_groups(LAYER_CHILD, "measured.levels_of_layers_child", ROWS, KINDS, try_rows);
-}
-
-static void levels_of_layers_child(void)
-{
-    image_row_group(LAYER_CHILD, try_rows);
-}
+TEST_AS(levels_of_layers,
+        image_row_groups(LAYER_CHILD, "measured.levels_of_layers_child", ROWS, KINDS, try_rows))
+TEST_AS(levels_of_layers_child, image_row_group(LAYER_CHILD, try_rows))
 
 const test_case layer_measured_cases[] = {
     {.name = "measured.levels_of_layers",

@@ -49,92 +49,83 @@ static void CUDA_CB sleep_on_stream(void *data)
 
 /* Memory of CUDA's own that the pending work never touches, of the smallest size too: its end waits
  * for all work of the context. */
-static void free_with_pending_work(void)
+PAIR_CASE(free_with_pending_work)
 {
     static const size_t sizes[] = {1, 65536, (size_t)4 << 20};
-    pair p;
-    pair_open(&p);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         CUdeviceptr kept = 0, freed = 0;
-        CU_OK(p.cu->MemAlloc(&kept, sizes[i])); /* so that it is not the last one of its block */
-        CU_OK(p.cu->MemAlloc(&freed, sizes[i]));
-        CU_OK(p.cu->LaunchHostFunc(p.stream, sleep_on_stream, NULL));
-        CU_OK(p.cu->MemFree(freed));
-        const CUresult left = p.cu->StreamQuery(p.stream);
+        CU_OK(p->cu->MemAlloc(&kept, sizes[i])); /* so that it is not the last one of its block */
+        CU_OK(p->cu->MemAlloc(&freed, sizes[i]));
+        CU_OK(p->cu->LaunchHostFunc(p->stream, sleep_on_stream, NULL));
+        CU_OK(p->cu->MemFree(freed));
+        const CUresult left = p->cu->StreamQuery(p->stream);
         ANSWER(answer_key("work after cuMemFree of %zu bytes", sizes[i]), "%s",
                raw_cuda_result_name(left));
         CU_IS(left, CUDA_SUCCESS);
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        CU_OK(p.cu->MemFree(kept));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        CU_OK(p->cu->MemFree(kept));
     }
-    pair_close(&p);
 }
 
 /* The pending work never touches the buffer that is freed. */
-static void free_of_a_mapping_with_pending_work(void)
+PAIR_CASE(free_of_a_mapping_with_pending_work)
 {
-    pair p;
     shared_buffer b;
     shared_timeline t;
     late_signal late;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
+    shared_timeline_open(p, 0, &t);
     for (int by_host_function = 0; by_host_function < 2; by_host_function++) {
         CUresult result;
-        shared_buffer_open(&p, 1u << 20, 0, false, &b);
+        shared_buffer_open(p, 1u << 20, 0, false, &b);
         if (by_host_function) {
-            CU_OK(p.cu->LaunchHostFunc(p.stream, sleep_on_stream, NULL));
+            CU_OK(p->cu->LaunchHostFunc(p->stream, sleep_on_stream, NULL));
         } else {
-            CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-            late_signal_start(&late, &p.vk, t.vk, 1);
+            CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+            late_signal_start(&late, &p->vk, t.vk, 1);
         }
         double start = test_now_us();
-        result = p.cu->MemFree(b.pointer);
+        result = p->cu->MemFree(b.pointer);
         double took = test_now_us() - start;
         const char *work = by_host_function ? "a host function" : "a timeline wait";
         ANSWER(answer_key("cuMemFree beside %s", work), "%s", raw_cuda_result_name(result));
         MEASURED("cuMemFree_of_mapping_with_pending_work", "%s of %d us on a stream: %.0f us", work,
                  DELAY_US, took);
         REQUIRE(result == CUDA_SUCCESS);
-        CU_IS(p.cu->StreamQuery(p.stream), CUDA_SUCCESS); /* it waited for all of it */
+        CU_IS(p->cu->StreamQuery(p->stream), CUDA_SUCCESS); /* it waited for all of it */
         start = test_now_us();
-        result = p.cu->DestroyExternalMemory(b.memory);
+        result = p->cu->DestroyExternalMemory(b.memory);
         took = test_now_us() - start;
         ANSWER(answer_key("cuDestroyExternalMemory beside %s", work), "%s",
                raw_cuda_result_name(result));
         MEASURED("cuDestroyExternalMemory_after_it", "%.0f us", took);
         if (!by_host_function) late_signal_join(&late);
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        raw_vk_buffer_destroy(&p.vk, &b.vk);
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        raw_vk_buffer_destroy(&p->vk, &b.vk);
     }
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_close(p, &t);
 }
 
-static void destroy_memory_with_pending_work(void)
+PAIR_CASE(destroy_memory_with_pending_work)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory;
     shared_timeline t;
     late_signal late;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    raw_vk_buffer_create(&p.vk, 1u << 20, RAW_VK_EXPORT, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false,
+    shared_timeline_open(p, 0, &t);
+    raw_vk_buffer_create(&p->vk, 1u << 20, RAW_VK_EXPORT, &vk);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    late_signal_start(&late, &p.vk, t.vk, 1);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    late_signal_start(&late, &p->vk, t.vk, 1);
     double start = test_now_us();
-    CUresult result = p.cu->DestroyExternalMemory(memory); /* never mapped */
+    CUresult result = p->cu->DestroyExternalMemory(memory); /* never mapped */
     MEASURED("cuDestroyExternalMemory_with_pending_work", "%.0f us", test_now_us() - start);
     ANSWER("cuDestroyExternalMemory", "%s", raw_cuda_result_name(result));
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_buffer_destroy(&p->vk, &vk);
+    shared_timeline_close(p, &t);
 }
 
 /* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on
@@ -159,27 +150,24 @@ static void destroy_semaphore_with_a_pending_wait(void)
 }
 
 /* Whether destroying waits for work that has nothing to do with what is destroyed. */
-static void destroy_idle_semaphore_beside_pending_work(void)
+PAIR_CASE(destroy_idle_semaphore_beside_pending_work)
 {
-    pair p;
     shared_timeline busy, idle;
     late_signal late;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &busy);
-    shared_timeline_open(&p, 0, &idle);
-    CU_OK(raw_cuda_wait(p.cu, busy.cu, 1, p.stream));
-    late_signal_start(&late, &p.vk, busy.vk, 1);
+    shared_timeline_open(p, 0, &busy);
+    shared_timeline_open(p, 0, &idle);
+    CU_OK(raw_cuda_wait(p->cu, busy.cu, 1, p->stream));
+    late_signal_start(&late, &p->vk, busy.vk, 1);
     double start = test_now_us();
-    CUresult result = p.cu->DestroyExternalSemaphore(idle.cu);
+    CUresult result = p->cu->DestroyExternalSemaphore(idle.cu);
     MEASURED("cuDestroyExternalSemaphore_beside_pending_work",
              "another semaphore's wait of %d us: %.0f us", DELAY_US, test_now_us() - start);
     ANSWER("cuDestroyExternalSemaphore", "%s", raw_cuda_result_name(result));
     REQUIRE(result == CUDA_SUCCESS);
-    CU_IS(p.cu->StreamQuery(p.stream), CUDA_SUCCESS);
+    CU_IS(p->cu->StreamQuery(p->stream), CUDA_SUCCESS);
     late_signal_join(&late);
-    raw_vk_timeline_destroy(&p.vk, idle.vk);
-    shared_timeline_close(&p, &busy);
-    pair_close(&p);
+    raw_vk_timeline_destroy(&p->vk, idle.vk);
+    shared_timeline_close(p, &busy);
 }
 
 typedef struct cuda_signal {
@@ -270,68 +258,56 @@ static void give_back_while_another_thread_signals(bool a_semaphore)
     pair_close(&p);
 }
 
-static void free_while_another_thread_signals(void)
-{
-    give_back_while_another_thread_signals(false);
-}
+TEST_AS(free_while_another_thread_signals, give_back_while_another_thread_signals(false))
+TEST_AS(destroy_semaphore_while_another_thread_signals,
+        give_back_while_another_thread_signals(true))
 
-static void destroy_semaphore_while_another_thread_signals(void)
+PAIR_CASE(destroy_event_and_stream_with_a_pending_wait)
 {
-    give_back_while_another_thread_signals(true);
-}
-
-static void destroy_event_and_stream_with_a_pending_wait(void)
-{
-    pair p;
     shared_timeline t;
     late_signal late;
     CUevent event = NULL;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    CU_OK(p.cu->EventRecord(event, p.stream));
-    CU_IS(p.cu->EventQuery(event), CUDA_ERROR_NOT_READY);
-    late_signal_start(&late, &p.vk, t.vk, 1);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    CU_OK(p->cu->EventRecord(event, p->stream));
+    CU_IS(p->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
+    late_signal_start(&late, &p->vk, t.vk, 1);
     double start = test_now_us();
-    CUresult result = p.cu->EventDestroy(event);
+    CUresult result = p->cu->EventDestroy(event);
     MEASURED("cuEventDestroy_with_pending_work", "%.0f us", test_now_us() - start);
     ANSWER("cuEventDestroy", "%s", raw_cuda_result_name(result));
     CU_OK(result);
     start = test_now_us();
-    result = p.cu->StreamDestroy(p.stream);
+    result = p->cu->StreamDestroy(p->stream);
     MEASURED("cuStreamDestroy_with_pending_work", "%.0f us", test_now_us() - start);
     ANSWER("cuStreamDestroy", "%s", raw_cuda_result_name(result));
     CU_OK(result);
     late_signal_join(&late);
-    result = p.cu->CtxSynchronize();
+    result = p->cu->CtxSynchronize();
     ANSWER("cuCtxSynchronize, once the wait is over", "%s", raw_cuda_result_name(result));
     CU_OK(result);
-    CU_OK(p.cu->StreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+    shared_timeline_close(p, &t);
 }
 
-static void ctx_record_event(void)
+PAIR_CASE(ctx_record_event)
 {
-    pair p;
     shared_timeline t;
     CUevent event = NULL;
-    pair_open(&p);
-    if (p.cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    CUresult result = p.cu->CtxRecordEvent(p.context, event);
+    if (p->cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    CUresult result = p->cu->CtxRecordEvent(p->context, event);
     ANSWER("on the primary context", "%s", raw_cuda_result_name(result));
-    ANSWER("while a stream waits", "%s", raw_cuda_result_name(p.cu->EventQuery(event)));
-    raw_vk_timeline_signal(&p.vk, t.vk, 1);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    CUresult synchronize = p.cu->EventSynchronize(event);
+    ANSWER("while a stream waits", "%s", raw_cuda_result_name(p->cu->EventQuery(event)));
+    raw_vk_timeline_signal(&p->vk, t.vk, 1);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CUresult synchronize = p->cu->EventSynchronize(event);
     ANSWER("after it", "%s", raw_cuda_result_name(synchronize));
-    CU_OK(p.cu->EventDestroy(event));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    CU_OK(p->cu->EventDestroy(event));
+    shared_timeline_close(p, &t);
 }
 
 static void answer_sticky(const char *call, CUresult result)

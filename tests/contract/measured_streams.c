@@ -115,23 +115,21 @@ static CUfunction not_loaded(const raw_cuda *cu, CUmodule module)
 /* A kernel stands behind a wait that is not over: what another stream's kernel does meanwhile.
  * Where the driver loads lazily, a first launch may wait for what is held (CUDA C++ Programming
  * Guide, "Lazy Loading"), unless cuFuncLoad was called before. */
-static void first_launches(void)
+PAIR_CASE(first_launches)
 {
     static const char *const how[] = {"both loaded", "it is first launched",
                                       "the one that waits is first launched"};
-    pair p;
     shared_timeline gate;
     CUmodule modules[3];
     CUstream held = NULL;
     CUdeviceptr data = 0;
-    pair_open(&p);
-    const raw_cuda *cu = p.cu;
+    const raw_cuda *cu = p->cu;
     for (int i = 0; i < 3; i++)
         modules[i] = raw_cuda_load(cu, "pattern");
     const CUfunction loaded = raw_cuda_function(cu, modules[0], "pattern_write");
     CU_OK(cu->StreamCreate(&held, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->MemAlloc(&data, 4096));
-    shared_timeline_open(&p, 0, &gate);
+    shared_timeline_open(p, 0, &gate);
     unsigned count = 1, seed = 1;
     CUdeviceptr second = data + 2048;
     void *one[] = {&data, &count, &seed}, *other[] = {&second, &count, &seed};
@@ -140,19 +138,18 @@ static void first_launches(void)
         CU_OK(cu->LaunchKernel(turn == 3 ? not_loaded(cu, modules[2]) : loaded, 1, 1, 1, 64, 1, 1,
                                0, held, one, NULL));
         CU_OK(cu->LaunchKernel(turn == 2 ? not_loaded(cu, modules[1]) : loaded, 1, 1, 1, 64, 1, 1,
-                               0, p.stream, other, NULL));
+                               0, p->stream, other, NULL));
         ANSWER(answer_key("a kernel beside one that waits, %s", how[turn - 1]), "%s",
-               raw_cuda_result_name(stream_result(&p, patience(&p, 700))));
-        raw_vk_timeline_signal(&p.vk, gate.vk, turn);
+               raw_cuda_result_name(stream_result(p, patience(p, 700))));
+        raw_vk_timeline_signal(&p->vk, gate.vk, turn);
         CU_OK(cu->StreamSynchronize(held));
-        CU_OK(cu->StreamSynchronize(p.stream));
+        CU_OK(cu->StreamSynchronize(p->stream));
     }
-    shared_timeline_close(&p, &gate);
+    shared_timeline_close(p, &gate);
     CU_OK(cu->MemFree(data));
     CU_OK(cu->StreamDestroy(held));
     for (int i = 0; i < 3; i++)
         CU_OK(cu->ModuleUnload(modules[i]));
-    pair_close(&p);
 }
 
 const test_case measured_stream_cases[] = {

@@ -20,127 +20,97 @@ static void import_and_compare(unsigned vk_flags, bool dedicated_flag)
     pair_close(&p);
 }
 
-static void plain(void)
-{
-    import_and_compare(0, false);
-}
+TEST_AS(plain, import_and_compare(0, false))
+TEST_AS(dedicated, import_and_compare(RAW_VK_DEDICATED, true))
+TEST_AS(dedicated_without_flag, import_and_compare(RAW_VK_DEDICATED, false))
+TEST_AS(plain_with_flag, import_and_compare(0, true))
 
-static void dedicated(void)
+PAIR_CASE(buffer_at_an_offset)
 {
-    import_and_compare(RAW_VK_DEDICATED, true);
-}
-
-static void dedicated_without_flag(void)
-{
-    import_and_compare(RAW_VK_DEDICATED, false);
-}
-
-static void plain_with_flag(void)
-{
-    import_and_compare(0, true);
-}
-
-static void buffer_at_an_offset(void)
-{
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory;
     CUdeviceptr pointer;
     const size_t size = 100000;
-    pair_open(&p);
-    raw_vk_buffer_create_at(&p.vk, size, 70000, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create_at(&p->vk, size, 70000, RAW_VK_EXPORT, &vk);
     REQUIRE(vk.offset >= 70000);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false,
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false,
                                  &memory));
-    CU_OK(raw_cuda_map_buffer(p.cu, memory, vk.offset, size, &pointer));
-    answer_same_memory(&p, "at an offset of 70,000 or more", &vk, 0, pointer, size, 77);
-    CU_OK(p.cu->MemFree(pointer));
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(raw_cuda_map_buffer(p->cu, memory, vk.offset, size, &pointer));
+    answer_same_memory(p, "at an offset of 70,000 or more", &vk, 0, pointer, size, 77);
+    CU_OK(p->cu->MemFree(pointer));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-static void half_the_size(void)
+PAIR_CASE(half_the_size)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory;
     CUdeviceptr pointer;
     const size_t size = 1u << 20;
-    pair_open(&p);
-    raw_vk_buffer_create(&p.vk, size, RAW_VK_EXPORT, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), size / 2, false, &memory));
-    CU_OK(raw_cuda_map_buffer(p.cu, memory, 0, size / 2, &pointer));
-    answer_same_memory(&p, "its first half", &vk, 0, pointer, size / 2, 5);
-    CU_OK(p.cu->MemFree(pointer));
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    raw_vk_buffer_create(&p->vk, size, RAW_VK_EXPORT, &vk);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), size / 2, false, &memory));
+    CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, size / 2, &pointer));
+    answer_same_memory(p, "its first half", &vk, 0, pointer, size / 2, 5);
+    CU_OK(p->cu->MemFree(pointer));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-static void overlapping_mappings(void)
+PAIR_CASE(overlapping_mappings)
 {
-    pair p;
     shared_buffer b;
     CUdeviceptr second = 0;
     const size_t size = 1u << 20, offset = 256 * 1024;
-    pair_open(&p);
-    shared_buffer_open(&p, size, 0, false, &b);
-    CU_OK(raw_cuda_map_buffer(p.cu, b.memory, offset, size - offset, &second));
+    shared_buffer_open(p, size, 0, false, &b);
+    CU_OK(raw_cuda_map_buffer(p->cu, b.memory, offset, size - offset, &second));
     REQUIRE(second != 0 && second != b.pointer);
-    answer_same_memory(&p, "the second mapping", &b.vk, offset, second, size - offset, 11);
-    answer_same_memory(&p, "the first mapping beside it", &b.vk, 0, b.pointer, size, 12);
+    answer_same_memory(p, "the second mapping", &b.vk, offset, second, size - offset, 11);
+    answer_same_memory(p, "the first mapping beside it", &b.vk, 0, b.pointer, size, 12);
 
     uint32_t word = 0;
-    CU_OK(p.cu->MemsetD32Async(second, 0xabcd0123u, 16, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    cuda_read(&p, b.pointer + offset, &word, sizeof word);
+    CU_OK(p->cu->MemsetD32Async(second, 0xabcd0123u, 16, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, b.pointer + offset, &word, sizeof word);
     ANSWER("written by the second, read by the first", "0x%x", (unsigned)word);
     REQUIRE_EQ(word, 0xabcd0123u);
 
-    CU_OK(p.cu->MemFree(second));
-    answer_same_memory(&p, "the first mapping alone again", &b.vk, 0, b.pointer, size, 13);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    CU_OK(p->cu->MemFree(second));
+    answer_same_memory(p, "the first mapping alone again", &b.vk, 0, b.pointer, size, 13);
+    shared_buffer_close(p, &b);
 }
 
-static void fds_return(void)
+PAIR_CASE(fds_return)
 {
-    pair p;
-    pair_open(&p);
     size_t before = 0;
     for (int turn = 0; turn < 20; turn++) {
         shared_buffer b;
-        shared_buffer_open(&p, 65536, turn % 2 ? RAW_VK_DEDICATED : 0, turn % 2, &b);
-        shared_buffer_close(&p, &b);
+        shared_buffer_open(p, 65536, turn % 2 ? RAW_VK_DEDICATED : 0, turn % 2, &b);
+        shared_buffer_close(p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first import */
     }
     const size_t after = test_open_fds();
     ANSWER("fds more after 18 imports", "%ld", (long)after - (long)before);
     REQUIRE_EQ(after, before);
-    pair_close(&p);
 }
 
-static void fd_is_consumed(void)
+PAIR_CASE(fd_is_consumed)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory;
-    pair_open(&p);
-    raw_vk_buffer_create(&p.vk, 65536, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&p.vk, &vk), other = raw_vk_buffer_fd(&p.vk, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
+    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&p->vk, &vk), other = raw_vk_buffer_fd(&p->vk, &vk);
+    CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
     ANSWER("an imported fd", "%s",
            fd_open(fd) ? "still open, the driver's" : "closed by the import");
-    CU_OK(p.cu->DestroyExternalMemory(memory));
+    CU_OK(p->cu->DestroyExternalMemory(memory));
     REQUIRE(!fd_open(fd) ||
             !same_file(fd, other)); /* gone, though a driver may have taken the number again */
     answer_is("an import of a second fd",
-              raw_cuda_import_memory(p.cu, other, vk.allocation_size, false, &memory),
+              raw_cuda_import_memory(p->cu, other, vk.allocation_size, false, &memory),
               CUDA_SUCCESS);
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
@@ -152,29 +122,27 @@ static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
 
 /* Every allocation and every mapping has a number of its own, also one at an address that was used
  * before. */
-static void pointer_attributes(void)
+PAIR_CASE(pointer_attributes)
 {
     enum { PLAIN, MAPPED, AGAIN, ANEW, IDS };
-    pair p;
     shared_buffer b;
     CUdeviceptr plain = 0;
     unsigned long long ids[IDS];
     int on = 1;
-    pair_open(&p);
-    if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL)
+    if (p->cu->PointerGetAttribute == NULL || p->cu->PointerSetAttribute == NULL)
         SKIP("no pointer attributes");
-    CU_OK(p.cu->MemAlloc(&plain, 65536));
-    ids[PLAIN] = buffer_id(&p, plain);
-    CU_OK(p.cu->MemFree(plain));
-    shared_buffer_open(&p, 65536, 0, false, &b);
-    ids[MAPPED] = buffer_id(&p, b.pointer);
-    REQUIRE_EQ(buffer_id(&p, b.pointer + 4096), ids[MAPPED]);
-    CU_OK(p.cu->MemFree(b.pointer));
-    CU_OK(raw_cuda_map_buffer(p.cu, b.memory, 0, 65536, &b.pointer));
-    ids[AGAIN] = buffer_id(&p, b.pointer);
-    CU_OK(p.cu->MemAlloc(&plain, 65536));
-    ids[ANEW] = buffer_id(&p, plain);
-    CU_OK(p.cu->MemFree(plain));
+    CU_OK(p->cu->MemAlloc(&plain, 65536));
+    ids[PLAIN] = buffer_id(p, plain);
+    CU_OK(p->cu->MemFree(plain));
+    shared_buffer_open(p, 65536, 0, false, &b);
+    ids[MAPPED] = buffer_id(p, b.pointer);
+    REQUIRE_EQ(buffer_id(p, b.pointer + 4096), ids[MAPPED]);
+    CU_OK(p->cu->MemFree(b.pointer));
+    CU_OK(raw_cuda_map_buffer(p->cu, b.memory, 0, 65536, &b.pointer));
+    ids[AGAIN] = buffer_id(p, b.pointer);
+    CU_OK(p->cu->MemAlloc(&plain, 65536));
+    ids[ANEW] = buffer_id(p, plain);
+    CU_OK(p->cu->MemFree(plain));
     int zero = 0, alike = 0;
     for (int i = 0; i < IDS; i++) {
         MEASURED("buffer_id", "%llu", ids[i]);
@@ -185,10 +153,9 @@ static void pointer_attributes(void)
     ANSWER("buffer ids of two allocations and two mappings", "%d zero, %d alike", zero, alike);
     REQUIRE(zero == 0 && alike == 0);
     answer_is("SYNC_MEMOPS of a mapping",
-              p.cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer),
+              p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer),
               CUDA_SUCCESS);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    shared_buffer_close(p, &b);
 }
 
 static void no_dma_buf_of_a_mapping(void)
@@ -236,31 +203,29 @@ static size_t wrong_words(const uint32_t *found, const uint32_t *expected, size_
     return wrong;
 }
 
-static void kernel_writes(void)
+PAIR_CASE(kernel_writes)
 {
-    pair p;
     shared_buffer b;
     const unsigned count = 300001;
     const size_t size = count * sizeof(uint32_t);
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    CUfunction add = raw_cuda_function(p.cu, module, "pattern_add");
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
     uint32_t *found = malloc(size), *expected = pattern_words(size, 99);
     REQUIRE(found != NULL);
-    shared_buffer_open(&p, size, RAW_VK_DEDICATED, true, &b);
+    shared_buffer_open(p, size, RAW_VK_DEDICATED, true, &b);
 
-    launch(&p, write, b.pointer, count, 99);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_read(&p.vk, &b.vk, 0, found, size);
+    launch(p, write, b.pointer, count, 99);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_read(&p->vk, &b.vk, 0, found, size);
     answer_wrong("words that a kernel wrote, read by Vulkan", wrong_words(found, expected, count),
                  count);
 
-    raw_vk_fill(&p.vk, &b.vk, 0, size, 1000,
+    raw_vk_fill(&p->vk, &b.vk, 0, size, 1000,
                 NULL); /* Vulkan's words, read and changed by the kernel */
-    launch(&p, add, b.pointer, count, 234);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_read(&p.vk, &b.vk, 0, found, size);
+    launch(p, add, b.pointer, count, 234);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_read(&p->vk, &b.vk, 0, found, size);
     for (unsigned i = 0; i < count; i++)
         expected[i] = 1234;
     answer_wrong("Vulkan's words that a kernel changed", wrong_words(found, expected, count),
@@ -268,83 +233,73 @@ static void kernel_writes(void)
 
     free(found);
     free(expected);
-    shared_buffer_close(&p, &b);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    shared_buffer_close(p, &b);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
-static void every_queue_family(void)
+PAIR_CASE(every_queue_family)
 {
-    pair p;
     shared_buffer b;
     const size_t size = 65536;
-    pair_open(&p);
-    shared_buffer_open(&p, size, 0, false, &b);
+    shared_buffer_open(p, size, 0, false, &b);
     unsigned wrong = 0;
-    for (uint32_t q = 0; q < p.vk.queue_count; q++) {
+    for (uint32_t q = 0; q < p->vk.queue_count; q++) {
         /* Families of video engines and such have no transfer operations. */
         const VkQueueFlags can =
             VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
         uint32_t words[2] = {0, 0};
-        if ((p.vk.queues[q].flags & can) == 0) continue;
-        raw_vk_fill(&p.vk, &b.vk, 0, size, 0x7700u + q, &(raw_vk_job){.queue = q});
-        cuda_read(&p, b.pointer + size - 8, words, sizeof words);
+        if ((p->vk.queues[q].flags & can) == 0) continue;
+        raw_vk_fill(&p->vk, &b.vk, 0, size, 0x7700u + q, &(raw_vk_job){.queue = q});
+        cuda_read(p, b.pointer + size - 8, words, sizeof words);
         wrong += words[0] != 0x7700u + q || words[1] != 0x7700u + q;
     }
     ANSWER("families whose words are wrong", "%u", wrong);
     REQUIRE_EQ(wrong, 0);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    shared_buffer_close(p, &b);
 }
 
-static void second_vulkan_buffer(void)
+PAIR_CASE(second_vulkan_buffer)
 {
-    pair p;
     shared_buffer b;
     raw_vk_buffer again;
     const size_t size = 65536;
     uint32_t word = 0;
-    pair_open(&p);
-    shared_buffer_open(&p, size, 0, false, &b);
-    raw_vk_buffer_import(&p.vk, raw_vk_buffer_fd(&p.vk, &b.vk), &b.vk, &again);
-    answer_same_memory(&p, "CUDA's memory in a second buffer", &again, 0, b.pointer, size, 21);
-    CU_OK(p.cu->MemsetD32Async(b.pointer, 0x600df00du, size / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_read(&p.vk, &again, size - 4, &word, 4);
+    shared_buffer_open(p, size, 0, false, &b);
+    raw_vk_buffer_import(&p->vk, raw_vk_buffer_fd(&p->vk, &b.vk), &b.vk, &again);
+    answer_same_memory(p, "CUDA's memory in a second buffer", &again, 0, b.pointer, size, 21);
+    CU_OK(p->cu->MemsetD32Async(b.pointer, 0x600df00du, size / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_read(&p->vk, &again, size - 4, &word, 4);
     ANSWER("its last word", "0x%x", (unsigned)word);
     REQUIRE_EQ(word, 0x600df00du);
-    raw_vk_buffer_destroy(&p.vk, &again);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &again);
+    shared_buffer_close(p, &b);
 }
 
-static void costs(void)
+PAIR_CASE(costs)
 {
     static const size_t sizes[] = {65536, 8u << 20, 64u << 20, 1u << 30};
     unsigned made = 0;
-    pair p;
-    pair_open(&p);
-    for (size_t i = 0; i < (p.cu->software ? 3 : 4); i++) {
+    for (size_t i = 0; i < (p->cu->software ? 3 : 4); i++) {
         raw_vk_buffer vk;
         CUexternalMemory memory;
         CUdeviceptr pointer;
-        raw_vk_buffer_create(&p.vk, sizes[i], RAW_VK_EXPORT, &vk);
-        int fd = raw_vk_buffer_fd(&p.vk, &vk);
+        raw_vk_buffer_create(&p->vk, sizes[i], RAW_VK_EXPORT, &vk);
+        int fd = raw_vk_buffer_fd(&p->vk, &vk);
         double start = test_now_us();
-        CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory));
         double imported = test_now_us();
-        CU_OK(raw_cuda_map_buffer(p.cu, memory, 0, sizes[i], &pointer));
+        CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, sizes[i], &pointer));
         double mapped = test_now_us();
-        CU_OK(p.cu->MemFree(pointer));
+        CU_OK(p->cu->MemFree(pointer));
         double unmapped = test_now_us();
-        CU_OK(p.cu->DestroyExternalMemory(memory));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
         made += i < 3;
         MEASURED("import_cost", "%zu KiB: import %.1f us, map %.1f us, unmap %.1f us",
                  sizes[i] / 1024, imported - start, mapped - imported, unmapped - mapped);
-        raw_vk_buffer_destroy(&p.vk, &vk);
+        raw_vk_buffer_destroy(&p->vk, &vk);
     }
     ANSWER("sizes up to 64 MiB imported, mapped and given back", "%u of 3", made);
-    pair_close(&p);
 }
 
 const test_case memory_cases[] = {

@@ -11,83 +11,71 @@
 
 #define SIZE (1u << 20)
 
-static void size_zero(void)
+PAIR_CASE(size_zero)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory = NULL;
-    pair_open(&p);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&p.vk, &vk);
-    CUresult result = raw_cuda_import_memory(p.cu, fd, 0, false, &memory);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&p->vk, &vk);
+    CUresult result = raw_cuda_import_memory(p->cu, fd, 0, false, &memory);
     ANSWER("an import of size 0", "%s, fd %s", raw_cuda_result_name(result),
            fd_open(fd) ? "open" : "closed");
     CU_IS(result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(memory == NULL);
     REQUIRE(fd_open(fd));
     answer_is("the fd imported then",
-              raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory), CUDA_SUCCESS);
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+              raw_cuda_import_memory(p->cu, fd, vk.allocation_size, false, &memory), CUDA_SUCCESS);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-static void double_the_size(void)
+PAIR_CASE(double_the_size)
 {
-    pair p;
     raw_vk_buffer vk;
     CUexternalMemory memory;
     CUdeviceptr pointer = 0;
-    pair_open(&p);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
     const size_t twice = 2 * vk.allocation_size;
     answer_is("an import of twice the size",
-              raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), twice, false, &memory),
+              raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), twice, false, &memory),
               CUDA_SUCCESS);
-    answer_is("a mapping of that size", raw_cuda_map_buffer(p.cu, memory, 0, twice, &pointer),
+    answer_is("a mapping of that size", raw_cuda_map_buffer(p->cu, memory, 0, twice, &pointer),
               CUDA_ERROR_INVALID_VALUE);
     REQUIRE_EQ(pointer, 0);
-    CU_OK(p.cu->DestroyExternalMemory(memory));
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    CU_OK(p->cu->DestroyExternalMemory(memory));
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
-static void mapping_past_the_end(void)
+PAIR_CASE(mapping_past_the_end)
 {
-    pair p;
     shared_buffer b;
     CUdeviceptr pointer = 0;
-    pair_open(&p);
-    shared_buffer_open(&p, SIZE, 0, false, &b);
+    shared_buffer_open(p, SIZE, 0, false, &b);
     const uint64_t all = b.vk.allocation_size;
     answer_is("all of it, from 65,536 on",
-              raw_cuda_map_buffer(p.cu, b.memory, 65536, all, &pointer), CUDA_ERROR_INVALID_VALUE);
-    answer_is("from its end on", raw_cuda_map_buffer(p.cu, b.memory, all, 65536, &pointer),
+              raw_cuda_map_buffer(p->cu, b.memory, 65536, all, &pointer), CUDA_ERROR_INVALID_VALUE);
+    answer_is("from its end on", raw_cuda_map_buffer(p->cu, b.memory, all, 65536, &pointer),
               CUDA_ERROR_INVALID_VALUE);
-    answer_is("twice its size", raw_cuda_map_buffer(p.cu, b.memory, 0, 2 * all, &pointer),
+    answer_is("twice its size", raw_cuda_map_buffer(p->cu, b.memory, 0, 2 * all, &pointer),
               CUDA_ERROR_INVALID_VALUE);
     REQUIRE_EQ(pointer, 0);
-    answer_same_memory(&p, "the good mapping", &b.vk, 0, b.pointer, SIZE, 3);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    answer_same_memory(p, "the good mapping", &b.vk, 0, b.pointer, SIZE, 3);
+    shared_buffer_close(p, &b);
 }
 
-static void second_mapping_of_dedicated(void)
+PAIR_CASE(second_mapping_of_dedicated)
 {
-    pair p;
     shared_buffer b;
     CUdeviceptr pointer = 0;
-    pair_open(&p);
-    shared_buffer_open(&p, SIZE, RAW_VK_DEDICATED, true, &b);
+    shared_buffer_open(p, SIZE, RAW_VK_DEDICATED, true, &b);
     answer_is("a mapping of the second half",
-              raw_cuda_map_buffer(p.cu, b.memory, SIZE / 2, SIZE / 2, &pointer),
+              raw_cuda_map_buffer(p->cu, b.memory, SIZE / 2, SIZE / 2, &pointer),
               CUDA_ERROR_INVALID_VALUE);
-    CUresult whole = raw_cuda_map_buffer(p.cu, b.memory, 0, SIZE, &pointer);
+    CUresult whole = raw_cuda_map_buffer(p->cu, b.memory, 0, SIZE, &pointer);
     ANSWER("a second whole mapping", "%s", raw_cuda_result_name(whole));
-    if (whole == CUDA_SUCCESS) CU_OK(p.cu->MemFree(pointer));
-    answer_same_memory(&p, "the first mapping", &b.vk, 0, b.pointer, SIZE, 4);
-    shared_buffer_close(&p, &b);
-    pair_close(&p);
+    if (whole == CUDA_SUCCESS) CU_OK(p->cu->MemFree(pointer));
+    answer_same_memory(p, "the first mapping", &b.vk, 0, b.pointer, SIZE, 4);
+    shared_buffer_close(p, &b);
 }
 
 /* What became of `given`, a duplicate of `original`. */
@@ -122,78 +110,72 @@ static size_t open_wrong_fds(pair *p, wrong_fd out[8], VkSemaphore *timeline)
 /* Whether a refused fd is closed differs from driver to driver, so it is reported. What the library
  * needs is that none is taken for memory without an error, and that it can tell afterwards whether
  * the number is still its own. */
-static void wrong_fds(void)
+PAIR_CASE(wrong_fds)
 {
-    pair p;
     wrong_fd wrong[8];
     VkSemaphore timeline;
-    pair_open(&p);
-    size_t count = open_wrong_fds(&p, wrong, &timeline);
+    size_t count = open_wrong_fds(p, wrong, &timeline);
     for (size_t i = 0; i < count; i++) {
         CUexternalMemory memory = NULL;
         int given = fcntl(wrong[i].fd, F_DUPFD_CLOEXEC, 0);
-        CUresult result = raw_cuda_import_memory(p.cu, given, SIZE, false, &memory);
+        CUresult result = raw_cuda_import_memory(p->cu, given, SIZE, false, &memory);
         const char *after = fate(given, wrong[i].fd);
         ANSWER(answer_key("import: %s", wrong[i].name), "%s, fd %s", raw_cuda_result_name(result),
                after);
         if (result == CUDA_SUCCESS) {
             CUdeviceptr pointer = 0;
-            result = raw_cuda_map_buffer(p.cu, memory, 0, SIZE, &pointer);
+            result = raw_cuda_map_buffer(p->cu, memory, 0, SIZE, &pointer);
             ANSWER(answer_key("map: %s", wrong[i].name), "%s", raw_cuda_result_name(result));
             REQUIRE(result != CUDA_SUCCESS);
-            CU_OK(p.cu->DestroyExternalMemory(memory));
+            CU_OK(p->cu->DestroyExternalMemory(memory));
         }
-        if (strcmp(wrong[i].name, "dev_null") == 0 || p.cu->software) REQUIRE(memory == NULL);
-        if (p.cu->software) REQUIRE_EQ_STR(after, "closed");
+        if (strcmp(wrong[i].name, "dev_null") == 0 || p->cu->software) REQUIRE(memory == NULL);
+        if (p->cu->software) REQUIRE_EQ_STR(after, "closed");
         if (fd_open(given) && same_file(given, wrong[i].fd)) close(given);
     }
     static const int no_fds[] = {-1, 1000000};
     for (size_t i = 0; i < 2; i++) {
         CUexternalMemory memory = NULL;
-        CUresult result = raw_cuda_import_memory(p.cu, no_fds[i], SIZE, false, &memory);
+        CUresult result = raw_cuda_import_memory(p->cu, no_fds[i], SIZE, false, &memory);
         ANSWER(answer_key("import: number %d", no_fds[i]), "%s", raw_cuda_result_name(result));
         REQUIRE(result != CUDA_SUCCESS);
     }
     for (size_t i = 0; i < count; i++)
         close(wrong[i].fd);
-    raw_vk_timeline_destroy(&p.vk, timeline);
-    pair_close(&p);
+    raw_vk_timeline_destroy(&p->vk, timeline);
 }
 
-static void wrong_fds_as_timelines(void)
+PAIR_CASE(wrong_fds_as_timelines)
 {
-    pair p;
     raw_vk_buffer vk;
     wrong_fd wrong[8];
     VkSemaphore timeline;
-    pair_open(&p);
-    size_t count = open_wrong_fds(&p, wrong, &timeline);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
+    size_t count = open_wrong_fds(p, wrong, &timeline);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
     close(wrong[count - 1].fd); /* a timeline is not wrong here; memory is */
-    wrong[count - 1] = (wrong_fd){"memory", raw_vk_buffer_fd(&p.vk, &vk)};
+    wrong[count - 1] = (wrong_fd){"memory", raw_vk_buffer_fd(&p->vk, &vk)};
     for (size_t i = 0; i < count; i++) {
         CUexternalSemaphore semaphore = NULL;
         int given = fcntl(wrong[i].fd, F_DUPFD_CLOEXEC, 0);
-        CUresult result = raw_cuda_import_timeline(p.cu, given, &semaphore);
+        CUresult result = raw_cuda_import_timeline(p->cu, given, &semaphore);
         const char *after = fate(given, wrong[i].fd);
         ANSWER(answer_key("import: %s", wrong[i].name), "%s, fd %s", raw_cuda_result_name(result),
                after);
-        if (result == CUDA_SUCCESS) CU_OK(p.cu->DestroyExternalSemaphore(semaphore));
-        if (p.cu->software) {
+        if (result == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
+        if (p->cu->software) {
             REQUIRE(result != CUDA_SUCCESS);
             REQUIRE_EQ_STR(after, "open");
         }
         if (fd_open(given) && same_file(given, wrong[i].fd)) close(given);
     }
     CUexternalSemaphore semaphore = NULL;
-    CUresult result = raw_cuda_import_timeline(p.cu, -1, &semaphore);
+    CUresult result = raw_cuda_import_timeline(p->cu, -1, &semaphore);
     ANSWER("import: number -1", "%s", raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     for (size_t i = 0; i < count; i++)
         close(wrong[i].fd);
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    raw_vk_timeline_destroy(&p.vk, timeline);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &vk);
+    raw_vk_timeline_destroy(&p->vk, timeline);
 }
 
 static void kcmp_tells_files_apart(void)

@@ -169,15 +169,8 @@ static void both_ways(bool resident)
     close_place(&a);
 }
 
-static void sparse_binding(void)
-{
-    both_ways(false);
-}
-
-static void sparse_residency(void)
-{
-    both_ways(true);
-}
+TEST_AS(sparse_binding, both_ways(false))
+TEST_AS(sparse_residency, both_ways(true))
 
 /* The same address once more, in the same VkDevice. */
 static void taken(void)

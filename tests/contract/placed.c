@@ -187,16 +187,13 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
 
 /* D16_UNORM and S8_UINT are what CUDA's arrays find in dedicated allocations alone, D32_SFLOAT in
  * all. No mapped image takes DEPTH_TEXTURE. */
-static void depth(void)
+PAIR_CASE(depth)
 {
-    pair p;
-    pair_open(&p);
     for (size_t f = 0; f < DEPTH_FORMATS; f++)
         for (size_t size = 0; size < 2; size++)
             for (int dedicated = 0; dedicated < 2; dedicated++)
-                try_depth(&p, &depth_formats[f], depth_sizes[size].width, depth_sizes[size].height,
+                try_depth(p, &depth_formats[f], depth_sizes[size].width, depth_sizes[size].height,
                           dedicated);
-    pair_close(&p);
 }
 
 /* Planes --------------------------------------------------------------------------------------- */
@@ -413,16 +410,13 @@ static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t 
 
 /* A plane of a disjoint image is an image of the plane's format, where it is bound. Of other images
  * it is reported. */
-static void planes(void)
+PAIR_CASE(planes)
 {
-    pair p;
-    pair_open(&p);
     for (size_t f = 0; f < sizeof plane_formats / sizeof plane_formats[0]; f++)
         for (size_t size = 0; size < 2; size++)
             for (int disjoint = 1; disjoint >= 0; disjoint--)
-                try_planes(&p, &plane_formats[f], plane_sizes[size].width, plane_sizes[size].height,
+                try_planes(p, &plane_formats[f], plane_sizes[size].width, plane_sizes[size].height,
                            disjoint);
-    pair_close(&p);
 }
 
 const test_case placed_cases[] = {

@@ -65,6 +65,8 @@ static void stage_close(stage *s)
     pair_close(&s->p);
 }
 
+#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+
 static VkCuFunctionNVX get(const stage *s, const char *name)
 {
     const VkCuFunctionCreateInfoNVX info = {
@@ -129,14 +131,12 @@ static uint32_t in_order_word(uint32_t i)
 
 /* Kernels run where they were recorded, on every queue that has graphics or compute; parameters are
  * read when they are recorded, each by itself or as one block. */
-static void in_order(void)
+STAGE_CASE(in_order)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
-    const VkCuFunctionNVX add = get(&s, "queue_add"), mix = get(&s, "queue_mix");
+    raw_vk *vk = &s->p.vk;
+    const VkCuFunctionNVX add = get(s, "queue_add"), mix = get(s, "queue_mix");
     for (uint32_t queue = 0; queue < vk->queue_count; queue++) {
-        if (!runs_kernels(&s, queue)) continue;
+        if (!runs_kernels(s, queue)) continue;
         for (int as_block = 0; as_block < 2; as_block++) {
             raw_vk_buffer work, copy;
             raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
@@ -175,7 +175,7 @@ static void in_order(void)
             barrier(commands);
             vkCmdFillBuffer(commands, work.buffer, 0, VK_WHOLE_SIZE, 99);
             raw_vk_submit(vk, commands, &(raw_vk_job){.queue = queue});
-            const size_t wrong = wrong_words(&s, &copy, in_order_word);
+            const size_t wrong = wrong_words(s, &copy, in_order_word);
             if (queue == 0)
                 ANSWER(as_block ? "wrong, by one block" : "wrong, by single parameters",
                        "%zu of %d", wrong, WORDS);
@@ -184,9 +184,8 @@ static void in_order(void)
             raw_vk_buffer_destroy(vk, &work);
         }
     }
-    give_back(&s, mix);
-    give_back(&s, add);
-    stage_close(&s);
+    give_back(s, mix);
+    give_back(s, add);
 }
 
 static VkCommandBuffer allocate(const stage *s, VkCommandPool pool, VkCommandBufferLevel level)
@@ -239,15 +238,13 @@ static uint32_t again_word(uint32_t i)
 }
 
 /* A command buffer that executes a secondary one twice, submitted three times. */
-static void again(void)
+STAGE_CASE(again)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
+    raw_vk *vk = &s->p.vk;
     raw_vk_buffer work;
     raw_vk_buffer_create(vk, WORDS * 4, RAW_VK_ADDRESS, &work);
     raw_vk_fill(vk, &work, 0, WORDS * 4, 1, NULL);
-    const VkCuFunctionNVX add = get(&s, "queue_add"), mix = get(&s, "queue_mix");
+    const VkCuFunctionNVX add = get(s, "queue_add"), mix = get(s, "queue_mix");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
     unsigned count = WORDS, addend = 1;
     unsigned char salt = 2;
@@ -255,9 +252,9 @@ static void again(void)
     const void *adds[] = {&address, &count, &addend}, *mixes[] = {&address, &count, &salt, &by};
     const VkCuLaunchInfoNVX first = launch_of(add, WORDS, 256, 3, adds),
                             second = launch_of(mix, WORDS, 256, 4, mixes);
-    const VkCommandPool pool = make_pool(&s);
-    const VkCommandBuffer secondary = allocate(&s, pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY),
-                          primary = allocate(&s, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
+    const VkCommandPool pool = make_pool(s);
+    const VkCommandBuffer secondary = allocate(s, pool, VK_COMMAND_BUFFER_LEVEL_SECONDARY),
+                          primary = allocate(s, pool, VK_COMMAND_BUFFER_LEVEL_PRIMARY);
     begin(secondary, VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT);
     vkCmdCuLaunchKernelNVX(secondary, &first);
     barrier(secondary);
@@ -269,15 +266,14 @@ static void again(void)
     vkCmdExecuteCommands(primary, 1, &secondary);
     VK_OK(vkEndCommandBuffer(primary));
     const VkCommandBuffer twice[] = {primary, primary};
-    VK_OK(submit(&s, 2, twice));
-    VK_OK(submit(&s, 1, twice));
+    VK_OK(submit(s, 2, twice));
+    VK_OK(submit(s, 1, twice));
     VK_OK(vkQueueWaitIdle(vk->queues[0].queue));
-    answer_wrong("words after three submissions", wrong_words(&s, &work, again_word), WORDS);
+    answer_wrong("words after three submissions", wrong_words(s, &work, again_word), WORDS);
     vkDestroyCommandPool(vk->device, pool, NULL);
     raw_vk_buffer_destroy(vk, &work);
-    give_back(&s, mix);
-    give_back(&s, add);
-    stage_close(&s);
+    give_back(s, mix);
+    give_back(s, add);
 }
 
 static void answer_vk(const char *key, VkResult result)
@@ -327,19 +323,16 @@ static VkResult turn_shared(stage *s, unsigned words, size_t *wrong)
     return result;
 }
 
-static void shared_memory(void)
+STAGE_CASE(shared_memory)
 {
     static const unsigned sizes[] = {1024, 4096 - 64}; /* with the static bytes: 16 KiB */
-    stage s;
-    stage_open(&s);
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
         size_t wrong;
-        VK_OK(turn_shared(&s, sizes[n], &wrong));
+        VK_OK(turn_shared(s, sizes[n], &wrong));
         ANSWER(answer_key("wrong with %u dynamic bytes", sizes[n] * 4), "%zu of %u", wrong,
                2 * sizes[n]);
         REQUIRE_EQ(wrong, 0);
     }
-    stage_close(&s);
 }
 
 /* How much a block may have: an H200 loses the device over too much. */
@@ -379,18 +372,16 @@ static uint32_t both_word(uint32_t i)
     return i * 2654435761u + 9u + 4u;
 }
 
-static void shared_with_cuda(void)
+STAGE_CASE(shared_with_cuda)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
+    raw_vk *vk = &s->p.vk;
     shared_buffer shared;
     static uint32_t found[WORDS];
-    shared_buffer_open(&s.p, WORDS * 4, RAW_VK_ADDRESS, false, &shared);
+    shared_buffer_open(&s->p, WORDS * 4, RAW_VK_ADDRESS, false, &shared);
     uint32_t *given = pattern_words(WORDS * 4, 9);
-    CU_OK(s.p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
-    CU_OK(s.p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
-    const VkCuFunctionNVX add = get(&s, "queue_add");
+    CU_OK(s->p.cu->MemcpyHtoD(shared.pointer, given, WORDS * 4));
+    CU_OK(s->p.cu->CtxSynchronize()); /* the call itself returns when the bytes are staged */
+    const VkCuFunctionNVX add = get(s, "queue_add");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &shared.vk);
     unsigned count = WORDS, addend = 4;
     const void *params[] = {&address, &count, &addend};
@@ -401,15 +392,14 @@ static void shared_with_cuda(void)
     barrier(commands);
     raw_vk_release(vk, commands, 0, &shared.vk);
     raw_vk_submit(vk, commands, NULL);
-    cuda_read(&s.p, shared.pointer, found, sizeof found);
+    cuda_read(&s->p, shared.pointer, found, sizeof found);
     size_t wrong = 0;
     for (uint32_t i = 0; i < WORDS; i++)
         wrong += found[i] != both_word(i) + 0u * given[i];
     answer_wrong("words by CUDA", wrong, WORDS);
     free(given);
-    give_back(&s, add);
-    shared_buffer_close(&s.p, &shared);
-    stage_close(&s);
+    give_back(s, add);
+    shared_buffer_close(&s->p, &shared);
 }
 
 /* Images -------------------------------------------------------------------------------------- */
@@ -462,11 +452,9 @@ static uint64_t handle_of(const stage *s, VkImageView view, VkSampler sampler)
 }
 
 /* An image view is a surface or, with a sampler, a texture. Its handle is a kernel's parameter. */
-static void images(void)
+STAGE_CASE(images)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
+    raw_vk *vk = &s->p.vk;
     raw_vk_image image;
     raw_vk_buffer out;
     static uint32_t texels[WIDTH * HEIGHT], samples[WIDTH * HEIGHT];
@@ -478,10 +466,10 @@ static void images(void)
                              .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT},
         &image);
     raw_vk_buffer_create(vk, sizeof samples, RAW_VK_ADDRESS, &out);
-    const VkImageView view = make_view(&s, image.image);
-    const VkSampler sampler = make_sampler(&s);
-    const VkCuFunctionNVX paint = get(&s, "queue_paint"), sample = get(&s, "queue_sample");
-    uint64_t surface = handle_of(&s, view, VK_NULL_HANDLE), texture = handle_of(&s, view, sampler);
+    const VkImageView view = make_view(s, image.image);
+    const VkSampler sampler = make_sampler(s);
+    const VkCuFunctionNVX paint = get(s, "queue_paint"), sample = get(s, "queue_sample");
+    uint64_t surface = handle_of(s, view, VK_NULL_HANDLE), texture = handle_of(s, view, sampler);
     VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
     int width = WIDTH, height = HEIGHT;
     const void *paints[] = {&surface, &width, &height},
@@ -508,26 +496,23 @@ static void images(void)
     }
     answer_wrong("texels by a surface", wrong, WIDTH * HEIGHT);
     answer_wrong("samples by a texture", wrong_samples, WIDTH * HEIGHT);
-    give_back(&s, sample);
-    give_back(&s, paint);
+    give_back(s, sample);
+    give_back(s, paint);
     vkDestroySampler(vk->device, sampler, NULL);
     vkDestroyImageView(vk->device, view, NULL);
     raw_vk_buffer_destroy(vk, &out);
     raw_vk_image_destroy(vk, &image);
-    stage_close(&s);
 }
 
 /* A kernel whose clusters are fixed: the driver takes it, and runs it without. */
-static void clusters(void)
+STAGE_CASE(clusters)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
+    raw_vk *vk = &s->p.vk;
     raw_vk_buffer out;
     uint32_t words[5];
     raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &out);
     raw_vk_fill(vk, &out, 0, 4096, 1, NULL);
-    const VkCuFunctionNVX fixed = get(&s, "queue_clusters");
+    const VkCuFunctionNVX fixed = get(s, "queue_clusters");
     VkDeviceAddress address = raw_vk_buffer_address(vk, &out);
     const void *params[] = {&address};
     const VkCuLaunchInfoNVX launch = launch_of(fixed, 4 * 32, 32, 1, params);
@@ -537,46 +522,40 @@ static void clusters(void)
     raw_vk_read(vk, &out, 0, words, sizeof words);
     ANSWER("what four blocks say", "%u %u %u %u", words[0], words[1], words[2], words[3]);
     REQUIRE_EQ(words[4], 1);
-    give_back(&s, fixed);
+    give_back(s, fixed);
     raw_vk_buffer_destroy(vk, &out);
-    stage_close(&s);
 }
 
 /* Errors -------------------------------------------------------------------------------------- */
 
 /* What is no image, and a name that is not there. */
-static void refused(void)
+STAGE_CASE(refused)
 {
     static const char text[] = "This is no kernel.\n";
-    stage s;
-    stage_open(&s);
     VkCuModuleNVX module = VK_NULL_HANDLE;
-    VkResult result = make_module(&s, text, sizeof text, &module);
+    VkResult result = make_module(s, text, sizeof text, &module);
     answer_vk("a module of a text", result);
     REQUIRE(result < VK_SUCCESS);
     const VkCuFunctionCreateInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_FUNCTION_CREATE_INFO_NVX,
-                                            .module = s.module,
+                                            .module = s->module,
                                             .pName = "queue_none"};
     VkCuFunctionNVX function = VK_NULL_HANDLE;
-    result = vkCreateCuFunctionNVX(s.p.vk.device, &info, NULL, &function);
+    result = vkCreateCuFunctionNVX(s->p.vk.device, &info, NULL, &function);
     answer_vk("a function of a name that is not there", result);
-    if (result == VK_SUCCESS) give_back(&s, function);
-    stage_close(&s);
+    if (result == VK_SUCCESS) give_back(s, function);
 }
 
 /* A function lives on without its module, as the twin has it. */
-static void module_first(void)
+STAGE_CASE(module_first)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.p.vk;
+    raw_vk *vk = &s->p.vk;
     raw_vk_buffer work;
     raw_vk_buffer_create(vk, 4096, RAW_VK_ADDRESS, &work);
     raw_vk_fill(vk, &work, 0, 4096, 1, NULL);
-    const VkCuFunctionNVX add = get(&s, "queue_add");
-    if (s.p.cu->software) {
-        vkDestroyCuModuleNVX(vk->device, s.module, NULL);
-        s.module = VK_NULL_HANDLE;
+    const VkCuFunctionNVX add = get(s, "queue_add");
+    if (s->p.cu->software) {
+        vkDestroyCuModuleNVX(vk->device, s->module, NULL);
+        s->module = VK_NULL_HANDLE;
     }
     VkDeviceAddress address = raw_vk_buffer_address(vk, &work);
     unsigned count = 1024, addend = 4;
@@ -591,9 +570,8 @@ static void module_first(void)
     for (int i = 0; i < 1024; i++)
         wrong += words[i] != 5;
     answer_wrong("words", wrong, 1024);
-    give_back(&s, add);
+    give_back(s, add);
     raw_vk_buffer_destroy(vk, &work);
-    stage_close(&s);
 }
 
 /* A kernel that faults loses the device: of the submission, or of the wait for it. Everything can

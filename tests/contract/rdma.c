@@ -46,38 +46,35 @@ static void tokens(const pair *p, const char *what, CUdeviceptr pointer)
     ANSWER(answer_key("P2P_TOKENS, %s", what), "%s", result_of(r));
 }
 
-static void of_vmm(void)
+VMM_PAIR_CASE(of_vmm)
 {
-    pair p;
     unsigned long long before = 0, after = 0;
-    vmm_pair_open(&p);
-    if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL)
+    if (p->cu->PointerGetAttribute == NULL || p->cu->PointerSetAttribute == NULL)
         SKIP("no pointer attributes");
-    const CUdeviceptr at = vmm_reserve(&p, 2 * VMM_SIZE);
+    const CUdeviceptr at = vmm_reserve(p, 2 * VMM_SIZE);
     for (int rdma = 0; rdma < 2; rdma++) {
         const char *what = rdma ? "VMM memory with the flag" : "VMM memory without";
         CUresult made;
-        CUmemGenericAllocationHandle handle = create(&p, rdma != 0, &made);
+        CUmemGenericAllocationHandle handle = create(p, rdma != 0, &made);
         ANSWER(answer_key("cuMemCreate, %s", what), "%s", result_of(made));
         if (made != CUDA_SUCCESS) continue;
-        vmm_map(&p, at, VMM_SIZE, handle);
-        capable(&p, what, at);
-        tokens(&p, what, at);
-        ANSWER(answer_key("SYNC_MEMOPS, %s", what), "%s", result_of(set_sync(&p, at)));
-        CU_OK(p.cu->PointerGetAttribute(&before, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
-        CU_OK(p.cu->MemUnmap(at, VMM_SIZE));
-        vmm_map(&p, at, VMM_SIZE, handle);
-        CU_OK(p.cu->PointerGetAttribute(&after, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
+        vmm_map(p, at, VMM_SIZE, handle);
+        capable(p, what, at);
+        tokens(p, what, at);
+        ANSWER(answer_key("SYNC_MEMOPS, %s", what), "%s", result_of(set_sync(p, at)));
+        CU_OK(p->cu->PointerGetAttribute(&before, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
+        CU_OK(p->cu->MemUnmap(at, VMM_SIZE));
+        vmm_map(p, at, VMM_SIZE, handle);
+        CU_OK(p->cu->PointerGetAttribute(&after, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
         ANSWER(answer_key("BUFFER_ID of the same mapped again there, %s", what), "%s",
                after == 0        ? "0"
                : after == before ? "the same"
                                  : "another");
         REQUIRE(before != 0);
-        CU_OK(p.cu->MemUnmap(at, VMM_SIZE));
-        CU_OK(p.cu->MemRelease(handle));
+        CU_OK(p->cu->MemUnmap(at, VMM_SIZE));
+        CU_OK(p->cu->MemRelease(handle));
     }
-    CU_OK(p.cu->MemAddressFree(at, 2 * VMM_SIZE));
-    pair_close(&p);
+    CU_OK(p->cu->MemAddressFree(at, 2 * VMM_SIZE));
 }
 
 static void dma_buf(const pair *p, const char *what, CUdeviceptr pointer, size_t size,
@@ -148,105 +145,97 @@ static void *optional(const pair *p, const char *name, int version)
     return address;
 }
 
-static void kinds(void)
+PAIR_CASE(kinds)
 {
     enum { BYTES = 1 << 20 };
-    pair p;
     CUdeviceptr one = 0, freed = 0, imported = 0, managed = 0, pooled = 0;
     void *locked = NULL, *address;
     int on_stack = 0;
-    pair_open(&p);
-    if (p.cu->PointerGetAttributes == NULL) SKIP("no pointer attributes");
-    CU_OK(p.cu->MemAlloc(&one, 1000));
-    CU_OK(p.cu->MemAlloc(&freed, 64u << 20));
-    CU_OK(p.cu->MemFree(freed));
-    CU_OK(p.cu->MemHostAlloc(&locked, BYTES, 0));
-    tell(&p, "cuMemAlloc", one);
-    tell(&p, "freed", freed);
-    tell(&p, "page-locked host memory", (CUdeviceptr)(uintptr_t)locked);
-    tell(&p, "the stack", (CUdeviceptr)(uintptr_t)&on_stack);
+    if (p->cu->PointerGetAttributes == NULL) SKIP("no pointer attributes");
+    CU_OK(p->cu->MemAlloc(&one, 1000));
+    CU_OK(p->cu->MemAlloc(&freed, 64u << 20));
+    CU_OK(p->cu->MemFree(freed));
+    CU_OK(p->cu->MemHostAlloc(&locked, BYTES, 0));
+    tell(p, "cuMemAlloc", one);
+    tell(p, "freed", freed);
+    tell(p, "page-locked host memory", (CUdeviceptr)(uintptr_t)locked);
+    tell(p, "the stack", (CUdeviceptr)(uintptr_t)&on_stack);
     shared_buffer shared;
-    shared_buffer_open(&p, BYTES, 0, false, &shared);
+    shared_buffer_open(p, BYTES, 0, false, &shared);
     imported = shared.pointer;
-    tell(&p, "a mapped external buffer", imported);
-    capable(&p, "a mapped external buffer", imported);
-    tokens(&p, "a mapped external buffer", imported);
-    ANSWER("SYNC_MEMOPS, a mapped external buffer", "%s", result_of(set_sync(&p, imported)));
-    dma_buf(&p, "a mapped external buffer", imported, BYTES, 0);
-    shared_buffer_close(&p, &shared);
-    if ((address = optional(&p, "cuMemAllocManaged", 6000)) != NULL) {
+    tell(p, "a mapped external buffer", imported);
+    capable(p, "a mapped external buffer", imported);
+    tokens(p, "a mapped external buffer", imported);
+    ANSWER("SYNC_MEMOPS, a mapped external buffer", "%s", result_of(set_sync(p, imported)));
+    dma_buf(p, "a mapped external buffer", imported, BYTES, 0);
+    shared_buffer_close(p, &shared);
+    if ((address = optional(p, "cuMemAllocManaged", 6000)) != NULL) {
         PFN_cuMemAllocManaged_v6000 alloc;
         memcpy(&alloc, &address, sizeof alloc);
         CU_OK(alloc(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
-        tell(&p, "managed memory", managed);
-        capable(&p, "managed memory", managed);
-        tokens(&p, "managed memory", managed);
-        ANSWER("SYNC_MEMOPS, managed memory", "%s", result_of(set_sync(&p, managed)));
-        dma_buf(&p, "managed memory", managed, BYTES, 0);
-        CU_OK(p.cu->MemFree(managed));
+        tell(p, "managed memory", managed);
+        capable(p, "managed memory", managed);
+        tokens(p, "managed memory", managed);
+        ANSWER("SYNC_MEMOPS, managed memory", "%s", result_of(set_sync(p, managed)));
+        dma_buf(p, "managed memory", managed, BYTES, 0);
+        CU_OK(p->cu->MemFree(managed));
     }
-    if ((address = optional(&p, "cuMemAllocAsync", 11020)) != NULL) {
+    if ((address = optional(p, "cuMemAllocAsync", 11020)) != NULL) {
         PFN_cuMemAllocAsync_v11020 alloc;
         memcpy(&alloc, &address, sizeof alloc);
-        CU_OK(alloc(&pooled, BYTES, p.stream));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        tell(&p, "a pool's memory", pooled);
-        capable(&p, "a pool's memory", pooled);
-        tokens(&p, "a pool's memory", pooled);
-        ANSWER("SYNC_MEMOPS, a pool's memory", "%s", result_of(set_sync(&p, pooled)));
-        dma_buf(&p, "a pool's memory", pooled, BYTES, 0);
-        CU_OK(p.cu->MemFree(pooled));
+        CU_OK(alloc(&pooled, BYTES, p->stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        tell(p, "a pool's memory", pooled);
+        capable(p, "a pool's memory", pooled);
+        tokens(p, "a pool's memory", pooled);
+        ANSWER("SYNC_MEMOPS, a pool's memory", "%s", result_of(set_sync(p, pooled)));
+        dma_buf(p, "a pool's memory", pooled, BYTES, 0);
+        CU_OK(p->cu->MemFree(pooled));
     }
-    CU_OK(p.cu->MemFreeHost(locked));
-    CU_OK(p.cu->MemFree(one));
-    pair_close(&p);
+    CU_OK(p->cu->MemFreeHost(locked));
+    CU_OK(p->cu->MemFree(one));
 }
 
 /* Freed, and allocated again at the same address. */
-static void ids(void)
+PAIR_CASE(ids)
 {
     enum { TURNS = 16 };
-    pair p;
     CUdeviceptr before = 0;
     unsigned long long last = 0;
     unsigned again = 0, other = 0;
-    pair_open(&p);
-    if (p.cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
+    if (p->cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
     for (int i = 0; i < TURNS; i++) {
         CUdeviceptr at = 0;
         unsigned long long id = 0;
-        CU_OK(p.cu->MemAlloc(&at, 8u << 20));
-        CU_OK(p.cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
+        CU_OK(p->cu->MemAlloc(&at, 8u << 20));
+        CU_OK(p->cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
         if (i > 0 && at == before) {
             again++;
             other += id != last;
         }
         before = at;
         last = id;
-        CU_OK(p.cu->MemFree(at));
+        CU_OK(p->cu->MemFree(at));
     }
     MEASURED("rdma.ids", "%u of %d at the address before", again, TURNS - 1);
     ANSWER("BUFFER_ID of another allocation at the same address", "%s",
            other == again ? "another" : "the same");
-    pair_close(&p);
 }
 
-static void flushes(void)
+PAIR_CASE(flushes)
 {
-    pair p;
     int options = -1, ordering = -1;
     PFN_cuFlushGPUDirectRDMAWrites_v11030 flush = NULL;
     PFN_cuCtxSetFlags_v12010 set_flags = NULL;
     PFN_cuCtxGetFlags_v7000 get_flags = NULL;
     CUdriverProcAddressQueryResult status;
     void *address = NULL;
-    pair_open(&p);
-    CU_OK(p.cu->DeviceGetAttribute(
-        &options, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, p.device));
-    CU_OK(p.cu->DeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
-                                   p.device));
+    CU_OK(p->cu->DeviceGetAttribute(
+        &options, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, p->device));
+    CU_OK(p->cu->DeviceGetAttribute(&ordering, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING,
+                                    p->device));
     ANSWER("flush options, ordering", "%d, %d", options, ordering);
-    if (p.cu->GetProcAddress("cuFlushGPUDirectRDMAWrites", &address, 11030, 0, &status) ==
+    if (p->cu->GetProcAddress("cuFlushGPUDirectRDMAWrites", &address, 11030, 0, &status) ==
             CUDA_SUCCESS &&
         address != NULL) {
         memcpy(&flush, &address, sizeof flush);
@@ -258,11 +247,11 @@ static void flushes(void)
                                CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES)));
     }
     address = NULL;
-    if (p.cu->GetProcAddress("cuCtxSetFlags", &address, 12010, 0, &status) == CUDA_SUCCESS &&
+    if (p->cu->GetProcAddress("cuCtxSetFlags", &address, 12010, 0, &status) == CUDA_SUCCESS &&
         address != NULL) {
         unsigned flags = 0;
         memcpy(&set_flags, &address, sizeof set_flags);
-        CU_OK(p.cu->GetProcAddress("cuCtxGetFlags", &address, 7000, 0, &status));
+        CU_OK(p->cu->GetProcAddress("cuCtxGetFlags", &address, 7000, 0, &status));
         memcpy(&get_flags, &address, sizeof get_flags);
         CU_OK(get_flags(&flags));
         const CUresult set = set_flags(flags | CU_CTX_SYNC_MEMOPS);
@@ -272,7 +261,6 @@ static void flushes(void)
                (now & CU_CTX_SYNC_MEMOPS) != 0 ? "it is set" : "it is not set");
         CU_OK(set_flags(flags));
     }
-    pair_close(&p);
 }
 
 const test_case rdma_cases[] = {

@@ -271,11 +271,9 @@ static const texel_row texel_rows[] = {
      1e-6},
 };
 
-static void texels(void)
+PAIR_CASE(texels)
 {
-    pair p;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
     for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
         const texel_row *row = &texel_rows[i];
         const raw_vk_image_desc desc = {
@@ -290,31 +288,30 @@ static void texels(void)
         CUexternalMemory memory;
         CUmipmappedArray mipmap;
         CUtexObject texture;
-        if (!raw_vk_image_supported(&p.vk, &desc)) continue;
+        if (!raw_vk_image_supported(&p->vk, &desc)) continue;
         for (size_t k = 0; k < 64; k++)
             memcpy(bytes + k * row->bytes, row->texel, row->bytes);
-        raw_vk_image_create(&p.vk, &desc, &vk);
-        raw_vk_image_write(&p.vk, &vk, 0, bytes);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+        raw_vk_image_create(&p->vk, &desc, &vk);
+        raw_vk_image_write(&p->vk, &vk, 0, bytes);
+        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                      &memory));
-        CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
-        CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
-        run(&p, module, "read_2d", texture, &where, 1, found, sizeof found);
+        CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap));
+        CU_OK(raw_cuda_texture(p->cu, image_level(p, mipmap, 0), &how, &texture));
+        run(p, module, "read_2d", texture, &where, 1, found, sizeof found);
         ANSWER(row->name, "%.5f %.5f %.5f %.5f", (double)found[0], (double)found[1],
                (double)found[2], (double)found[3]);
         for (uint32_t c = 0; c < 4; c++)
             require_close(row->name, c, (double)found[c], row->expected[c], row->tolerance);
-        CU_OK(p.cu->TexObjectDestroy(texture));
-        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(p.cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p.vk, &vk);
+        CU_OK(p->cu->TexObjectDestroy(texture));
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p->vk, &vk);
     }
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* Layers, faces and depth: each slice has a colour of its own. */
-static void slices(void)
+PAIR_CASE(slices)
 {
     static const struct {
         const char *kernel;
@@ -330,9 +327,7 @@ static void slices(void)
         {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
     static const float axes[6][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
                                      {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
-    pair p;
-    pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    CUmodule module = raw_cuda_load(p->cu, "texture_kernels");
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         const uint32_t count = kinds[k].dimensions == 3 ? kinds[k].depth : kinds[k].layers;
         const raw_vk_image_desc desc = {.format = VK_FORMAT_R32G32B32A32_SFLOAT,
@@ -355,7 +350,7 @@ static void slices(void)
         CUexternalMemory memory;
         CUmipmappedArray mipmap;
         CUtexObject texture;
-        if (!raw_vk_image_supported(&p.vk, &desc)) continue;
+        if (!raw_vk_image_supported(&p->vk, &desc)) continue;
         if (kinds[k].dimensions == 1) array.Height = 0;
         if (count > 1) array.Depth = count;
         array.Flags = kinds[k].flags;
@@ -367,25 +362,24 @@ static void slices(void)
                 kinds[k].cube
                     ? (place){axes[i % 6][0], axes[i % 6][1], axes[i % 6][2], (int)i / 6, NO_LEVEL}
                     : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
-        raw_vk_image_create(&p.vk, &desc, &vk);
-        raw_vk_image_write(&p.vk, &vk, 0, colors);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+        raw_vk_image_create(&p->vk, &desc, &vk);
+        raw_vk_image_write(&p->vk, &vk, 0, colors);
+        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
                                      &memory));
-        CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
-        CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
-        run(&p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
+        CU_OK(raw_cuda_map_image(p->cu, memory, 0, &array, 1, &mipmap));
+        CU_OK(raw_cuda_texture(p->cu, image_level(p, mipmap, 0), &how, &texture));
+        run(p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
         uint32_t right = 0;
         for (uint32_t i = 0; i < count * 4; i++)
             right += close_to((double)found[i / 4][i % 4], i, 0);
         ANSWER(kinds[k].kernel, "%u of %u channels right", right, count * 4);
         REQUIRE_EQ(right, count * 4);
-        CU_OK(p.cu->TexObjectDestroy(texture));
-        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(p.cu->DestroyExternalMemory(memory));
-        raw_vk_image_destroy(&p.vk, &vk);
+        CU_OK(p->cu->TexObjectDestroy(texture));
+        CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p->vk, &vk);
     }
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 const test_case texture_cases[] = {

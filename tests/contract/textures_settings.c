@@ -98,19 +98,12 @@ static void try_settings(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void which_settings(void)
-{
-    image_row_groups(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0],
-                     9, try_settings);
-}
-
-static void which_settings_child(void)
-{
-    image_row_group(SETTING_CHILD, try_settings);
-}
+TEST_AS(which_settings, image_row_groups(SETTING_CHILD, "textures.settings_child",
+                                         sizeof settings / sizeof settings[0], 9, try_settings))
+TEST_AS(which_settings_child, image_row_group(SETTING_CHILD, try_settings))
 
 /* What of a border colour cuTexObjectGetTextureDesc tells: by modes of the three dimensions. */
-static void border_told(void)
+PAIR_CASE(border_told)
 {
     static const struct {
         const char *what;
@@ -122,11 +115,9 @@ static void border_told(void)
         {"border in y", {CLAMP, CU_TR_ADDRESS_MODE_BORDER, CLAMP}},
         {"border in z, of 2D", {CLAMP, CLAMP, CU_TR_ADDRESS_MODE_BORDER}},
     };
-    pair p;
-    pair_open(&p);
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 8, 8);
     CUarray array;
-    CU_OK(p.cu->Array3DCreate(&array, &desc));
+    CU_OK(p->cu->Array3DCreate(&array, &desc));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUDA_TEXTURE_DESC sampling, found;
         CUtexObject texture;
@@ -136,9 +127,9 @@ static void border_told(void)
         sampling.flags = NORMALIZED;
         const float color[4] = {0.5f, 0.25f, 1, 0.125f};
         memcpy(sampling.borderColor, color, sizeof color);
-        CU_OK(raw_cuda_texture(p.cu, array, &sampling, &texture));
-        CU_OK(p.cu->TexObjectGetTextureDesc(&found, texture));
-        CU_OK(p.cu->TexObjectDestroy(texture));
+        CU_OK(raw_cuda_texture(p->cu, array, &sampling, &texture));
+        CU_OK(p->cu->TexObjectGetTextureDesc(&found, texture));
+        CU_OK(p->cu->TexObjectDestroy(texture));
         static const float zeros[4];
         unsigned char poison[sizeof color];
         memset(poison, 0x55, sizeof poison);
@@ -150,8 +141,7 @@ static void border_told(void)
         memcpy(found.borderColor, color, sizeof color);
         REQUIRE_EQ_BYTES(&found, &sampling, offsetof(CUDA_TEXTURE_DESC, reserved));
     }
-    CU_OK(p.cu->ArrayDestroy(array));
-    pair_close(&p);
+    CU_OK(p->cu->ArrayDestroy(array));
 }
 
 /* Views: parts of layered and mipmapped arrays, other formats. */
@@ -230,16 +220,9 @@ static void try_views(size_t first, size_t end)
     pair_close(&p);
 }
 
-static void which_views(void)
-{
-    image_row_groups(VIEW_CHILD, "textures.views_child", sizeof view_rows / sizeof view_rows[0], 11,
-                     try_views);
-}
-
-static void which_views_child(void)
-{
-    image_row_group(VIEW_CHILD, try_views);
-}
+TEST_AS(which_views, image_row_groups(VIEW_CHILD, "textures.views_child",
+                                      sizeof view_rows / sizeof view_rows[0], 11, try_views))
+TEST_AS(which_views_child, image_row_group(VIEW_CHILD, try_views))
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 

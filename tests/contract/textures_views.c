@@ -35,6 +35,8 @@ static void reader_close(reader *r)
     pair_close(&r->p);
 }
 
+#define READER_CASE(name) TEST_ON(reader, r, reader_open(r), reader_close(r), name)
+
 static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level,
                        float found[4])
 {
@@ -156,7 +158,7 @@ static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, bool layered
 #define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
 
 /* With the array's own format said, of the resource's own extent. */
-static void views(void)
+READER_CASE(views)
 {
     static const view_row
         flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
@@ -178,25 +180,22 @@ static void views(void)
                    one_of_layers = {UINT8X4, {0, 0}, {1, 3}, 1, LAYERS, 0},
                    one_unshrunk = {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
                    one_none = {CU_RES_VIEW_FORMAT_NONE, {0, 0}, {1, 3}, 1, LAYERS, 0};
-    reader r;
-    reader_open(&r);
-    CUmipmappedArray mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, false);
+    CUmipmappedArray mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, false);
     for (size_t i = 0; i < sizeof flat / sizeof flat[0]; i++)
-        require_view(&r, mipmap, -1, false, &flat[i]);
-    require_view(&r, mipmap, 1, false, &one);
-    refuse_view(&r, mipmap, -1, false, &none);
-    refuse_view(&r, mipmap, -1, false, &shrunk);
-    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
-    mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+        require_view(r, mipmap, -1, false, &flat[i]);
+    require_view(r, mipmap, 1, false, &one);
+    refuse_view(r, mipmap, -1, false, &none);
+    refuse_view(r, mipmap, -1, false, &shrunk);
+    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
+    mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
-        require_view(&r, mipmap, -1, true, &layers[i]);
+        require_view(r, mipmap, -1, true, &layers[i]);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        refuse_view(&r, mipmap, -1, true, &refused[i]);
-    require_view(&r, mipmap, 1, true, &one_of_layers);
-    refuse_view(&r, mipmap, 1, true, &one_unshrunk);
-    refuse_view(&r, mipmap, 1, true, &one_none);
-    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
-    reader_close(&r);
+        refuse_view(r, mipmap, -1, true, &refused[i]);
+    require_view(r, mipmap, 1, true, &one_of_layers);
+    refuse_view(r, mipmap, 1, true, &one_unshrunk);
+    refuse_view(r, mipmap, 1, true, &one_none);
+    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
 }
 
 /* `found`: NULL where nothing was read. */
@@ -225,7 +224,7 @@ static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, co
 }
 
 /* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
-static void views_of_others(void)
+READER_CASE(views_of_others)
 {
     static const struct {
         const char *name;
@@ -252,25 +251,22 @@ static void views_of_others(void)
          {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_4X8,
           CU_RES_VIEW_FORMAT_FLOAT_1X32}}};
     static const unsigned flags[] = {CU_TRSF_SRGB, CU_TRSF_READ_AS_INTEGER};
-    reader r;
-    reader_open(&r);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CUmipmappedArray mipmap = make_levels(&r, (CUarray_format)rows[i].cu, rows[i].texel, true);
+        CUmipmappedArray mipmap = make_levels(r, (CUarray_format)rows[i].cu, rows[i].texel, true);
         for (size_t v = 0; v < 4; v++) {
             const view_row row = {rows[i].views[v], {1, 2}, {1, 3}, 0, LAYERS, 0};
-            report_view(&r, mipmap, rows[i].name, &row, true,
+            report_view(r, mipmap, rows[i].name, &row, true,
                         rows[i].views[v] == CU_RES_VIEW_FORMAT_NONE ? CUDA_ERROR_INVALID_VALUE
                                                                     : CUDA_ERROR_NOT_SUPPORTED);
         }
-        CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
     }
-    CUmipmappedArray mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+    CUmipmappedArray mipmap = make_levels(r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
         const view_row row = {UINT8X4, {0, 1}, {1, 3}, 0, LAYERS, flags[i]};
-        report_view(&r, mipmap, "UNSIGNED_INT8 x 4", &row, true, CUDA_SUCCESS);
+        report_view(r, mipmap, "UNSIGNED_INT8 x 4", &row, true, CUDA_SUCCESS);
     }
-    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
-    reader_close(&r);
+    CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
 }
 
 /* Block-compressed sRGB: which flags, and whether the read is linear. BC1's endpoints are of 5, 6
@@ -356,27 +352,24 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
 }
 
-static void srgb_blocks(void)
+READER_CASE(srgb_blocks)
 {
-    reader r;
-    reader_open(&r);
     for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
         CUmipmappedArray mipmap;
         unsigned char blocks[16 * 16] = {0};
         desc.Flags = 0;
-        CU_OK(r.p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
+        CU_OK(r->p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
         for (size_t k = 0; k < 16; k++)
             write_block(block_rows[i].cu, blocks + k * block_rows[i].bytes);
-        CU_OK(raw_cuda_write_array(r.p.cu, image_level(&r.p, mipmap, 0), blocks,
+        CU_OK(raw_cuda_write_array(r->p.cu, image_level(&r->p, mipmap, 0), blocks,
                                    4 * block_rows[i].bytes, 4));
         for (size_t f = 0; f < sizeof block_flags / sizeof block_flags[0]; f++)
-            try_block_flags(&r, i, f, mipmap, false);
-        try_block_flags(&r, i, MIPMAPPED_FLAGS, mipmap, true);
-        CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+            try_block_flags(r, i, f, mipmap, false);
+        try_block_flags(r, i, MIPMAPPED_FLAGS, mipmap, true);
+        CU_OK(r->p.cu->MipmappedArrayDestroy(mipmap));
     }
-    reader_close(&r);
 }
 
 const test_case texture_view_cases[] = {

@@ -26,10 +26,8 @@ static void answer_value(pair *p, const char *key, const shared_timeline *t, uin
     REQUIRE_EQ(value, expected);
 }
 
-static void vulkan_can_export(void)
+PAIR_CASE(vulkan_can_export)
 {
-    pair p;
-    pair_open(&p);
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     const VkPhysicalDeviceExternalSemaphoreInfo info = {
@@ -38,7 +36,7 @@ static void vulkan_can_export(void)
         .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkExternalSemaphoreProperties properties = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
-    vkGetPhysicalDeviceExternalSemaphoreProperties(p.vk.physical, &info, &properties);
+    vkGetPhysicalDeviceExternalSemaphoreProperties(p->vk.physical, &info, &properties);
     const bool exportable =
         properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
     ANSWER("timelines as opaque fds", "%s", exportable ? "exportable" : "not exportable");
@@ -46,57 +44,47 @@ static void vulkan_can_export(void)
     REQUIRE(properties.exportFromImportedHandleTypes == 0 ||
             (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) !=
                 0);
-    pair_close(&p);
 }
 
-static void vulkan_sees_cuda_signal(void)
+PAIR_CASE(vulkan_sees_cuda_signal)
 {
-    pair p;
     shared_timeline t;
-    pair_open(&p);
-    shared_timeline_open(&p, 3, &t);
-    answer_value(&p, "once imported", &t, 3);
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 7, p.stream));
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 7, FAR_MS));
-    answer_value(&p, "after CUDA's signal of 7", &t, 7);
-    CU_OK(raw_cuda_signal(p.cu, t.cu, UINT64_C(0x123456789ab),
+    shared_timeline_open(p, 3, &t);
+    answer_value(p, "once imported", &t, 3);
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 7, p->stream));
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 7, FAR_MS));
+    answer_value(p, "after CUDA's signal of 7", &t, 7);
+    CU_OK(raw_cuda_signal(p->cu, t.cu, UINT64_C(0x123456789ab),
                           NULL)); /* the legacy stream; more than 32 bits */
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, UINT64_C(0x123456789ab), FAR_MS));
-    answer_value(&p, "after a signal of 0x123456789ab", &t, UINT64_C(0x123456789ab));
-    CU_OK(p.cu->CtxSynchronize());
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, UINT64_C(0x123456789ab), FAR_MS));
+    answer_value(p, "after a signal of 0x123456789ab", &t, UINT64_C(0x123456789ab));
+    CU_OK(p->cu->CtxSynchronize());
+    shared_timeline_close(p, &t);
 }
 
-static void value_reached_before(void)
+PAIR_CASE(value_reached_before)
 {
-    pair p;
     shared_timeline t;
-    pair_open(&p);
-    shared_timeline_open(&p, 5, &t);
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 5, p.stream));
-    answer_done(&p, "a wait for the value that it has");
-    raw_vk_timeline_signal(&p.vk, t.vk, 9);
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 6, p.stream));
-    answer_done(&p, "a wait for a lower value");
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_open(p, 5, &t);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 5, p->stream));
+    answer_done(p, "a wait for the value that it has");
+    raw_vk_timeline_signal(&p->vk, t.vk, 9);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 6, p->stream));
+    answer_done(p, "a wait for a lower value");
+    shared_timeline_close(p, &t);
 }
 
-static void wait_before_host_signal(void)
+PAIR_CASE(wait_before_host_signal)
 {
-    pair p;
     shared_timeline t;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 2, p.stream));
-    answer_pending(&p, "a wait for 2 at 0");
-    raw_vk_timeline_signal(&p.vk, t.vk, 1); /* not enough */
-    answer_pending(&p, "a wait for 2 at 1");
-    raw_vk_timeline_signal(&p.vk, t.vk, 2);
-    answer_done(&p, "a wait for 2 at 2");
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 2, p->stream));
+    answer_pending(p, "a wait for 2 at 0");
+    raw_vk_timeline_signal(&p->vk, t.vk, 1); /* not enough */
+    answer_pending(p, "a wait for 2 at 1");
+    raw_vk_timeline_signal(&p->vk, t.vk, 2);
+    answer_done(p, "a wait for 2 at 2");
+    shared_timeline_close(p, &t);
 }
 
 static void wait_before_queue_signal(void)
@@ -130,73 +118,68 @@ static void wait_before_queue_signal(void)
     pair_close(&p);
 }
 
-static void queue_waits_for_cuda(void)
+PAIR_CASE(queue_waits_for_cuda)
 {
-    pair p;
     shared_timeline t;
     shared_buffer b;
     raw_vk_buffer host;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    shared_buffer_open(&p, 65536, 0, false, &b);
-    raw_vk_buffer_create(&p.vk, 65536, RAW_VK_HOST, &host);
+    shared_timeline_open(p, 0, &t);
+    shared_buffer_open(p, 65536, 0, false, &b);
+    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_HOST, &host);
     raw_vk_copy(
-        &p.vk, &b.vk, 0, &host, 0, 65536,
+        &p->vk, &b.vk, 0, &host, 0, 65536,
         &(raw_vk_job){
             .wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
-    const bool early = raw_vk_timeline_wait(&p.vk, t.vk, 2, 20);
+    const bool early = raw_vk_timeline_wait(&p->vk, t.vk, 2, 20);
     ANSWER("the queue before CUDA's signal", "%s", early ? "went on" : "waits");
     REQUIRE(!early);
-    CU_OK(p.cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p.stream));
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2, FAR_MS));
+    CU_OK(p->cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p->stream));
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 1, p->stream));
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 2, FAR_MS));
     size_t wrong = 0;
     for (size_t i = 0; i < 65536 / 4; i++)
         wrong += ((const uint32_t *)host.mapped)[i] != 0xc0da0001u;
     answer_wrong("words that Vulkan saw", wrong, 65536 / 4);
-    raw_vk_idle(&p.vk);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    raw_vk_buffer_destroy(&p.vk, &host);
-    shared_buffer_close(&p, &b);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    raw_vk_idle(&p->vk);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    raw_vk_buffer_destroy(&p->vk, &host);
+    shared_buffer_close(p, &b);
+    shared_timeline_close(p, &t);
 }
 
 /* All frames are submitted ahead, on every queue in turn, with one timeline for both directions.
  * Vulkan fills one half, CUDA keeps a word of it and writes the other half, Vulkan keeps a word of
  * that. */
-static void frames_ahead(void)
+PAIR_CASE(frames_ahead)
 {
     enum { FRAMES = 96, SIZE = 65536, HALF = SIZE / 2 };
-    pair p;
     shared_timeline t;
     shared_buffer b;
     raw_vk_buffer host;
     CUdeviceptr history = 0;
     uint32_t seen[FRAMES];
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    shared_buffer_open(&p, SIZE, 0, false, &b);
-    raw_vk_buffer_create(&p.vk, FRAMES * 4, RAW_VK_HOST, &host);
-    CU_OK(p.cu->MemAlloc(&history, FRAMES * 4));
+    shared_timeline_open(p, 0, &t);
+    shared_buffer_open(p, SIZE, 0, false, &b);
+    raw_vk_buffer_create(&p->vk, FRAMES * 4, RAW_VK_HOST, &host);
+    CU_OK(p->cu->MemAlloc(&history, FRAMES * 4));
     double start = test_now_us();
     for (uint32_t k = 0; k < FRAMES; k++) {
-        uint32_t queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3);
-        raw_vk_fill(&p.vk, &b.vk, 0, HALF, 1000 + k,
+        uint32_t queue = k % (p->vk.queue_count < 3 ? p->vk.queue_count : 3);
+        raw_vk_fill(&p->vk, &b.vk, 0, HALF, 1000 + k,
                     &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k, t.vk, 3 * (uint64_t)k + 1, true});
-        CU_OK(raw_cuda_wait(p.cu, t.cu, 3 * (uint64_t)k + 1, p.stream));
-        CU_OK(p.cu->MemcpyDtoDAsync(history + 4 * k, b.pointer + HALF - 4, 4, p.stream));
-        CU_OK(p.cu->MemsetD32Async(b.pointer + HALF, ~k, HALF / 4, p.stream));
-        CU_OK(raw_cuda_signal(p.cu, t.cu, 3 * (uint64_t)k + 2, p.stream));
+        CU_OK(raw_cuda_wait(p->cu, t.cu, 3 * (uint64_t)k + 1, p->stream));
+        CU_OK(p->cu->MemcpyDtoDAsync(history + 4 * k, b.pointer + HALF - 4, 4, p->stream));
+        CU_OK(p->cu->MemsetD32Async(b.pointer + HALF, ~k, HALF / 4, p->stream));
+        CU_OK(raw_cuda_signal(p->cu, t.cu, 3 * (uint64_t)k + 2, p->stream));
         raw_vk_copy(
-            &p.vk, &b.vk, SIZE - 4, &host, 4 * k, 4,
+            &p->vk, &b.vk, SIZE - 4, &host, 4 * k, 4,
             &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k + 2, t.vk, 3 * (uint64_t)k + 3, true});
     }
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 3 * FRAMES, FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 3 * FRAMES, FAR_MS));
     MEASURED("frame_ahead", "%.1f us a frame of three hand-overs",
              (test_now_us() - start) / FRAMES);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    cuda_read(&p, history, seen, sizeof seen);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    cuda_read(p, history, seen, sizeof seen);
     size_t by_cuda = 0, by_vulkan = 0;
     for (uint32_t k = 0; k < FRAMES; k++) {
         by_cuda += seen[k] != 1000 + k;
@@ -204,153 +187,135 @@ static void frames_ahead(void)
     }
     answer_wrong("words that CUDA saw", by_cuda, FRAMES);
     answer_wrong("words that Vulkan saw", by_vulkan, FRAMES);
-    raw_vk_idle(&p.vk);
-    CU_OK(p.cu->MemFree(history));
-    raw_vk_buffer_destroy(&p.vk, &host);
-    shared_buffer_close(&p, &b);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    raw_vk_idle(&p->vk);
+    CU_OK(p->cu->MemFree(history));
+    raw_vk_buffer_destroy(&p->vk, &host);
+    shared_buffer_close(p, &b);
+    shared_timeline_close(p, &t);
 }
 
-static void several_in_one_call(void)
+PAIR_CASE(several_in_one_call)
 {
     enum { COUNT = 3 };
-    pair p;
     shared_timeline t[COUNT];
     CUexternalSemaphore handles[COUNT];
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[COUNT];
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[COUNT];
-    pair_open(&p);
     memset(signals, 0, sizeof signals);
     memset(waits, 0, sizeof waits);
     for (unsigned i = 0; i < COUNT; i++) {
-        shared_timeline_open(&p, i, &t[i]);
+        shared_timeline_open(p, i, &t[i]);
         handles[i] = t[i].cu;
         waits[i].params.fence.value = 10 + i;
         signals[i].params.fence.value = 20 + i;
     }
-    CU_OK(p.cu->WaitExternalSemaphoresAsync(handles, waits, COUNT, p.stream));
-    CU_OK(p.cu->SignalExternalSemaphoresAsync(handles, signals, COUNT, p.stream));
+    CU_OK(p->cu->WaitExternalSemaphoresAsync(handles, waits, COUNT, p->stream));
+    CU_OK(p->cu->SignalExternalSemaphoresAsync(handles, signals, COUNT, p->stream));
     for (unsigned i = 0; i < COUNT; i++) {
-        answer_pending(&p, answer_key("after %u of %d signals", i, COUNT));
-        raw_vk_timeline_signal(&p.vk, t[i].vk, 10 + i);
+        answer_pending(p, answer_key("after %u of %d signals", i, COUNT));
+        raw_vk_timeline_signal(&p->vk, t[i].vk, 10 + i);
     }
-    answer_done(&p, "after all of them");
+    answer_done(p, "after all of them");
     for (unsigned i = 0; i < COUNT; i++) {
-        REQUIRE(raw_vk_timeline_wait(&p.vk, t[i].vk, 20 + i, FAR_MS));
-        answer_value(&p, answer_key("timeline %u in the end", i), &t[i], 20 + i);
-        shared_timeline_close(&p, &t[i]);
+        REQUIRE(raw_vk_timeline_wait(&p->vk, t[i].vk, 20 + i, FAR_MS));
+        answer_value(p, answer_key("timeline %u in the end", i), &t[i], 20 + i);
+        shared_timeline_close(p, &t[i]);
     }
-    pair_close(&p);
 }
 
-static void between_streams(void)
+PAIR_CASE(between_streams)
 {
-    pair p;
     shared_timeline t;
     CUstream other = NULL;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(p.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    answer_pending(&p, "before another stream's signal");
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 1, other));
-    answer_done(&p, "after it");
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 1, FAR_MS));
-    CU_OK(p.cu->StreamDestroy(other));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(p->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    answer_pending(p, "before another stream's signal");
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 1, other));
+    answer_done(p, "after it");
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 1, FAR_MS));
+    CU_OK(p->cu->StreamDestroy(other));
+    shared_timeline_close(p, &t);
 }
 
-static void backwards(void)
+PAIR_CASE(backwards)
 {
-    pair p;
     shared_timeline t;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 1600, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1600);
-    answer_is("a signal of 1 after 1600", raw_cuda_signal(p.cu, t.cu, 1, p.stream),
-              p.cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    answer_value(&p, "the value then", &t, p.cu->software ? 1600 : 1);
-    if (p.cu->software) {
-        CU_IS(raw_cuda_signal(p.cu, t.cu, 1600, p.stream), CUDA_ERROR_INVALID_VALUE);
-        raw_vk_timeline_signal(&p.vk, t.vk,
+    shared_timeline_open(p, 0, &t);
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 1600, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    REQUIRE_EQ(raw_vk_timeline_value(&p->vk, t.vk), 1600);
+    answer_is("a signal of 1 after 1600", raw_cuda_signal(p->cu, t.cu, 1, p->stream),
+              p->cu->software ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    answer_value(p, "the value then", &t, p->cu->software ? 1600 : 1);
+    if (p->cu->software) {
+        CU_IS(raw_cuda_signal(p->cu, t.cu, 1600, p->stream), CUDA_ERROR_INVALID_VALUE);
+        raw_vk_timeline_signal(&p->vk, t.vk,
                                1700); /* not through this import, so it is not refused */
-        CU_OK(raw_cuda_signal(p.cu, t.cu, 1650, p.stream));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1700);
+        CU_OK(raw_cuda_signal(p->cu, t.cu, 1650, p->stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        REQUIRE_EQ(raw_vk_timeline_value(&p->vk, t.vk), 1700);
     }
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_close(p, &t);
 }
 
-static void fds_of_timelines_return(void)
+PAIR_CASE(fds_of_timelines_return)
 {
-    pair p;
     size_t before = 0;
-    pair_open(&p);
     for (int turn = 0; turn < 20; turn++) {
         shared_timeline t;
-        shared_timeline_open(&p, 0, &t);
-        CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
-        REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 1, FAR_MS));
-        CU_OK(p.cu->StreamSynchronize(p.stream));
-        shared_timeline_close(&p, &t);
+        shared_timeline_open(p, 0, &t);
+        CU_OK(raw_cuda_signal(p->cu, t.cu, 1, p->stream));
+        REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 1, FAR_MS));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+        shared_timeline_close(p, &t);
         if (turn == 1) before = test_open_fds();
     }
     const size_t after = test_open_fds();
     ANSWER("fds more after 18 timelines", "%ld", (long)after - (long)before);
     REQUIRE_EQ(after, before);
-    pair_close(&p);
 }
 
-static void imported_twice(void)
+PAIR_CASE(imported_twice)
 {
-    pair p;
     shared_timeline t;
     CUexternalSemaphore second = NULL;
-    pair_open(&p);
-    shared_timeline_open(&p, 0, &t);
-    CU_OK(raw_cuda_import_timeline(p.cu, raw_vk_timeline_fd(&p.vk, t.vk), &second));
-    CU_OK(raw_cuda_wait(p.cu, second, 1, p.stream));
-    raw_vk_timeline_signal(&p.vk, t.vk, 1);
-    answer_done(&p, "a wait through the second import for Vulkan's signal");
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 2, p.stream));
-    CU_OK(raw_cuda_wait(p.cu, second, 2, p.stream));
-    answer_done(&p, "a wait through the second import for the first one's signal");
-    CU_OK(p.cu->DestroyExternalSemaphore(second));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_open(p, 0, &t);
+    CU_OK(raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, t.vk), &second));
+    CU_OK(raw_cuda_wait(p->cu, second, 1, p->stream));
+    raw_vk_timeline_signal(&p->vk, t.vk, 1);
+    answer_done(p, "a wait through the second import for Vulkan's signal");
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 2, p->stream));
+    CU_OK(raw_cuda_wait(p->cu, second, 2, p->stream));
+    answer_done(p, "a wait through the second import for the first one's signal");
+    CU_OK(p->cu->DestroyExternalSemaphore(second));
+    shared_timeline_close(p, &t);
 }
 
-static void captured_in_a_graph(void)
+PAIR_CASE(captured_in_a_graph)
 {
-    pair p;
     shared_timeline t;
-    pair_open(&p);
-    if (p.cu->StreamBeginCapture == NULL || p.cu->GraphInstantiateWithParams == NULL)
+    if (p->cu->StreamBeginCapture == NULL || p->cu->GraphInstantiateWithParams == NULL)
         SKIP("this driver has no graphs");
-    shared_timeline_open(&p, 0, &t);
+    shared_timeline_open(p, 0, &t);
     CUgraph graph = NULL;
     CUgraphExec exec = NULL;
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
     memset(&how, 0, sizeof how);
-    CU_OK(p.cu->StreamBeginCapture(p.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
-    CU_OK(raw_cuda_signal(p.cu, t.cu, 2, p.stream));
-    CU_OK(p.cu->StreamEndCapture(p.stream, &graph));
-    CU_OK(p.cu->GraphInstantiateWithParams(&exec, graph, &how));
-    answer_value(&p, "before a launch", &t, 0);
-    CU_OK(p.cu->GraphLaunch(exec, p.stream));
-    answer_pending(&p, "a launch that waits for Vulkan");
-    raw_vk_timeline_signal(&p.vk, t.vk, 1);
-    answer_done(&p, "after Vulkan's signal");
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2, FAR_MS));
-    CU_OK(p.cu->GraphExecDestroy(exec));
-    CU_OK(p.cu->GraphDestroy(graph));
+    CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
+    CU_OK(raw_cuda_signal(p->cu, t.cu, 2, p->stream));
+    CU_OK(p->cu->StreamEndCapture(p->stream, &graph));
+    CU_OK(p->cu->GraphInstantiateWithParams(&exec, graph, &how));
+    answer_value(p, "before a launch", &t, 0);
+    CU_OK(p->cu->GraphLaunch(exec, p->stream));
+    answer_pending(p, "a launch that waits for Vulkan");
+    raw_vk_timeline_signal(&p->vk, t.vk, 1);
+    answer_done(p, "after Vulkan's signal");
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 2, FAR_MS));
+    CU_OK(p->cu->GraphExecDestroy(exec));
+    CU_OK(p->cu->GraphDestroy(graph));
 
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value;
     CUDA_EXT_SEM_SIGNAL_NODE_PARAMS node_params;
@@ -361,48 +326,44 @@ static void captured_in_a_graph(void)
     node_params.extSemArray = &t.cu;
     node_params.paramsArray = &value;
     node_params.numExtSems = 1;
-    REQUIRE(p.cu->GraphCreate != NULL && p.cu->GraphAddExternalSemaphoresSignalNode != NULL);
-    CU_OK(p.cu->GraphCreate(&graph, 0));
-    CU_OK(p.cu->GraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &node_params));
-    CU_OK(p.cu->GraphInstantiateWithParams(&exec, graph, &how));
-    CU_OK(p.cu->GraphLaunch(exec, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 3, FAR_MS));
-    answer_value(&p, "after a graph that was built by hand", &t, 3);
-    CU_OK(p.cu->GraphExecDestroy(exec));
-    CU_OK(p.cu->GraphDestroy(graph));
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    REQUIRE(p->cu->GraphCreate != NULL && p->cu->GraphAddExternalSemaphoresSignalNode != NULL);
+    CU_OK(p->cu->GraphCreate(&graph, 0));
+    CU_OK(p->cu->GraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &node_params));
+    CU_OK(p->cu->GraphInstantiateWithParams(&exec, graph, &how));
+    CU_OK(p->cu->GraphLaunch(exec, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    REQUIRE(raw_vk_timeline_wait(&p->vk, t.vk, 3, FAR_MS));
+    answer_value(p, "after a graph that was built by hand", &t, 3);
+    CU_OK(p->cu->GraphExecDestroy(exec));
+    CU_OK(p->cu->GraphDestroy(graph));
+    shared_timeline_close(p, &t);
 }
 
-static void round_trips(void)
+PAIR_CASE(round_trips)
 {
     enum { TURNS = 200 };
-    pair p;
     shared_timeline t;
-    pair_open(&p);
     bool right = true;
-    shared_timeline_open(&p, 0, &t);
-    for (uint32_t queue = 0; queue < p.vk.queue_count && queue < 3; queue++) {
-        uint64_t base = raw_vk_timeline_value(&p.vk, t.vk);
+    shared_timeline_open(p, 0, &t);
+    for (uint32_t queue = 0; queue < p->vk.queue_count && queue < 3; queue++) {
+        uint64_t base = raw_vk_timeline_value(&p->vk, t.vk);
         double start = test_now_us();
         for (uint64_t k = 0; k < TURNS; k++) {
-            VkCommandBuffer nothing = raw_vk_begin(&p.vk, queue);
-            CU_OK(raw_cuda_signal(p.cu, t.cu, base + 2 * k + 1, p.stream));
+            VkCommandBuffer nothing = raw_vk_begin(&p->vk, queue);
+            CU_OK(raw_cuda_signal(p->cu, t.cu, base + 2 * k + 1, p->stream));
             raw_vk_submit(
-                &p.vk, nothing,
+                &p->vk, nothing,
                 &(raw_vk_job){queue, t.vk, base + 2 * k + 1, t.vk, base + 2 * k + 2, true});
-            CU_OK(raw_cuda_wait(p.cu, t.cu, base + 2 * k + 2, p.stream));
+            CU_OK(raw_cuda_wait(p->cu, t.cu, base + 2 * k + 2, p->stream));
         }
-        CU_OK(p.cu->StreamSynchronize(p.stream));
+        CU_OK(p->cu->StreamSynchronize(p->stream));
         MEASURED("round_trip", "queue family %u: %.1f us", queue, (test_now_us() - start) / TURNS);
-        raw_vk_idle(&p.vk);
-        right = right && raw_vk_timeline_value(&p.vk, t.vk) == base + 2 * TURNS;
+        raw_vk_idle(&p->vk);
+        right = right && raw_vk_timeline_value(&p->vk, t.vk) == base + 2 * TURNS;
     }
     ANSWER("the value after 200 turns a queue", "%s", right ? "right" : "wrong");
     REQUIRE(right);
-    shared_timeline_close(&p, &t);
-    pair_close(&p);
+    shared_timeline_close(p, &t);
 }
 
 const test_case timeline_cases[] = {

@@ -112,271 +112,244 @@ void vmm_answer_words(const pair *p, const char *key, CUdeviceptr pointer, size_
     free(expected);
 }
 
-static void life(void)
+VMM_PAIR_CASE(life)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
+    vmm_open(p, 2 * VMM_SIZE, 0, &b);
     REQUIRE_EQ(b.pointer % VMM_SIZE, 0);
     uint32_t *words = pattern_words(b.size, 3);
-    CU_OK(p.cu->MemcpyHtoD(b.pointer, words, b.size));
-    CU_OK(p.cu->CtxSynchronize());
-    vmm_answer_words(&p, "cuMemcpyHtoD", b.pointer, b.size, 3, 0);
-    CU_OK(p.cu->MemsetD32Async(b.pointer + 4096, 0x5a5a5a5au, 16, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p->cu->MemcpyHtoD(b.pointer, words, b.size));
+    CU_OK(p->cu->CtxSynchronize());
+    vmm_answer_words(p, "cuMemcpyHtoD", b.pointer, b.size, 3, 0);
+    CU_OK(p->cu->MemsetD32Async(b.pointer + 4096, 0x5a5a5a5au, 16, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t word = 0;
-    cuda_read(&p, b.pointer + 4096 + 60, &word, 4);
+    cuda_read(p, b.pointer + 4096 + 60, &word, 4);
     ANSWER("cuMemsetD32Async's last word", "0x%x", word);
     REQUIRE_EQ(word, 0x5a5a5a5au);
     free(words);
-    vmm_close(&p, &b);
-    pair_close(&p);
+    vmm_close(p, &b);
 }
 
 /* Chunks side by side are one range to kernels and copies; what was there before one more came,
  * stays. */
-static void grows(void)
+VMM_PAIR_CASE(grows)
 {
     enum { CHUNKS = 4 };
-    pair p;
     CUmemGenericAllocationHandle chunks[CHUNKS];
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    CUfunction add = raw_cuda_function(p.cu, module, "pattern_add");
-    const CUdeviceptr base = vmm_reserve(&p, 64 * VMM_SIZE);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
+    const CUdeviceptr base = vmm_reserve(p, 64 * VMM_SIZE);
     for (unsigned i = 0; i < CHUNKS; i++) {
-        chunks[i] = vmm_create(&p, VMM_SIZE, 0);
-        vmm_map(&p, base + i * VMM_SIZE, VMM_SIZE, chunks[i]);
-        if (i == 1) CU_OK(vmm_kernel(&p, write, base, 2 * VMM_SIZE, 77));
+        chunks[i] = vmm_create(p, VMM_SIZE, 0);
+        vmm_map(p, base + i * VMM_SIZE, VMM_SIZE, chunks[i]);
+        if (i == 1) CU_OK(vmm_kernel(p, write, base, 2 * VMM_SIZE, 77));
     }
-    vmm_answer_words(&p, "two chunks, when two more came", base, 2 * VMM_SIZE, 77, 0);
-    CU_OK(vmm_kernel(&p, write, base, CHUNKS * VMM_SIZE, 78));
-    CU_OK(vmm_kernel(&p, add, base, CHUNKS * VMM_SIZE, 5));
+    vmm_answer_words(p, "two chunks, when two more came", base, 2 * VMM_SIZE, 77, 0);
+    CU_OK(vmm_kernel(p, write, base, CHUNKS * VMM_SIZE, 78));
+    CU_OK(vmm_kernel(p, add, base, CHUNKS * VMM_SIZE, 5));
     /* One copy over all of them. */
-    vmm_answer_words(&p, "four chunks", base, CHUNKS * VMM_SIZE, 78, 5);
-    CU_OK(p.cu->MemcpyDtoDAsync(base, base + 2 * VMM_SIZE, 2 * VMM_SIZE, p.stream));
-    CU_OK(p.cu->MemsetD32Async(base + VMM_SIZE - 64, 0x01020304u, 32, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    vmm_answer_words(p, "four chunks", base, CHUNKS * VMM_SIZE, 78, 5);
+    CU_OK(p->cu->MemcpyDtoDAsync(base, base + 2 * VMM_SIZE, 2 * VMM_SIZE, p->stream));
+    CU_OK(p->cu->MemsetD32Async(base + VMM_SIZE - 64, 0x01020304u, 32, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t words[34];
-    cuda_read(&p, base + VMM_SIZE - 68, words, sizeof words);
+    cuda_read(p, base + VMM_SIZE - 68, words, sizeof words);
     unsigned right = 0;
     for (size_t i = 1; i < 33; i++)
         right += words[i] == 0x01020304u;
     ANSWER("a fill over the border of two", "%u of 32 words right", right);
     REQUIRE_EQ(right, 32);
     /* The last two go, the others stay; then all the rest at once. */
-    CUresult result = p.cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE);
+    CUresult result = p->cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE);
     ANSWER("cuMemUnmap of two mappings", "%s", raw_cuda_result_name(result));
     CU_OK(result);
-    cuda_read(&p, base + 2 * VMM_SIZE - 4, words, 4);
-    CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
-    CU_OK(p.cu->MemUnmap(base + VMM_SIZE, VMM_SIZE));
+    cuda_read(p, base + 2 * VMM_SIZE - 4, words, 4);
+    CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(p->cu->MemUnmap(base + VMM_SIZE, VMM_SIZE));
     for (unsigned i = 0; i < CHUNKS; i++)
-        CU_OK(p.cu->MemRelease(chunks[i]));
-    CU_OK(p.cu->MemAddressFree(base, 64 * VMM_SIZE));
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+        CU_OK(p->cu->MemRelease(chunks[i]));
+    CU_OK(p->cu->MemAddressFree(base, 64 * VMM_SIZE));
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* 004, Virtual Aliasing Support: at the boundaries of operations both mappings show the same. */
-static void aliases(void)
+VMM_PAIR_CASE(aliases)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    CUfunction add = raw_cuda_function(p.cu, module, "pattern_add");
-    vmm_open(&p, VMM_SIZE, 0, &b);
-    const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
-    vmm_map(&p, other, VMM_SIZE, b.handle);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    CUfunction add = raw_cuda_function(p->cu, module, "pattern_add");
+    vmm_open(p, VMM_SIZE, 0, &b);
+    const CUdeviceptr other = vmm_reserve(p, VMM_SIZE);
+    vmm_map(p, other, VMM_SIZE, b.handle);
     REQUIRE(other != b.pointer);
-    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 9));
-    CU_OK(vmm_kernel(&p, add, other, VMM_SIZE, 3));
-    vmm_answer_words(&p, "the first mapping", b.pointer, VMM_SIZE, 9, 3);
-    vmm_answer_words(&p, "the other one", other, VMM_SIZE, 9, 3);
-    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
-    vmm_answer_words(&p, "the other one alone", other, VMM_SIZE, 9, 3);
-    vmm_map(&p, b.pointer, VMM_SIZE, b.handle);
-    vmm_answer_words(&p, "the first one again", b.pointer, VMM_SIZE, 9, 3);
-    CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
-    CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
-    vmm_close(&p, &b);
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(vmm_kernel(p, write, b.pointer, VMM_SIZE, 9));
+    CU_OK(vmm_kernel(p, add, other, VMM_SIZE, 3));
+    vmm_answer_words(p, "the first mapping", b.pointer, VMM_SIZE, 9, 3);
+    vmm_answer_words(p, "the other one", other, VMM_SIZE, 9, 3);
+    CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
+    vmm_answer_words(p, "the other one alone", other, VMM_SIZE, 9, 3);
+    vmm_map(p, b.pointer, VMM_SIZE, b.handle);
+    vmm_answer_words(p, "the first one again", b.pointer, VMM_SIZE, 9, 3);
+    CU_OK(p->cu->MemUnmap(other, VMM_SIZE));
+    CU_OK(p->cu->MemAddressFree(other, VMM_SIZE));
+    vmm_close(p, &b);
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* A vector that moves: the same chunks in another range, in both until the old one is given up. */
-static void moves(void)
+VMM_PAIR_CASE(moves)
 {
-    pair p;
     CUmemGenericAllocationHandle chunks[2];
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    const CUdeviceptr from = vmm_reserve(&p, 2 * VMM_SIZE), to = vmm_reserve(&p, 16 * VMM_SIZE);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    const CUdeviceptr from = vmm_reserve(p, 2 * VMM_SIZE), to = vmm_reserve(p, 16 * VMM_SIZE);
     for (unsigned i = 0; i < 2; i++) {
-        chunks[i] = vmm_create(&p, VMM_SIZE, 0);
-        vmm_map(&p, from + i * VMM_SIZE, VMM_SIZE, chunks[i]);
+        chunks[i] = vmm_create(p, VMM_SIZE, 0);
+        vmm_map(p, from + i * VMM_SIZE, VMM_SIZE, chunks[i]);
     }
-    CU_OK(vmm_kernel(&p, write, from, 2 * VMM_SIZE, 21));
+    CU_OK(vmm_kernel(p, write, from, 2 * VMM_SIZE, 21));
     for (unsigned i = 0; i < 2; i++)
-        CU_OK(p.cu->MemMap(to + i * VMM_SIZE, VMM_SIZE, 0, chunks[i], 0));
-    CU_OK(vmm_allow(&p, to, 2 * VMM_SIZE)); /* one call for both */
+        CU_OK(p->cu->MemMap(to + i * VMM_SIZE, VMM_SIZE, 0, chunks[i], 0));
+    CU_OK(vmm_allow(p, to, 2 * VMM_SIZE)); /* one call for both */
     for (unsigned i = 0; i < 2; i++)
-        CU_OK(p.cu->MemUnmap(from + i * VMM_SIZE, VMM_SIZE));
-    CU_OK(p.cu->MemAddressFree(from, 2 * VMM_SIZE));
-    vmm_answer_words(&p, "in the new range", to, 2 * VMM_SIZE, 21, 0);
+        CU_OK(p->cu->MemUnmap(from + i * VMM_SIZE, VMM_SIZE));
+    CU_OK(p->cu->MemAddressFree(from, 2 * VMM_SIZE));
+    vmm_answer_words(p, "in the new range", to, 2 * VMM_SIZE, 21, 0);
     for (unsigned i = 0; i < 2; i++) {
-        CU_OK(p.cu->MemUnmap(to + i * VMM_SIZE, VMM_SIZE));
-        CU_OK(p.cu->MemRelease(chunks[i]));
+        CU_OK(p->cu->MemUnmap(to + i * VMM_SIZE, VMM_SIZE));
+        CU_OK(p->cu->MemRelease(chunks[i]));
     }
-    CU_OK(p.cu->MemAddressFree(to, 16 * VMM_SIZE));
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->MemAddressFree(to, 16 * VMM_SIZE));
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* The memory is there until its last mapping goes; by address its handle comes back. */
-static void released_while_mapped(void)
+VMM_PAIR_CASE(released_while_mapped)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    vmm_open(&p, VMM_SIZE, 0, &b);
-    CU_OK(p.cu->MemRelease(b.handle));
-    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 31));
-    vmm_answer_words(&p, "after cuMemRelease", b.pointer, VMM_SIZE, 31, 0);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    vmm_open(p, VMM_SIZE, 0, &b);
+    CU_OK(p->cu->MemRelease(b.handle));
+    CU_OK(vmm_kernel(p, write, b.pointer, VMM_SIZE, 31));
+    vmm_answer_words(p, "after cuMemRelease", b.pointer, VMM_SIZE, 31, 0);
     CUmemGenericAllocationHandle again = 0;
-    CU_OK(p.cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
+    CU_OK(p->cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
     ANSWER("its handle by address", "%s", again == b.handle ? "the same value" : "another value");
-    const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
-    vmm_map(&p, other, VMM_SIZE, again);
-    vmm_answer_words(&p, "mapped once more", other, VMM_SIZE, 31, 0);
-    CU_OK(p.cu->MemRelease(again));
-    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
-    vmm_answer_words(&p, "by the last mapping", other, VMM_SIZE, 31, 0);
-    CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
-    CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
-    CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    const CUdeviceptr other = vmm_reserve(p, VMM_SIZE);
+    vmm_map(p, other, VMM_SIZE, again);
+    vmm_answer_words(p, "mapped once more", other, VMM_SIZE, 31, 0);
+    CU_OK(p->cu->MemRelease(again));
+    CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
+    vmm_answer_words(p, "by the last mapping", other, VMM_SIZE, 31, 0);
+    CU_OK(p->cu->MemUnmap(other, VMM_SIZE));
+    CU_OK(p->cu->MemAddressFree(other, VMM_SIZE));
+    CU_OK(p->cu->MemAddressFree(b.pointer, VMM_SIZE));
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
-static void retained(void)
+VMM_PAIR_CASE(retained)
 {
-    pair p;
     vmm_block b;
     CUmemGenericAllocationHandle first = 0, second = 0;
-    vmm_pair_open(&p);
-    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
-    CU_OK(p.cu->MemRetainAllocationHandle(&first, (void *)(uintptr_t)b.pointer));
-    CU_OK(p.cu->MemRetainAllocationHandle(&second, (void *)(uintptr_t)(b.pointer + b.size - 1)));
+    vmm_open(p, 2 * VMM_SIZE, 0, &b);
+    CU_OK(p->cu->MemRetainAllocationHandle(&first, (void *)(uintptr_t)b.pointer));
+    CU_OK(p->cu->MemRetainAllocationHandle(&second, (void *)(uintptr_t)(b.pointer + b.size - 1)));
     ANSWER("by the first byte", "%s", first == b.handle ? "the same value" : "another value");
     ANSWER("by the last byte", "%s", second == b.handle ? "the same value" : "another value");
     REQUIRE_EQ(first, b.handle); /* cuda.h: "guaranteed to be the same handle value" */
     REQUIRE_EQ(second, b.handle);
-    CU_OK(p.cu->MemRelease(first));
-    CU_OK(p.cu->MemRelease(second));
+    CU_OK(p->cu->MemRelease(first));
+    CU_OK(p->cu->MemRelease(second));
     CUmemAllocationProp prop;
     /* The first reference is there yet */
-    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle));
-    vmm_close(&p, &b);
-    pair_close(&p);
+    CU_OK(p->cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle));
+    vmm_close(p, &b);
 }
 
-static void properties(void)
+VMM_PAIR_CASE(properties)
 {
-    pair p;
-    vmm_pair_open(&p);
-    CUmemAllocationProp asked = vmm_prop(&p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), found;
+    CUmemAllocationProp asked = vmm_prop(p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), found;
     asked.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
     CUmemGenericAllocationHandle handle;
-    CU_OK(p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0));
+    CU_OK(p->cu->MemCreate(&handle, VMM_SIZE, &asked, 0));
     memset(&found, 0xff, sizeof found);
-    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+    CU_OK(p->cu->MemGetAllocationPropertiesFromHandle(&found, handle));
     REQUIRE_EQ(found.type, asked.type);
     REQUIRE_EQ(found.location.type, asked.location.type);
     REQUIRE_EQ(found.location.id, asked.location.id);
     REQUIRE_EQ(found.requestedHandleTypes, asked.requestedHandleTypes);
     int supported = 0;
-    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
-                                   p.device));
+    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                                    p->device));
     ANSWER("compressible", "supported %d, granted %d", supported, found.allocFlags.compressionType);
     if (!supported) REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE);
-    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p->cu->MemRelease(handle));
 
-    asked = vmm_prop(&p, 0);
+    asked = vmm_prop(p, 0);
     asked.allocFlags.gpuDirectRDMACapable = 1;
-    CU_OK(p.cu->DeviceGetAttribute(
-        &supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, p.device));
-    CUresult result = p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0);
+    CU_OK(p->cu->DeviceGetAttribute(
+        &supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, p->device));
+    CUresult result = p->cu->MemCreate(&handle, VMM_SIZE, &asked, 0);
     ANSWER("RDMA-capable", "supported %d, cuMemCreate %s", supported, raw_cuda_result_name(result));
     if (supported) CU_OK(result);
     if (result == CUDA_SUCCESS) {
-        CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+        CU_OK(p->cu->MemGetAllocationPropertiesFromHandle(&found, handle));
         REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
-        CU_OK(p.cu->MemRelease(handle));
+        CU_OK(p->cu->MemRelease(handle));
     }
-    pair_close(&p);
 }
 
-static void memory_info(void)
+VMM_PAIR_CASE(memory_info)
 {
     const size_t size = (size_t)256 << 20;
-    pair p;
     size_t before = 0, during = 0, after = 0, total = 0;
-    vmm_pair_open(&p);
-    CU_OK(p.cu->MemGetInfo(&before, &total));
+    CU_OK(p->cu->MemGetInfo(&before, &total));
     if (before < 2 * size) SKIP("too little free memory");
-    CUmemGenericAllocationHandle handle = vmm_create(&p, size, 0);
-    CU_OK(p.cu->MemGetInfo(&during, NULL));
-    CU_OK(p.cu->MemRelease(handle));
-    CU_OK(p.cu->MemGetInfo(&after, NULL));
+    CUmemGenericAllocationHandle handle = vmm_create(p, size, 0);
+    CU_OK(p->cu->MemGetInfo(&during, NULL));
+    CU_OK(p->cu->MemRelease(handle));
+    CU_OK(p->cu->MemGetInfo(&after, NULL));
     MEASURED("memory_info", "256 MiB created: %zu bytes less free; released: %zu less",
              before - during, before - after);
     ANSWER("256 MiB created", "%s", during <= before - size ? "so much less is free" : "not");
     ANSWER("released", "%s", after >= during + size ? "so much more is free" : "not");
     REQUIRE(during <= before - size); /* never mapped, and taken all the same */
     REQUIRE(after >= during + size);
-    pair_close(&p);
 }
 
-static void reserved_addresses(void)
+VMM_PAIR_CASE(reserved_addresses)
 {
     const size_t size = 16 * VMM_SIZE;
-    pair p;
     CUdeviceptr first, second = 0, aligned = 0, large = 0;
-    vmm_pair_open(&p);
-    first = vmm_reserve(&p, size);
+    first = vmm_reserve(p, size);
     REQUIRE_EQ(first % VMM_SIZE, 0);
     /* "If CUDA cannot use this VA for whatever reason, it ignores the hint" (002). */
-    CU_OK(p.cu->MemAddressReserve(&second, size, 0, first + size, 0));
+    CU_OK(p->cu->MemAddressReserve(&second, size, 0, first + size, 0));
     ANSWER("a hint behind a reservation", "%s", second == first + size ? "taken" : "not taken");
     REQUIRE(second >= first + size || second + size <= first);
-    CU_OK(p.cu->MemAddressReserve(&aligned, size, (size_t)1 << 30, 0, 0));
+    CU_OK(p->cu->MemAddressReserve(&aligned, size, (size_t)1 << 30, 0, 0));
     ANSWER("aligned to 1 GiB", "%s", aligned % ((size_t)1 << 30) == 0 ? "yes" : "no");
     REQUIRE_EQ(aligned % ((size_t)1 << 30), 0);
     CUresult result =
-        p.cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0); /* addresses only */
+        p->cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0); /* addresses only */
     ANSWER("1 TiB", "%s", raw_cuda_result_name(result));
     CU_OK(result);
     CUdeviceptr taken = 0;
-    result = p.cu->MemAddressReserve(&taken, size, 0, first, 0);
+    result = p->cu->MemAddressReserve(&taken, size, 0, first, 0);
     ANSWER("a hint that is taken", "%s, %s", raw_cuda_result_name(result),
            taken == first ? "the same address" : "elsewhere");
     if (result == CUDA_SUCCESS) {
         REQUIRE(taken != first);
-        CU_OK(p.cu->MemAddressFree(taken, size));
+        CU_OK(p->cu->MemAddressFree(taken, size));
     }
-    CU_OK(p.cu->MemAddressFree(large, (size_t)1 << 40));
-    CU_OK(p.cu->MemAddressFree(aligned, size));
-    CU_OK(p.cu->MemAddressFree(second, size));
-    CU_OK(p.cu->MemAddressFree(first, size));
-    pair_close(&p);
+    CU_OK(p->cu->MemAddressFree(large, (size_t)1 << 40));
+    CU_OK(p->cu->MemAddressFree(aligned, size));
+    CU_OK(p->cu->MemAddressFree(second, size));
+    CU_OK(p->cu->MemAddressFree(first, size));
 }
 
 /* Not for ever: a driver that waits for it shall come back. */
@@ -388,27 +361,24 @@ static void CUDA_CB hold_stream(void *data)
 }
 
 /* Measured before (48 and 219 us), unlike cuMemFree: so memory must be out of use before. */
-static void unmap_does_not_wait(void)
+VMM_PAIR_CASE(unmap_does_not_wait)
 {
-    pair p;
     vmm_block b;
     atomic_bool held = true;
-    vmm_pair_open(&p);
-    vmm_open(&p, VMM_SIZE, 0, &b);
-    CU_OK(p.cu->LaunchHostFunc(p.stream, hold_stream, &held)); /* uses nothing of it */
+    vmm_open(p, VMM_SIZE, 0, &b);
+    CU_OK(p->cu->LaunchHostFunc(p->stream, hold_stream, &held)); /* uses nothing of it */
     double start = test_now_us();
-    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
-    CU_OK(p.cu->MemRelease(b.handle));
+    CU_OK(p->cu->MemUnmap(b.pointer, VMM_SIZE));
+    CU_OK(p->cu->MemRelease(b.handle));
     double released = test_now_us();
-    CUresult query = p.cu->StreamQuery(p.stream);
-    CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
+    CUresult query = p->cu->StreamQuery(p->stream);
+    CU_OK(p->cu->MemAddressFree(b.pointer, VMM_SIZE));
     MEASURED("unmap_and_release_with_work_pending", "%.0f us, cuMemAddressFree %.0f us",
              released - start, test_now_us() - released);
     ANSWER("the stream when the memory is released", "%s", raw_cuda_result_name(query));
     CU_IS(query, CUDA_ERROR_NOT_READY);
     atomic_store(&held, false);
-    CU_OK(p.cu->StreamSynchronize(p.stream));
-    pair_close(&p);
+    CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
 const test_case vmm_cases[] = {

@@ -16,6 +16,7 @@ typedef struct vmm_block {
 
 /* pair_open; skips where the driver has no virtual memory management. */
 void vmm_pair_open(pair *p);
+#define VMM_PAIR_CASE(name) TEST_ON(pair, p, vmm_pair_open(p), pair_close(p), name)
 /* Of device memory; `handle_types` is a CUmemAllocationHandleType. */
 CUmemAllocationProp vmm_prop(const pair *p, unsigned handle_types);
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types);

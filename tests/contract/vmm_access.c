@@ -25,25 +25,22 @@ static unsigned long long access_at(const pair *p, CUdeviceptr pointer)
 }
 
 /* Every mapping starts without access, one more at the same address too. */
-static void starts_without(void)
+VMM_PAIR_CASE(starts_without)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
-    unsigned long long access[3] = {access_at(&p, b.pointer + b.size - 1)};
-    CU_OK(p.cu->MemUnmap(b.pointer, b.size));
-    CU_OK(p.cu->MemMap(b.pointer, b.size, 0, b.handle, 0));
-    access[1] = access_at(&p, b.pointer);
-    CU_OK(vmm_allow(&p, b.pointer, b.size));
-    access[2] = access_at(&p, b.pointer);
+    vmm_open(p, 2 * VMM_SIZE, 0, &b);
+    unsigned long long access[3] = {access_at(p, b.pointer + b.size - 1)};
+    CU_OK(p->cu->MemUnmap(b.pointer, b.size));
+    CU_OK(p->cu->MemMap(b.pointer, b.size, 0, b.handle, 0));
+    access[1] = access_at(p, b.pointer);
+    CU_OK(vmm_allow(p, b.pointer, b.size));
+    access[2] = access_at(p, b.pointer);
     ANSWER("access when it is given, mapped anew, given again", "0x%llx, 0x%llx, 0x%llx", access[0],
            access[1], access[2]);
     REQUIRE_EQ(access[0], CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     REQUIRE_EQ(access[1], CU_MEM_ACCESS_FLAGS_PROT_NONE);
     REQUIRE_EQ(access[2], CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    vmm_close(&p, &b);
-    pair_close(&p);
+    vmm_close(p, &b);
 }
 
 static void report(const pair *p, const char *what, CUresult result, CUresult twin)
@@ -52,46 +49,43 @@ static void report(const pair *p, const char *what, CUresult result, CUresult tw
     if (p->cu->software) CU_IS(result, twin);
 }
 
-static void refusals(void)
+VMM_PAIR_CASE(refusals)
 {
-    pair p;
-    vmm_pair_open(&p);
-    const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
+    const CUdeviceptr base = vmm_reserve(p, 4 * VMM_SIZE);
     const CUmemAccessDesc good =
-        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    CUmemGenericAllocationHandle handle = vmm_create(&p, 2 * VMM_SIZE, 0);
-    CUresult result = p.cu->MemSetAccess(base, VMM_SIZE, &good, 1);
-    report(&p, "cuMemSetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CUmemGenericAllocationHandle handle = vmm_create(p, 2 * VMM_SIZE, 0);
+    CUresult result = p->cu->MemSetAccess(base, VMM_SIZE, &good, 1);
+    report(p, "cuMemSetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(result != CUDA_SUCCESS);
     unsigned long long flags = 0;
-    result = p.cu->MemGetAccess(&flags, &good.location, base);
-    report(&p, "cuMemGetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p.cu->MemMap(base, 2 * VMM_SIZE, 0, handle, 0));
-    result = p.cu->MemSetAccess(base, 4 * VMM_SIZE, &good, 1);
-    report(&p, "cuMemSetAccess of more than is mapped", result, CUDA_ERROR_INVALID_VALUE);
+    result = p->cu->MemGetAccess(&flags, &good.location, base);
+    report(p, "cuMemGetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p->cu->MemMap(base, 2 * VMM_SIZE, 0, handle, 0));
+    result = p->cu->MemSetAccess(base, 4 * VMM_SIZE, &good, 1);
+    report(p, "cuMemSetAccess of more than is mapped", result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(result != CUDA_SUCCESS);
-    REQUIRE_EQ(access_at(&p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE); /* and nothing was changed */
-    report(&p, "cuMemSetAccess of half an allocation", p.cu->MemSetAccess(base, VMM_SIZE, &good, 1),
+    REQUIRE_EQ(access_at(p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE); /* and nothing was changed */
+    report(p, "cuMemSetAccess of half an allocation", p->cu->MemSetAccess(base, VMM_SIZE, &good, 1),
            CUDA_ERROR_INVALID_VALUE);
     CUmemAccessDesc other =
         access_of(CU_MEM_LOCATION_TYPE_DEVICE, 4711, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    result = p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
-    report(&p, "cuMemSetAccess for device 4711", result, CUDA_ERROR_INVALID_VALUE);
+    result = p->cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
+    report(p, "cuMemSetAccess for device 4711", result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(result != CUDA_SUCCESS);
     other = access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    report(&p, "cuMemSetAccess of the host's to device memory",
-           p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1), CUDA_ERROR_NOT_SUPPORTED);
-    report(&p, "cuMemSetAccess for nobody", p.cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 0),
+    report(p, "cuMemSetAccess of the host's to device memory",
+           p->cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1), CUDA_ERROR_NOT_SUPPORTED);
+    report(p, "cuMemSetAccess for nobody", p->cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 0),
            CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p.cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 1));
-    other = access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    result = p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
-    report(&p, "cuMemSetAccess to none", result, CUDA_SUCCESS);
-    if (result == CUDA_SUCCESS) REQUIRE_EQ(access_at(&p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
-    CU_OK(p.cu->MemRelease(handle));
-    CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
-    pair_close(&p);
+    CU_OK(p->cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 1));
+    other = access_of(CU_MEM_LOCATION_TYPE_DEVICE, p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    result = p->cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
+    report(p, "cuMemSetAccess to none", result, CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS) REQUIRE_EQ(access_at(p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    CU_OK(p->cu->MemUnmap(base, 2 * VMM_SIZE));
+    CU_OK(p->cu->MemRelease(handle));
+    CU_OK(p->cu->MemAddressFree(base, 4 * VMM_SIZE));
 }
 
 /* What can still be done when a kernel has faulted: all that gives memory back. The case ends
@@ -186,62 +180,57 @@ static void copy_without_access(void)
     test_pass();
 }
 
-static void read_only(void)
+VMM_PAIR_CASE(read_only)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    vmm_open(&p, VMM_SIZE, 0, &b);
-    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 8));
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    vmm_open(p, VMM_SIZE, 0, &b);
+    CU_OK(vmm_kernel(p, write, b.pointer, VMM_SIZE, 8));
     const CUmemAccessDesc desc =
-        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READ);
-    CUresult result = p.cu->MemSetAccess(b.pointer, VMM_SIZE, &desc, 1);
-    report(&p, "cuMemSetAccess to read only", result, CUDA_SUCCESS);
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p->device, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    CUresult result = p->cu->MemSetAccess(b.pointer, VMM_SIZE, &desc, 1);
+    report(p, "cuMemSetAccess to read only", result, CUDA_SUCCESS);
     if (result == CUDA_SUCCESS) {
-        REQUIRE_EQ(access_at(&p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_READ);
-        vmm_answer_words(&p, "a copy from there", b.pointer, VMM_SIZE, 8, 0);
-        result = vmm_kernel(&p, write, b.pointer, 4096, 1);
-        report(&p, "a kernel that writes there", result, CUDA_ERROR_ILLEGAL_ADDRESS);
+        REQUIRE_EQ(access_at(p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_READ);
+        vmm_answer_words(p, "a copy from there", b.pointer, VMM_SIZE, 8, 0);
+        result = vmm_kernel(p, write, b.pointer, 4096, 1);
+        report(p, "a kernel that writes there", result, CUDA_ERROR_ILLEGAL_ADDRESS);
         test_pass();
     }
-    CU_OK(p.cu->ModuleUnload(module));
-    vmm_close(&p, &b);
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
+    vmm_close(p, &b);
 }
 
 /* R27. The host reads and writes it where it is mapped, as the device does. */
-static void host_memory(void)
+VMM_PAIR_CASE(host_memory)
 {
-    pair p;
     int supported = 0, node = 0;
     CUmemGenericAllocationHandle handle = 0;
-    vmm_pair_open(&p);
     /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, by number: cuda.h has it from 12.9 on. */
-    CUresult result = p.cu->DeviceGetAttribute(&supported, (CUdevice_attribute)141, p.device);
+    CUresult result = p->cu->DeviceGetAttribute(&supported, (CUdevice_attribute)141, p->device);
     ANSWER("supported", "%s, %d", raw_cuda_result_name(result), supported);
     if (result != CUDA_SUCCESS || !supported) SKIP("no VMM memory of the host's in this driver");
-    CU_OK(p.cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, p.device));
-    CUmemAllocationProp prop = vmm_prop(&p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CU_OK(p->cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, p->device));
+    CUmemAllocationProp prop = vmm_prop(p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     prop.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
     prop.location.id = node < 0 ? 0 : node;
     size_t minimum = 0, recommended = 0;
-    CU_OK(p.cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CU_OK(p.cu->MemGetAllocationGranularity(&recommended, &prop,
-                                            CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    CU_OK(p->cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CU_OK(p->cu->MemGetAllocationGranularity(&recommended, &prop,
+                                             CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     ANSWER("granularity", "minimum %zu, recommended %zu", minimum, recommended);
     const size_t size = (VMM_SIZE + minimum - 1) / minimum * minimum;
-    CU_OK(p.cu->MemCreate(&handle, size, &prop, 0));
-    const CUdeviceptr base = vmm_reserve(&p, size);
-    CU_OK(p.cu->MemMap(base, size, 0, handle, 0));
+    CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
+    const CUdeviceptr base = vmm_reserve(p, size);
+    CU_OK(p->cu->MemMap(base, size, 0, handle, 0));
     CUmemAccessDesc both[] = {
-        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p->device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
         access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, prop.location.id,
                   CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
-    CU_OK(p.cu->MemSetAccess(base, size, both, 2));
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), base, VMM_SIZE, 90));
+    CU_OK(p->cu->MemSetAccess(base, size, both, 2));
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CU_OK(vmm_kernel(p, raw_cuda_function(p->cu, module, "pattern_write"), base, VMM_SIZE, 90));
     uint32_t *expected = pattern_words(VMM_SIZE, 90), *words = (uint32_t *)(uintptr_t)base;
     size_t wrong = 0;
     for (size_t i = 0; i < VMM_SIZE / 4; i++)
@@ -250,23 +239,22 @@ static void host_memory(void)
     REQUIRE_EQ(wrong, 0);
     for (size_t i = 0; i < VMM_SIZE / 4; i++)
         words[i] += 7;
-    vmm_answer_words(&p, "the device reads the host's words", base, VMM_SIZE, 90, 7);
+    vmm_answer_words(p, "the device reads the host's words", base, VMM_SIZE, 90, 7);
     int fd = -1;
     result =
-        p.cu->MemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+        p->cu->MemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     ANSWER("cuMemExportToShareableHandle", "%s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS) {
         CUmemGenericAllocationHandle again = 0;
-        CU_OK(vmm_import(&p, fd, &again));
-        CU_OK(p.cu->MemRelease(again));
+        CU_OK(vmm_import(p, fd, &again));
+        CU_OK(p->cu->MemRelease(again));
         REQUIRE(fd >= 0);
     }
     free(expected);
-    CU_OK(p.cu->ModuleUnload(module));
-    CU_OK(p.cu->MemUnmap(base, size));
-    CU_OK(p.cu->MemRelease(handle));
-    CU_OK(p.cu->MemAddressFree(base, size));
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
+    CU_OK(p->cu->MemUnmap(base, size));
+    CU_OK(p->cu->MemRelease(handle));
+    CU_OK(p->cu->MemAddressFree(base, size));
 }
 
 #define REFUSED UINT64_MAX
@@ -301,45 +289,42 @@ static void same_id(const pair *p, CUdeviceptr a, CUdeviceptr b, CUpointer_attri
            raw_cuda_result_name(again), first == second ? "the same" : "not the same");
 }
 
-static void pointer_attributes(void)
+VMM_PAIR_CASE(pointer_attributes)
 {
-    pair p;
-    vmm_pair_open(&p);
-    if (p.cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
-    const CUdeviceptr base = vmm_reserve(&p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
+    if (p->cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
+    const CUdeviceptr base = vmm_reserve(p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
     CUmemGenericAllocationHandle handle =
-        vmm_create(&p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 0, REFUSED);
-    attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 0, REFUSED);
-    attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", 0, REFUSED);
-    vmm_map(&p, at, VMM_SIZE, handle);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", 0,
+        vmm_create(p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    attribute(p, base, "reserved", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 0, REFUSED);
+    attribute(p, base, "reserved", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 0, REFUSED);
+    attribute(p, base, "reserved", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", 0, REFUSED);
+    vmm_map(p, at, VMM_SIZE, handle);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", 0,
               CU_MEMORYTYPE_DEVICE);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "DEVICE_ORDINAL", 0,
-              (uint64_t)p.device);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 0, 1);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_MANAGED, "IS_MANAGED", 0, 0);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "DEVICE_ORDINAL", 0,
+              (uint64_t)p->device);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 0, 1);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_MANAGED, "IS_MANAGED", 0, 0);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
               "IS_LEGACY_CUDA_IPC_CAPABLE", 0, 0);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, "RANGE_START_ADDR", base,
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, "RANGE_START_ADDR", base,
               base);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 0, 8 * VMM_SIZE);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "MAPPING_BASE_ADDR", base,
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 0, 8 * VMM_SIZE);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "MAPPING_BASE_ADDR", base,
               at);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "MAPPING_SIZE", 0, VMM_SIZE);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "ALLOWED_HANDLE_TYPES",
-              0, 1);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0, 3);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_CONTEXT, "CONTEXT", 0, 0);
-    CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
-    same_id(&p, in, base, CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID");
-    same_id(&p, in, base, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID");
-    attribute(&p, base, "without access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0, 0);
-    CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
-    CU_OK(p.cu->MemUnmap(at, VMM_SIZE));
-    CU_OK(p.cu->MemRelease(handle));
-    CU_OK(p.cu->MemAddressFree(base, 8 * VMM_SIZE));
-    pair_close(&p);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "MAPPING_SIZE", 0, VMM_SIZE);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "ALLOWED_HANDLE_TYPES", 0,
+              1);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0, 3);
+    attribute(p, in, "mapped", CU_POINTER_ATTRIBUTE_CONTEXT, "CONTEXT", 0, 0);
+    CU_OK(p->cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    same_id(p, in, base, CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID");
+    same_id(p, in, base, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID");
+    attribute(p, base, "without access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0, 0);
+    CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(p->cu->MemUnmap(at, VMM_SIZE));
+    CU_OK(p->cu->MemRelease(handle));
+    CU_OK(p->cu->MemAddressFree(base, 8 * VMM_SIZE));
 }
 
 const test_case vmm_access_cases[] = {

@@ -79,33 +79,31 @@ static void image_close(pair *p, image_in_vmm *image)
 
 /* An OPTIMAL image in it. What CUDA writes, Vulkan reads; the other way NVIDIA's driver gave other
  * bytes (measured: 118865 wrong of 128524), see every_direction. */
-static void written_by_cuda(void)
+VMM_PAIR_CASE(written_by_cuda)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
     const image_variant variant = {.width = 253, .height = 127, .levels = 5};
-    pair p;
     image_in_vmm image;
-    vmm_pair_open(&p);
-    image_open(&p, &variant, &image);
-    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    image_open(p, &variant, &image);
+    CUmodule module = raw_cuda_load(p->cu, "image_kernels");
     for (uint32_t level = 0; level < 5; level += 4) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
         const size_t row = extent.width * format->texel, size = row * extent.height;
         unsigned char *found = malloc(size), *expected = image_pattern(format, extent, 50 + level);
-        const CUarray array = image_level(&p, image.mipmap, level);
+        const CUarray array = image_level(p, image.mipmap, level);
         CUsurfObject surface = 0;
         unsigned seed = 60 + level;
         REQUIRE(found != NULL);
-        CU_OK(raw_cuda_write_array(p.cu, array, expected, row, extent.height));
-        CU_OK(p.cu->CtxSynchronize());
-        raw_vk_image_read(&p.vk, &image.vk, level, found);
+        CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+        CU_OK(p->cu->CtxSynchronize());
+        raw_vk_image_read(&p->vk, &image.vk, level, found);
         const size_t copied = image_wrong_bytes(found, expected, size);
         free(expected);
         expected = image_pattern(format, extent, seed);
-        CU_OK(raw_cuda_surface(p.cu, array, &surface));
-        image_launch(&p, module, "write", format, surface, extent, &seed);
-        CU_OK(p.cu->SurfObjectDestroy(surface));
-        raw_vk_image_read(&p.vk, &image.vk, level, found);
+        CU_OK(raw_cuda_surface(p->cu, array, &surface));
+        image_launch(p, module, "write", format, surface, extent, &seed);
+        CU_OK(p->cu->SurfObjectDestroy(surface));
+        raw_vk_image_read(&p->vk, &image.vk, level, found);
         const size_t by_kernel = image_wrong_bytes(found, expected, size);
         ANSWER(answer_key("level %u, read by Vulkan", level),
                "wrong bytes of %zu: copied %zu, by a kernel %zu", size, copied, by_kernel);
@@ -113,13 +111,12 @@ static void written_by_cuda(void)
         free(expected);
         free(found);
     }
-    if (p.cu->software) {
-        require_same_image(&p, module, format, &image.vk, image.mipmap, 0, 50);
-        require_same_image(&p, module, format, &image.vk, image.mipmap, 4, 51);
+    if (p->cu->software) {
+        require_same_image(p, module, format, &image.vk, image.mipmap, 0, 50);
+        require_same_image(p, module, format, &image.vk, image.mipmap, 4, 51);
     }
-    CU_OK(p.cu->ModuleUnload(module));
-    image_close(&p, &image);
-    pair_close(&p);
+    CU_OK(p->cu->ModuleUnload(module));
+    image_close(p, &image);
 }
 
 static void image_pass(pair *p, uint32_t queue, const raw_vk_image *vk, raw_vk_buffer *staging,

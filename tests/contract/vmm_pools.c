@@ -332,47 +332,44 @@ static void striped(void)
 }
 
 /* R8: growing does not break a capture, by the same thread, in the strictest mode. */
-static void during_a_capture(void)
+VMM_PAIR_CASE(during_a_capture)
 {
     static const char *const calls[] = {"cuMemCreate",     "cuMemAddressReserve", "cuMemMap",
                                         "cuMemSetAccess",  "cuMemUnmap",          "cuMemRelease",
                                         "cuMemAddressFree"};
-    pair p;
-    vmm_pair_open(&p);
-    if (p.cu->StreamBeginCapture == NULL || p.cu->StreamEndCapture == NULL)
+    if (p->cu->StreamBeginCapture == NULL || p->cu->StreamEndCapture == NULL)
         SKIP("no stream capture");
-    const CUmemAllocationProp prop = vmm_prop(&p, 0);
+    const CUmemAllocationProp prop = vmm_prop(p, 0);
     for (size_t call = 0; call < sizeof calls / sizeof calls[0]; call++) {
-        CUmemGenericAllocationHandle handle = call >= 1 ? vmm_create(&p, VMM_SIZE, 0) : 0;
-        CUdeviceptr base = call >= 2 ? vmm_reserve(&p, VMM_SIZE) : 0;
+        CUmemGenericAllocationHandle handle = call >= 1 ? vmm_create(p, VMM_SIZE, 0) : 0;
+        CUdeviceptr base = call >= 2 ? vmm_reserve(p, VMM_SIZE) : 0;
         CUgraph graph = NULL;
         bool mapped = call == 3 || call == 4;
-        if (mapped) CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
-        CU_OK(p.cu->StreamBeginCapture(p.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        if (mapped) CU_OK(p->cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+        CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
         CUresult result = CUDA_SUCCESS;
         switch (call) {
-        case 0: result = p.cu->MemCreate(&handle, VMM_SIZE, &prop, 0); break;
-        case 1: result = p.cu->MemAddressReserve(&base, VMM_SIZE, 0, 0, 0); break;
-        case 2: result = p.cu->MemMap(base, VMM_SIZE, 0, handle, 0); break;
-        case 3: result = vmm_allow(&p, base, VMM_SIZE); break;
-        case 4: result = p.cu->MemUnmap(base, VMM_SIZE); break;
-        case 5: result = p.cu->MemRelease(handle); break;
-        default: result = p.cu->MemAddressFree(base, VMM_SIZE); break;
+        case 0: result = p->cu->MemCreate(&handle, VMM_SIZE, &prop, 0); break;
+        case 1: result = p->cu->MemAddressReserve(&base, VMM_SIZE, 0, 0, 0); break;
+        case 2: result = p->cu->MemMap(base, VMM_SIZE, 0, handle, 0); break;
+        case 3: result = vmm_allow(p, base, VMM_SIZE); break;
+        case 4: result = p->cu->MemUnmap(base, VMM_SIZE); break;
+        case 5: result = p->cu->MemRelease(handle); break;
+        default: result = p->cu->MemAddressFree(base, VMM_SIZE); break;
         }
-        CUresult end = p.cu->StreamEndCapture(p.stream, &graph);
+        CUresult end = p->cu->StreamEndCapture(p->stream, &graph);
         ANSWER(calls[call], "%s, cuStreamEndCapture %s", raw_cuda_result_name(result),
                raw_cuda_result_name(end));
         if (result != CUDA_SUCCESS || end != CUDA_SUCCESS)
             FAIL("%s: %s, cuStreamEndCapture %s", calls[call], raw_cuda_result_name(result),
                  raw_cuda_result_name(end));
-        if (graph != NULL) CU_OK(p.cu->GraphDestroy(graph));
+        if (graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
         if (call == 2) mapped = true;
         if (call == 4) mapped = false;
-        if (mapped) CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
-        if (handle != 0 && call != 5) CU_OK(p.cu->MemRelease(handle));
-        if (base != 0 && call != 6) CU_OK(p.cu->MemAddressFree(base, VMM_SIZE));
+        if (mapped) CU_OK(p->cu->MemUnmap(base, VMM_SIZE));
+        if (handle != 0 && call != 5) CU_OK(p->cu->MemRelease(handle));
+        if (base != 0 && call != 6) CU_OK(p->cu->MemAddressFree(base, VMM_SIZE));
     }
-    pair_close(&p);
 }
 
 const test_case vmm_pool_cases[] = {

@@ -65,15 +65,8 @@ static void vulkan_buffer(unsigned flags, VkDeviceSize size, VkDeviceSize offset
     pair_close(&p);
 }
 
-static void whole_buffer(void)
-{
-    vulkan_buffer(0, SIZE, 0);
-}
-
-static void dedicated_buffer(void)
-{
-    vulkan_buffer(RAW_VK_DEDICATED, SIZE, 0);
-}
+TEST_AS(whole_buffer, vulkan_buffer(0, SIZE, 0))
+TEST_AS(dedicated_buffer, vulkan_buffer(RAW_VK_DEDICATED, SIZE, 0))
 
 /* A dedicated import of the size that its buffer needs, where the allocation has more. */
 static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDeviceSize size,
@@ -120,12 +113,10 @@ static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDevi
     return r;
 }
 
-static void dedicated_buffer_of_less(void)
+VMM_PAIR_CASE(dedicated_buffer_of_less)
 {
     static const VkDeviceSize sizes[] = {819200, 1, 4097, 65536, 1 << 20, VMM_SIZE - 65536};
-    pair p;
-    vmm_pair_open(&p);
-    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, POSIX_FD);
+    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
     static const VkBufferUsageFlags usages[] = {
         VK_BUFFER_USAGE_TRANSFER_DST_BIT,
         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
@@ -136,20 +127,19 @@ static void dedicated_buffer_of_less(void)
             bool first_open = false, alike = true;
             for (uint32_t type = 0; type < 8; type++) {
                 bool open = false;
-                const VkResult r = import_less(&p, handle, sizes[i], usages[u], type, &open);
+                const VkResult r = import_less(p, handle, sizes[i], usages[u], type, &open);
                 if (r == VK_ERROR_UNKNOWN) continue; /* no such type for it */
                 if (first == VK_ERROR_UNKNOWN) first_open = open;
                 if (first == VK_ERROR_UNKNOWN) first = r;
                 alike = alike && r == first && open == first_open;
-                if (p.cu->software) REQUIRE_EQ(r, VK_ERROR_OUT_OF_DEVICE_MEMORY);
+                if (p->cu->software) REQUIRE_EQ(r, VK_ERROR_OUT_OF_DEVICE_MEMORY);
                 REQUIRE(r == VK_SUCCESS || r == VK_ERROR_OUT_OF_DEVICE_MEMORY);
             }
             ANSWER(answer_key("%zu bytes, usage %#x", (size_t)sizes[i], (unsigned)usages[u]),
                    "VkResult %d, fd %s, %s", (int)first, first_open ? "open" : "closed",
                    alike ? "in every memory type" : "not in every memory type");
         }
-    CU_OK(p.cu->MemRelease(handle));
-    pair_close(&p);
+    CU_OK(p->cu->MemRelease(handle));
 }
 
 /* Nothing is bound: the size alone is answered for. */
@@ -172,111 +162,97 @@ static VkResult import_more(pair *p, int fd, VkDeviceSize size, uint32_t type, c
 }
 
 /* Vulkan imports with an allocationSize that nobody exported. */
-static void vulkan_import_of_more(void)
+VMM_PAIR_CASE(vulkan_import_of_more)
 {
-    pair p;
     raw_vk_buffer vk;
-    vmm_pair_open(&p);
-    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, POSIX_FD);
-    raw_vk_buffer_create(&p.vk, 819200, RAW_VK_EXPORT, &vk);
+    CUmemGenericAllocationHandle handle = vmm_create(p, VMM_SIZE, POSIX_FD);
+    raw_vk_buffer_create(&p->vk, 819200, RAW_VK_EXPORT, &vk);
     for (unsigned more = 0; more < 2; more++) {
         const VkResult r = import_more(
-                           &p, vmm_export(&p, handle), (1u + more) * VMM_SIZE, vk.memory_type,
+                           p, vmm_export(p, handle), (1u + more) * VMM_SIZE, vk.memory_type,
                            more ? "twice the 2 MiB of cuMemCreate" : "2 MiB of cuMemCreate"),
-                       own = import_more(&p, raw_vk_buffer_fd(&p.vk, &vk),
+                       own = import_more(p, raw_vk_buffer_fd(&p->vk, &vk),
                                          (1u + more) * vk.allocation_size, vk.memory_type,
                                          more ? "twice Vulkan's own 819,200 bytes"
                                               : "Vulkan's own 819,200 bytes");
         const VkResult expected = more ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_SUCCESS;
-        if (!more || p.cu->software) REQUIRE(r == expected && own == expected);
+        if (!more || p->cu->software) REQUIRE(r == expected && own == expected);
         /* Vulkan forbids twice its own size (VUID-VkMemoryAllocateInfo-allocationSize-01742), and
          * validation layers newer than Debian 12's say so. */
-        if (more && p.vk.validation_messages == 1) p.vk.validation_messages = 0;
+        if (more && p->vk.validation_messages == 1) p->vk.validation_messages = 0;
     }
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    CU_OK(p.cu->MemRelease(handle));
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &vk);
+    CU_OK(p->cu->MemRelease(handle));
 }
 
-static void buffer_at_an_offset(void)
-{
-    vulkan_buffer(0, 100000, 3 * 65536);
-}
+TEST_AS(buffer_at_an_offset, vulkan_buffer(0, 100000, 3 * 65536))
 
 /* Chunks of one vector, a buffer each: the older ones need no second import. */
-static void grown(void)
+VMM_PAIR_CASE(grown)
 {
     enum { CHUNKS = 3 };
-    pair p;
     CUmemGenericAllocationHandle chunks[CHUNKS];
     raw_vk_buffer vk[CHUNKS];
-    vmm_pair_open(&p);
-    CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    const CUdeviceptr base = vmm_reserve(&p, CHUNKS * SIZE);
-    const raw_vk_buffer usual = like(&p, SIZE, 0, 0);
+    CUmodule module = raw_cuda_load(p->cu, "pattern");
+    CUfunction write = raw_cuda_function(p->cu, module, "pattern_write");
+    const CUdeviceptr base = vmm_reserve(p, CHUNKS * SIZE);
+    const raw_vk_buffer usual = like(p, SIZE, 0, 0);
     for (unsigned i = 0; i < CHUNKS; i++) {
-        chunks[i] = vmm_create(&p, SIZE, POSIX_FD);
-        vmm_map(&p, base + i * SIZE, SIZE, chunks[i]);
-        raw_vk_buffer_import(&p.vk, vmm_export(&p, chunks[i]), &usual, &vk[i]);
-        CU_OK(vmm_kernel(&p, write, base, (i + 1) * SIZE, i));
+        chunks[i] = vmm_create(p, SIZE, POSIX_FD);
+        vmm_map(p, base + i * SIZE, SIZE, chunks[i]);
+        raw_vk_buffer_import(&p->vk, vmm_export(p, chunks[i]), &usual, &vk[i]);
+        CU_OK(vmm_kernel(p, write, base, (i + 1) * SIZE, i));
         unsigned right = 0;
         for (unsigned j = 0; j <= i; j++) {
             uint32_t word = 0;
-            raw_vk_read(&p.vk, &vk[j], 8, &word, 4);
+            raw_vk_read(&p->vk, &vk[j], 8, &word, 4);
             right += word == (uint32_t)(j * SIZE / 4 + 2) * 2654435761u + i;
         }
         ANSWER(answer_key("buffers that see the kernel over %u", i + 1), "%u", right);
         REQUIRE_EQ(right, i + 1);
     }
-    CU_OK(p.cu->MemUnmap(base, CHUNKS * SIZE));
+    CU_OK(p->cu->MemUnmap(base, CHUNKS * SIZE));
     for (unsigned i = 0; i < CHUNKS; i++) {
-        CU_OK(p.cu->MemRelease(chunks[i]));
-        raw_vk_buffer_destroy(&p.vk, &vk[i]);
+        CU_OK(p->cu->MemRelease(chunks[i]));
+        raw_vk_buffer_destroy(&p->vk, &vk[i]);
     }
-    CU_OK(p.cu->MemAddressFree(base, CHUNKS * SIZE));
-    CU_OK(p.cu->ModuleUnload(module));
-    pair_close(&p);
+    CU_OK(p->cu->MemAddressFree(base, CHUNKS * SIZE));
+    CU_OK(p->cu->ModuleUnload(module));
 }
 
 /* The fd also goes in as external memory, dedicated or not. */
-static void external_memory(void)
+VMM_PAIR_CASE(external_memory)
 {
-    pair p;
     vmm_block b;
-    vmm_pair_open(&p);
-    vmm_open(&p, SIZE, POSIX_FD, &b);
+    vmm_open(p, SIZE, POSIX_FD, &b);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         CUexternalMemory memory;
         CUdeviceptr pointer;
-        CU_OK(raw_cuda_import_memory(p.cu, vmm_export(&p, b.handle), SIZE, dedicated, &memory));
-        CU_OK(raw_cuda_map_buffer(p.cu, memory, 0, SIZE, &pointer));
+        CU_OK(raw_cuda_import_memory(p->cu, vmm_export(p, b.handle), SIZE, dedicated, &memory));
+        CU_OK(raw_cuda_map_buffer(p->cu, memory, 0, SIZE, &pointer));
         uint32_t *words = pattern_words(SIZE, 60 + (uint32_t)dedicated);
-        CU_OK(p.cu->MemcpyHtoD(pointer, words, SIZE));
-        CU_OK(p.cu->CtxSynchronize());
-        vmm_answer_words(&p, dedicated ? "imported as dedicated" : "imported as not dedicated",
+        CU_OK(p->cu->MemcpyHtoD(pointer, words, SIZE));
+        CU_OK(p->cu->CtxSynchronize());
+        vmm_answer_words(p, dedicated ? "imported as dedicated" : "imported as not dedicated",
                          b.pointer, SIZE, 60 + (uint32_t)dedicated, 0);
         free(words);
-        CU_OK(p.cu->MemFree(pointer));
-        CU_OK(p.cu->DestroyExternalMemory(memory));
+        CU_OK(p->cu->MemFree(pointer));
+        CU_OK(p->cu->DestroyExternalMemory(memory));
     }
-    vmm_close(&p, &b);
-    pair_close(&p);
+    vmm_close(p, &b);
 }
 
-static void imported_back(void)
+VMM_PAIR_CASE(imported_back)
 {
-    pair p;
     vmm_block b;
     CUmemGenericAllocationHandle first, second;
-    vmm_pair_open(&p);
-    vmm_open(&p, SIZE, POSIX_FD, &b);
-    const int fd = vmm_export(&p, b.handle), other = vmm_export(&p, b.handle);
+    vmm_open(p, SIZE, POSIX_FD, &b);
+    const int fd = vmm_export(p, b.handle), other = vmm_export(p, b.handle);
     REQUIRE(fd != other);
     ANSWER("the exported fd", "%s",
            fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
-    CU_OK(vmm_import(&p, fd, &first));
-    CU_OK(vmm_import(&p, fd, &second)); /* an import leaves the fd as it is */
+    CU_OK(vmm_import(p, fd, &first));
+    CU_OK(vmm_import(p, fd, &second)); /* an import leaves the fd as it is */
     ANSWER("the fd after two imports", "%s", fd_open(fd) ? "open" : "closed");
     REQUIRE(fd_open(fd));
     close(fd);
@@ -284,62 +260,58 @@ static void imported_back(void)
            first == b.handle ? "the same" : "not the same",
            first == second ? "the same" : "not the same");
     CUmemAllocationProp prop;
-    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, first));
-    REQUIRE_EQ(prop.location.id, p.device);
+    CU_OK(p->cu->MemGetAllocationPropertiesFromHandle(&prop, first));
+    REQUIRE_EQ(prop.location.id, p->device);
     REQUIRE_EQ(prop.requestedHandleTypes, CU_MEM_HANDLE_TYPE_NONE); /* who made it shares it */
     int again = -1;
-    const CUresult result = p.cu->MemExportToShareableHandle(&again, first, POSIX_FD, 0);
+    const CUresult result = p->cu->MemExportToShareableHandle(&again, first, POSIX_FD, 0);
     ANSWER("an import's requestedHandleTypes, its export", "0x%x, %s",
            (unsigned)prop.requestedHandleTypes, raw_cuda_result_name(result));
     CU_IS(result, CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p.cu->MemRelease(second));
-    const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
-    vmm_map(&p, pointer, SIZE, first);
-    CU_OK(p.cu->MemsetD32Async(b.pointer, 0x70707070u, SIZE / 4, p.stream));
-    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p->cu->MemRelease(second));
+    const CUdeviceptr pointer = vmm_reserve(p, SIZE);
+    vmm_map(p, pointer, SIZE, first);
+    CU_OK(p->cu->MemsetD32Async(b.pointer, 0x70707070u, SIZE / 4, p->stream));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
     uint32_t word = 0;
-    cuda_read(&p, pointer + SIZE - 4, &word, 4);
+    cuda_read(p, pointer + SIZE - 4, &word, 4);
     REQUIRE_EQ(word, 0x70707070u);
     /* The exporter's half goes first. */
-    vmm_close(&p, &b);
-    cuda_read(&p, pointer, &word, 4);
+    vmm_close(p, &b);
+    cuda_read(p, pointer, &word, 4);
     ANSWER("by an import without the exporter's half", "0x%x", word);
     REQUIRE_EQ(word, 0x70707070u);
-    CU_OK(p.cu->MemUnmap(pointer, SIZE));
-    CU_OK(p.cu->MemRelease(first));
+    CU_OK(p->cu->MemUnmap(pointer, SIZE));
+    CU_OK(p->cu->MemRelease(first));
     /* An fd alone keeps the memory too. */
-    CU_OK(vmm_import(&p, other, &first));
-    vmm_map(&p, pointer, SIZE, first);
-    cuda_read(&p, pointer + 4, &word, 4);
+    CU_OK(vmm_import(p, other, &first));
+    vmm_map(p, pointer, SIZE, first);
+    cuda_read(p, pointer + 4, &word, 4);
     ANSWER("by an import of an fd that was all that was left", "0x%x", word);
     REQUIRE_EQ(word, 0x70707070u);
-    CU_OK(p.cu->MemUnmap(pointer, SIZE));
-    CU_OK(p.cu->MemRelease(first));
-    CU_OK(p.cu->MemAddressFree(pointer, SIZE));
+    CU_OK(p->cu->MemUnmap(pointer, SIZE));
+    CU_OK(p->cu->MemRelease(first));
+    CU_OK(p->cu->MemAddressFree(pointer, SIZE));
     close(other);
-    pair_close(&p);
 }
 
-static void fds_return(void)
+VMM_PAIR_CASE(fds_return)
 {
-    pair p;
     size_t before = 0;
-    vmm_pair_open(&p);
     for (int turn = 0; turn < 20; turn++) {
         vmm_block b;
         CUmemGenericAllocationHandle imported;
-        vmm_open(&p, VMM_SIZE, POSIX_FD, &b);
-        const int fd = vmm_export(&p, b.handle);
-        CU_OK(vmm_import(&p, fd, &imported));
-        CU_OK(p.cu->MemRelease(imported));
+        vmm_open(p, VMM_SIZE, POSIX_FD, &b);
+        const int fd = vmm_export(p, b.handle);
+        CU_OK(vmm_import(p, fd, &imported));
+        CU_OK(p->cu->MemRelease(imported));
         close(fd);
-        vmm_close(&p, &b);
+        vmm_close(p, &b);
         if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first export */
     }
     const size_t after = test_open_fds();
     ANSWER("fds after 18 more turns", "%s", after == before ? "as many" : "not as many");
     REQUIRE_EQ(after, before);
-    pair_close(&p);
 }
 
 /* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and
@@ -364,69 +336,63 @@ static void other_process_child(void)
     pair_close(&p);
 }
 
-static void other_process(void)
+VMM_PAIR_CASE(other_process)
 {
-    pair p;
     vmm_block b;
     char number[16];
-    vmm_pair_open(&p);
-    vmm_open(&p, SIZE, POSIX_FD, &b);
+    vmm_open(p, SIZE, POSIX_FD, &b);
     uint32_t *words = pattern_words(SIZE, 80);
-    CU_OK(p.cu->MemcpyHtoD(b.pointer, words, SIZE));
-    CU_OK(p.cu->CtxSynchronize());
+    CU_OK(p->cu->MemcpyHtoD(b.pointer, words, SIZE));
+    CU_OK(p->cu->CtxSynchronize());
     free(words);
-    const int fd = vmm_export(&p, b.handle);
+    const int fd = vmm_export(p, b.handle);
     REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
     snprintf(number, sizeof number, "%d", fd);
     REQUIRE(setenv("CONTRACT_FD", number, 1) == 0);
     REQUIRE_EQ(test_run_child("vmm_shared.other_process_child"), 0);
-    vmm_answer_words(&p, "read by the exporter", b.pointer, SIZE, 80, 1000);
+    vmm_answer_words(p, "read by the exporter", b.pointer, SIZE, 80, 1000);
     close(fd);
-    vmm_close(&p, &b);
-    pair_close(&p);
+    vmm_close(p, &b);
 }
 
 /* A VkDeviceMemory's fd goes in as a VMM allocation too. Nothing rests on it. */
-static void vulkans_memory(void)
+VMM_PAIR_CASE(vulkans_memory)
 {
-    pair p;
     raw_vk_buffer vk;
     CUmemGenericAllocationHandle handle = 0;
-    vmm_pair_open(&p);
-    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
-    const int fd = raw_vk_buffer_fd(&p.vk, &vk);
-    CUresult result = vmm_import(&p, fd, &handle);
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT, &vk);
+    const int fd = raw_vk_buffer_fd(&p->vk, &vk);
+    CUresult result = vmm_import(p, fd, &handle);
     ANSWER("cuMemImportFromShareableHandle", "%s, fd %s", raw_cuda_result_name(result),
            fd_open(fd) ? "open" : "closed");
-    if (p.cu->software) CU_IS(result, CUDA_ERROR_UNKNOWN);
+    if (p->cu->software) CU_IS(result, CUDA_ERROR_UNKNOWN);
     if (result == CUDA_SUCCESS) {
         const size_t size = (size_t)vk.allocation_size;
-        const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
-        result = p.cu->MemMap(pointer, SIZE, 0, handle, 0);
+        const CUdeviceptr pointer = vmm_reserve(p, SIZE);
+        result = p->cu->MemMap(pointer, SIZE, 0, handle, 0);
         ANSWER("cuMemMap", "%s", raw_cuda_result_name(result));
         MEASURED("vulkans_memory_as_vmm", "allocationSize %zu", size);
         if (result == CUDA_SUCCESS) {
-            result = vmm_allow(&p, pointer, SIZE);
+            result = vmm_allow(p, pointer, SIZE);
             ANSWER("cuMemSetAccess", "%s", raw_cuda_result_name(result));
             if (result == CUDA_SUCCESS) {
                 uint32_t word = 0;
-                raw_vk_fill(&p.vk, &vk, 0, SIZE, 0x51525354u, NULL);
-                cuda_read(&p, pointer + SIZE - 4, &word, 4);
+                raw_vk_fill(&p->vk, &vk, 0, SIZE, 0x51525354u, NULL);
+                cuda_read(p, pointer + SIZE - 4, &word, 4);
                 const bool read = word == 0x51525354u;
-                CU_OK(p.cu->MemsetD32Async(pointer, 0x61626364u, SIZE / 4, p.stream));
-                CU_OK(p.cu->StreamSynchronize(p.stream));
-                raw_vk_read(&p.vk, &vk, SIZE - 4, &word, 4);
+                CU_OK(p->cu->MemsetD32Async(pointer, 0x61626364u, SIZE / 4, p->stream));
+                CU_OK(p->cu->StreamSynchronize(p->stream));
+                raw_vk_read(&p->vk, &vk, SIZE - 4, &word, 4);
                 ANSWER("CUDA reads what Vulkan wrote", "%s", read ? "yes" : "no");
                 ANSWER("Vulkan reads what CUDA wrote", "%s", word == 0x61626364u ? "yes" : "no");
             }
-            CU_OK(p.cu->MemUnmap(pointer, SIZE));
+            CU_OK(p->cu->MemUnmap(pointer, SIZE));
         }
-        CU_OK(p.cu->MemRelease(handle));
-        CU_OK(p.cu->MemAddressFree(pointer, SIZE));
+        CU_OK(p->cu->MemRelease(handle));
+        CU_OK(p->cu->MemAddressFree(pointer, SIZE));
     }
     if (fd_open(fd)) close(fd);
-    raw_vk_buffer_destroy(&p.vk, &vk);
-    pair_close(&p);
+    raw_vk_buffer_destroy(&p->vk, &vk);
 }
 
 const test_case vmm_shared_cases[] = {

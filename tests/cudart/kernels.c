@@ -23,10 +23,9 @@ typedef struct shared_buffer {
 
 static shared_buffer buffer_make(world *w)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = WORDS * sizeof(uint32_t),
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info =
+        raw_vk_buffer_info(WORDS * sizeof(uint32_t),
+                           VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     shared_buffer b;
     memset(&b, 0, sizeof b);
@@ -63,36 +62,31 @@ static void vulkan_hands_over(world *w, const shared_buffer *b, const timeline *
 }
 
 /* A whole frame in a .cu file: wait, kernel, signal, all on stream 0. */
-static void frames(void)
+RUNTIME_CASE(frames)
 {
-    world w;
-    world_open_runtime(&w);
-    shared_buffer b = buffer_make(&w);
-    timeline t = timeline_make(&w);
+    shared_buffer b = buffer_make(w);
+    timeline t = timeline_make(w);
     uint64_t value = 0;
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 2; i++) {
             uint32_t seed = (uint32_t)(100 * round + i);
-            vulkan_hands_over(&w, &b, &t, value + 1);
+            vulkan_hands_over(w, &b, &t, value + 1);
             culv_semaphore_mark_value(t.culv, value + 1);
             OK(all_launches[i]->frame(t.culv, value + 1, b.words, WORDS, seed, value + 2));
-            require_words(&w, &b, &t, value + 2, word, seed);
+            require_words(w, &b, &t, value + 2, word, seed);
             value += 2;
         }
     RT(cudaDeviceSynchronize());
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_shared_buffer_destroy(&b.made);
-    world_close(&w);
 }
 
 /* The calls of every row around kernels that were compiled for the same stream 0, and on two
  * streams. */
-static void rows_and_streams(void)
+RUNTIME_CASE(rows_and_streams)
 {
-    world w;
-    world_open_runtime(&w);
-    shared_buffer b = buffer_make(&w);
-    timeline t = timeline_make(&w);
+    shared_buffer b = buffer_make(w);
+    timeline t = timeline_make(w);
     cudaStream_t streams[3] = {NULL, NULL, NULL}; /* the first is stream 0 */
     RT(cudaStreamCreate(&streams[1]));
     RT(cudaStreamCreateWithFlags(&streams[2], cudaStreamNonBlocking));
@@ -101,19 +95,18 @@ static void rows_and_streams(void)
         for (int s = 0; s < 3; s++) {
             const cudart_calls *calls = all_calls[i];
             uint32_t seed = (uint32_t)(10 * i + s + 1);
-            vulkan_hands_over(&w, &b, &t, value + 1);
+            vulkan_hands_over(w, &b, &t, value + 1);
             culv_semaphore_mark_value(t.culv, value + 1);
             OK(calls->semaphore_wait(t.culv, streams[s], value + 1));
             RT(all_launches[calls->per_thread]->fill(b.words, WORDS, seed, streams[s]));
             OK(calls->semaphore_signal(t.culv, streams[s], value + 2));
-            require_words(&w, &b, &t, value + 2, word, seed);
+            require_words(w, &b, &t, value + 2, word, seed);
             value += 2;
         }
     RT(cudaStreamDestroy(streams[1]));
     RT(cudaStreamDestroy(streams[2]));
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_shared_buffer_destroy(&b.made);
-    world_close(&w);
 }
 
 static uint32_t mixed_word(uint32_t i, uint32_t seed)
@@ -129,15 +122,13 @@ static uint32_t mixed_zero(uint32_t i, uint32_t seed)
 
 /* A kernel of another stream is held back by a gate. The legacy stream 0 comes after it and sees
  * what it wrote; a thread's own is done before the gate opens, and saw nothing of it. */
-static void order(void)
+RUNTIME_CASE(order)
 {
-    world w;
-    world_open_runtime(&w);
     for (int i = 0; i < 2; i++) {
         const cudart_launches *launches = all_launches[i];
         const cudart_calls *calls = launches->calls;
-        shared_buffer b = buffer_make(&w);
-        timeline gate = timeline_make(&w), done = timeline_make(&w), witness = timeline_make(&w);
+        shared_buffer b = buffer_make(w);
+        timeline gate = timeline_make(w), done = timeline_make(w), witness = timeline_make(w);
         cudaStream_t blocking = NULL, apart = NULL;
         RT(cudaStreamCreate(&blocking));
         RT(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
@@ -153,26 +144,25 @@ static void order(void)
         RT(launches->mix(b.words, WORDS, 41, 0));
         OK(calls->semaphore_signal(done.culv, 0, 1));
         if (calls->per_thread) {
-            REQUIRE(timeline_reaches(&w, &done, 1, SOON_MS));
-            REQUIRE_EQ(raw_vk_timeline_value(&w.vk, gate.vk), 0);
-            require_words(&w, &b, &done, 1, mixed_zero, 40);
-            raw_vk_timeline_signal(&w.vk, gate.vk, 1);
+            REQUIRE(timeline_reaches(w, &done, 1, SOON_MS));
+            REQUIRE_EQ(raw_vk_timeline_value(&w->vk, gate.vk), 0);
+            require_words(w, &b, &done, 1, mixed_zero, 40);
+            raw_vk_timeline_signal(&w->vk, gate.vk, 1);
         } else {
             OK(calls->semaphore_signal(witness.culv, apart, 1));
-            REQUIRE(timeline_reaches(&w, &witness, 1, SOON_MS));
-            REQUIRE(!timeline_reaches(&w, &done, 1, LONG_ENOUGH_MS));
-            raw_vk_timeline_signal(&w.vk, gate.vk, 1);
-            require_words(&w, &b, &done, 1, mixed_word, 40);
+            REQUIRE(timeline_reaches(w, &witness, 1, SOON_MS));
+            REQUIRE(!timeline_reaches(w, &done, 1, LONG_ENOUGH_MS));
+            raw_vk_timeline_signal(&w->vk, gate.vk, 1);
+            require_words(w, &b, &done, 1, mixed_word, 40);
         }
         RT(cudaDeviceSynchronize());
         RT(cudaStreamDestroy(blocking));
         RT(cudaStreamDestroy(apart));
-        timeline_destroy(&w, &gate);
-        timeline_destroy(&w, &done);
-        timeline_destroy(&w, &witness);
+        timeline_destroy(w, &gate);
+        timeline_destroy(w, &done);
+        timeline_destroy(w, &witness);
         culv_shared_buffer_destroy(&b.made);
     }
-    world_close(&w);
 }
 
 typedef struct shared_image {
@@ -263,27 +253,18 @@ static void surfaces(VkFormat format)
     world_close(&w);
 }
 
-static void surface_rgba8(void)
-{
-    surfaces(VK_FORMAT_R8G8B8A8_UNORM);
-}
-
-static void surface_r32f(void)
-{
-    surfaces(VK_FORMAT_R32_SFLOAT);
-}
+TEST_AS(surface_rgba8, surfaces(VK_FORMAT_R8G8B8A8_UNORM))
+TEST_AS(surface_r32f, surfaces(VK_FORMAT_R32_SFLOAT))
 
 /* The runtime's own functions take the arrays: the level of the mipmapped array is the array that
  * Culvert gives, its format and extent are right, and a copy to it arrives. */
-static void arrays(void)
+RUNTIME_CASE(arrays)
 {
-    world w;
-    world_open_runtime(&w);
     enum { LEVELS = 2 };
-    shared_image image = image_make(&w, VK_FORMAT_R32_SFLOAT, LEVELS);
+    shared_image image = image_make(w, VK_FORMAT_R32_SFLOAT, LEVELS);
     culv_image *cuda = culv_shared_image_cuda(image.made);
-    timeline t = timeline_make(&w);
-    raw_vk_image_first_layout(&w.vk, &image.vk, &(raw_vk_job){.signal = t.vk, .signal_value = 1});
+    timeline t = timeline_make(w);
+    raw_vk_image_first_layout(&w->vk, &image.vk, &(raw_vk_job){.signal = t.vk, .signal_value = 1});
     culv_semaphore_mark_value(t.culv, 1);
     for (uint32_t level = 0; level < LEVELS; level++) {
         cudaArray_t array = NULL, of_runtime = NULL;
@@ -314,12 +295,11 @@ static void arrays(void)
         RT(cudaMemcpy2DToArrayAsync(array, 0, 0, texels, pitch, pitch, wanted.height,
                                     cudaMemcpyHostToDevice, culv_cudart_stream_0()));
         OK(culv_cudart_semaphore_signal(t.culv, 0, level + 2));
-        require_texels(&w, &image, level, &t, level + 2, level);
+        require_texels(w, &image, level, &t, level + 2, level);
         free(texels);
     }
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_shared_image_destroy(&image.made);
-    world_close(&w);
 }
 
 const test_case kernel_cases[] = {

@@ -77,23 +77,18 @@ static void *make_current_here(void *data)
     return NULL;
 }
 
-static void make_current(void)
+RUNTIME_CASE(make_current)
 {
-    world w;
     pthread_t thread;
-    world_open_runtime(&w);
-    REQUIRE_EQ(pthread_create(&thread, NULL, make_current_here, &w), 0);
+    REQUIRE_EQ(pthread_create(&thread, NULL, make_current_here, w), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    world_close(&w);
 }
 
 /* A context of the caller's: the runtime follows, its streams are of that context, and Culvert
  * takes them. */
-static void borrowed_context(void)
+RUNTIME_CASE(borrowed_context)
 {
-    world w;
-    world_open_runtime(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     CUcontext context = NULL;
     REQUIRE(cu->CtxCreate != NULL);
     CU_OK(cu->CtxCreate(&context, 0, 0));
@@ -106,50 +101,47 @@ static void borrowed_context(void)
     OK(culv_cudart_device_make_current(device));
     REQUIRE(current_context(cu) == context);
 
-    VkSemaphore vk = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore vk = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore_desc sd = culv_semaphore_desc_init();
     culv_semaphore *semaphore = NULL;
     cudaStream_t stream = NULL;
     sd.type = CULV_SEMAPHORE_TIMELINE;
-    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, vk));
+    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
     OK(culv_semaphore_import_take(device, &sd, &semaphore));
     RT(cudaStreamCreate(&stream));
     REQUIRE(current_context(cu) == context);
     OK(culv_cudart_semaphore_signal(semaphore, stream, 1));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, vk, 1, TEST_FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, vk, 1, TEST_FAR_MS));
     RT(cudaStreamDestroy(stream));
     culv_semaphore_destroy(&semaphore);
 
     /* A stream of the primary context is none of its own. */
-    timeline t = timeline_make(&w);
-    OK(culv_cudart_device_make_current(w.device));
+    timeline t = timeline_make(w);
+    OK(culv_cudart_device_make_current(w->device));
     RT(cudaStreamCreate(&stream));
     OK(culv_cudart_semaphore_signal(t.culv, stream, 1));
-    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, vk));
+    sd.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, vk));
     sd.value = 1;
     OK(culv_semaphore_import_take(device, &sd, &semaphore));
     REFUSED(culv_cudart_semaphore_signal(semaphore, stream, 2), CULV_ERROR_INVALID,
             CULV_REASON_STREAM_DEVICE);
     RT(cudaStreamSynchronize(stream));
     RT(cudaStreamDestroy(stream));
-    timeline_destroy(&w, &t);
+    timeline_destroy(w, &t);
     culv_semaphore_destroy(&semaphore);
-    raw_vk_timeline_destroy(&w.vk, vk);
+    raw_vk_timeline_destroy(&w->vk, vk);
     culv_device_close(&device);
     CU_OK(cu->CtxDestroy(context));
-    world_close(&w);
 }
 
 /* Streams of another GPU are refused by name. */
-static void another_gpu(void)
+RUNTIME_CASE(another_gpu)
 {
-    world w;
-    world_open_runtime(&w);
     int count = 0;
     RT(cudaGetDeviceCount(&count));
     if (count < 2) SKIP("one CUDA device only");
     cudaStream_t stream = NULL;
-    timeline t = timeline_make(&w);
+    timeline t = timeline_make(w);
     RT(cudaSetDevice(1));
     RT(cudaStreamCreate(&stream));
     REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), CULV_ERROR_INVALID,
@@ -157,23 +149,20 @@ static void another_gpu(void)
     REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID,
             CULV_REASON_STREAM_DEVICE);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
-    REQUIRE(timeline_reaches(&w, &t, 1, TEST_FAR_MS));
+    REQUIRE(timeline_reaches(w, &t, 1, TEST_FAR_MS));
     int current = -1;
     RT(cudaGetDevice(&current));
     REQUIRE_EQ(current, 1);
     RT(cudaStreamDestroy(stream));
-    OK(culv_cudart_device_make_current(w.device));
-    timeline_destroy(&w, &t);
-    world_close(&w);
+    OK(culv_cudart_device_make_current(w->device));
+    timeline_destroy(w, &t);
 }
 
 /* cudaGetLastError() is the program's own: Culvert's signals, waits and refusals do not touch
  * it. */
-static void runtime_last_error(void)
+RUNTIME_CASE(runtime_last_error)
 {
-    world w;
-    world_open_runtime(&w);
-    timeline t = timeline_make(&w);
+    timeline t = timeline_make(w);
     REQUIRE_EQ(cudaSetDevice(9999), cudaErrorInvalidDevice);
     REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1));
@@ -183,8 +172,7 @@ static void runtime_last_error(void)
     REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), CULV_ERROR_INVALID,
             CULV_REASON_TIMELINE_BACKWARDS);
     REQUIRE_EQ(cudaGetLastError(), cudaSuccess);
-    timeline_destroy(&w, &t);
-    world_close(&w);
+    timeline_destroy(w, &t);
 }
 
 /* The culv_device is closed, and the runtime goes on in the primary context. */
@@ -289,38 +277,32 @@ static void start_anew(world *w)
     timeline_destroy(w, &t);
 }
 
-static void device_reset(void)
+RUNTIME_CASE(device_reset)
 {
-    world w;
-    world_open_runtime(&w);
-    victim v = victim_make(&w);
-    culv_vk_detach(&w.attachment);
-    culv_device_close(&w.device);
+    victim v = victim_make(w);
+    culv_vk_detach(&w->attachment);
+    culv_device_close(&w->device);
     RT(cudaDeviceReset());
-    victim_destroy(&w, &v);
-    start_anew(&w);
-    world_close(&w);
+    victim_destroy(w, &v);
+    start_anew(w);
 }
 
 /* The primary context is there again by the time that the old objects go, and it is another one. */
-static void device_reset_and_used_again(void)
+RUNTIME_CASE(device_reset_and_used_again)
 {
-    world w;
     void *memory = NULL;
-    world_open_runtime(&w);
-    victim v = victim_make(&w);
-    culv_vk_detach(&w.attachment);
-    culv_device_close(&w.device);
+    victim v = victim_make(w);
+    culv_vk_detach(&w->attachment);
+    culv_device_close(&w->device);
     RT(cudaDeviceReset());
     RT(cudaMalloc(&memory, 4096));
     RT(all_launches[0]->fill(memory, 1024, 1, 0));
     RT(cudaDeviceSynchronize());
-    victim_destroy(&w, &v);
+    victim_destroy(w, &v);
     RT(all_launches[0]->mix(memory, 1024, 1, 0));
     RT(cudaDeviceSynchronize());
     RT(cudaFree(memory));
-    start_anew(&w);
-    world_close(&w);
+    start_anew(w);
 }
 
 const test_case life_cases[] = {

@@ -9,10 +9,8 @@ enum { BYTES = 1 << 16, WIDTH = 64, HEIGHT = 32, LEVELS = 3 };
 
 static culv_shared_buffer *make_buffer(world *w)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     d.create_info = &info;

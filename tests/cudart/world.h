@@ -44,6 +44,7 @@ void world_open(world *w);
 void world_open_runtime(world *w);
 /* Requires that nothing is left. */
 void world_close(world *w);
+#define RUNTIME_CASE(name) TEST_ON(world, w, world_open_runtime(w), world_close(w), name)
 /* Waits (5 s at most) until no release is deferred any more. */
 void world_settle(const world *w);
 culv_device_counts world_counts(const world *w);

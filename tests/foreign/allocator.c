@@ -237,15 +237,8 @@ static void use_block(bool shared)
     app_close(&a);
 }
 
-static void imported_once(void)
-{
-    use_block(false);
-}
-
-static void found_again(void)
-{
-    use_block(true);
-}
+TEST_AS(imported_once, use_block(false))
+TEST_AS(found_again, use_block(true))
 
 const test_case foreign_allocator[] = {
     {.name = "allocator.imported_once", .run = imported_once, .smoke = true},

@@ -94,7 +94,7 @@ static VkBuffer make_buffer(app *a, VkDeviceSize size)
     return buffer;
 }
 
-static void memory_of_ones_own(void)
+APP_CASE(memory_of_ones_own)
 {
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     culv_vk_buffer_create_desc none = culv_vk_buffer_create_desc_init();
@@ -102,61 +102,55 @@ static void memory_of_ones_own(void)
     culv_memory *memory = NULL;
     culv_buffer *shared = NULL;
     culv_shared_buffer *made = NULL;
-    app a;
 
-    app_open(&a);
-    VkBuffer buffer = make_buffer(&a, 4097);
-    d.memory = allocate(&a, buffer, true, &d.allocation_size);
+    VkBuffer buffer = make_buffer(a, 4097);
+    d.memory = allocate(a, buffer, true, &d.allocation_size);
     d.buffer = buffer;
 
     const VkDeviceSize right = d.allocation_size;
     d.allocation_size = 4095;
-    TOLD("less than the buffer needs", culv_vk_memory_import(a.vk, &d, &memory), INVALID, SIZE,
+    TOLD("less than the buffer needs", culv_vk_memory_import(a->vk, &d, &memory), INVALID, SIZE,
          "allocationSize");
     d.allocation_size = right;
-    CULV(culv_vk_memory_import(a.vk, &d, &memory));
+    CULV(culv_vk_memory_import(a->vk, &d, &memory));
     range.offset = right - 16;
     range.size = 17;
     TOLD("a range that leaves it", culv_buffer_map(memory, &range, &shared), INVALID, RANGE,
          "offset");
     culv_memory_destroy(&memory);
     TOLD("no memory", culv_buffer_map(NULL, &range, &shared), INVALID, NULL_ARGUMENT, "memory");
-    TOLD("no create info", culv_vk_buffer_create(a.vk, &none, &made), INVALID, NULL_ARGUMENT,
+    TOLD("no create info", culv_vk_buffer_create(a->vk, &none, &made), INVALID, NULL_ARGUMENT,
          "create_info");
     REQUIRE(!memory && !shared && !made);
-    vkDestroyBuffer(a.device, buffer, NULL);
-    vkFreeMemory(a.device, d.memory, NULL);
-    app_close(&a);
+    vkDestroyBuffer(a->device, buffer, NULL);
+    vkFreeMemory(a->device, d.memory, NULL);
 }
 
-static void order_of_signals(void)
+APP_CASE(order_of_signals)
 {
     culv_shared_semaphore *sync;
     culv_semaphore *timeline;
-    app a;
 
-    app_open(&a);
-    CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
+    CULV(culv_vk_semaphore_create(a->vk, NULL, &sync));
     timeline = culv_shared_semaphore_cuda(sync);
-    CULV(culv_semaphore_signal(timeline, a.stream, 7));
-    TOLD("a value again", culv_semaphore_signal(timeline, a.stream, 7), INVALID, TIMELINE_BACKWARDS,
-         "7");
-    TOLD("a lower value", culv_semaphore_signal(timeline, a.stream, 3), INVALID, TIMELINE_BACKWARDS,
-         "7");
+    CULV(culv_semaphore_signal(timeline, a->stream, 7));
+    TOLD("a value again", culv_semaphore_signal(timeline, a->stream, 7), INVALID,
+         TIMELINE_BACKWARDS, "7");
+    TOLD("a lower value", culv_semaphore_signal(timeline, a->stream, 3), INVALID,
+         TIMELINE_BACKWARDS, "7");
     TOLD("marks of a timeline", culv_semaphore_mark_waited(timeline), INVALID, VALUE, "timeline");
     const culv_semaphore_point twice[] = {{timeline, 8}, {timeline, 9}};
-    TOLD("one of them twice", culv_semaphore_signal_batch(twice, 2, a.stream), INVALID, VALUE,
+    TOLD("one of them twice", culv_semaphore_signal_batch(twice, 2, a->stream), INVALID, VALUE,
          "the same semaphore");
     REQUIRE_EQ(culv_semaphore_last_value(timeline), 7);
     culv_semaphore *half = timeline;
     culv_semaphore_destroy(&half); /* it is not the caller's: nothing happens */
     REQUIRE(half == timeline);
-    CU(a.cu->cuStreamSynchronize(a.stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     culv_shared_semaphore_destroy(&sync);
-    app_close(&a);
 }
 
-static void order_of_frames(void)
+APP_CASE(order_of_frames)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = 4097,
@@ -168,34 +162,31 @@ static void order_of_frames(void)
     culv_vk_ring_frame v;
     culv_vk_ring *ring = NULL;
     culv_ring *core;
-    app a;
 
-    app_open(&a);
     buffer.create_info = &info;
     d.resources = &resource;
     d.num_resources = 1;
-    d.queue_family = a.family;
-    TOLD("no depth", culv_vk_ring_create(a.vk, a.queue, &d, &ring), INVALID, VALUE, "max_depth");
+    d.queue_family = a->family;
+    TOLD("no depth", culv_vk_ring_create(a->vk, a->queue, &d, &ring), INVALID, VALUE, "max_depth");
     d.max_depth = 2;
-    CULV(culv_vk_ring_create(a.vk, a.queue, &d, &ring));
+    CULV(culv_vk_ring_create(a->vk, a->queue, &d, &ring));
     core = culv_vk_ring_core(ring);
     TOLD("nothing was written", culv_vk_ring_acquire(ring, 0, &v), TIMEOUT, RING_EMPTY, "producer");
-    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a.stream, 0, &frame));
-    TOLD("two at once", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a.stream, 0, &other),
+    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame));
+    TOLD("two at once", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &other),
          INVALID, RING_ORDER, "release");
-    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a.stream, &frame));
-    TOLD("released twice", culv_ring_release_on(core, CULV_RING_PRODUCER, a.stream, &frame),
+    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame));
+    TOLD("released twice", culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame),
          INVALID, RING_ORDER, "acquire");
-    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a.stream, 0, &frame));
-    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a.stream, &frame));
-    TOLD("nothing was read", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a.stream, 0, &frame),
+    CULV(culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame));
+    CULV(culv_ring_release_on(core, CULV_RING_PRODUCER, a->stream, &frame));
+    TOLD("nothing was read", culv_ring_acquire_on(core, CULV_RING_PRODUCER, a->stream, 0, &frame),
          TIMEOUT, RING_FULL, "consumer");
-    CU(a.cu->cuStreamSynchronize(a.stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     culv_vk_ring_destroy(&ring);
-    app_close(&a);
 }
 
-static void virtual_memory(void)
+APP_CASE(virtual_memory)
 {
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
@@ -206,21 +197,19 @@ static void virtual_memory(void)
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     VkDeviceMemory vulkan = VK_NULL_HANDLE;
-    app a;
 
-    app_open(&a);
-    if (!a.caps.vmm_posix_fd) {
-        app_close(&a);
+    if (!a->caps.vmm_posix_fd) {
+        app_close(a);
         SKIP("this device exports no virtual memory");
     }
-    VkBuffer buffer = make_buffer(&a, 4097);
-    TOLD("no size", culv_vmm_allocation_create(a.culvert, &ad, &memory), INVALID, SIZE, "size");
+    VkBuffer buffer = make_buffer(a, 4097);
+    TOLD("no size", culv_vmm_allocation_create(a->culvert, &ad, &memory), INVALID, SIZE, "size");
     ad.size = 4097;
-    CULV(culv_vmm_allocation_create(a.culvert, &ad, &memory));
-    TOLD("it is not for export", culv_vk_buffer_bind_vmm(a.vk, buffer, memory, 0, &vulkan), INVALID,
-         NOT_EXPORTABLE, "handle_types");
+    CULV(culv_vmm_allocation_create(a->culvert, &ad, &memory));
+    TOLD("it is not for export", culv_vk_buffer_bind_vmm(a->vk, buffer, memory, 0, &vulkan),
+         INVALID, NOT_EXPORTABLE, "handle_types");
     rd.size = ad.size;
-    CULV(culv_vmm_range_create(a.culvert, &rd, &range));
+    CULV(culv_vmm_range_create(a->culvert, &rd, &range));
     TOLD("an odd place", culv_vmm_map(range, 4097, memory, NULL, 0), INVALID, VALUE, "granularity");
     CULV(culv_vmm_map(range, 0, memory, NULL, 0));
     TOLD("a part", culv_vmm_unmap(range, 0, 4097), INVALID, NOT_MAPPED, "whole");
@@ -230,19 +219,19 @@ static void virtual_memory(void)
     CULV(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&memory);
 
-    CULV(culv_vector_create(a.culvert, &not_exported, &vector));
+    CULV(culv_vector_create(a->culvert, &not_exported, &vector));
     CULV(culv_vector_grow(vector, 4097));
-    TOLD("no usage", culv_vk_vector_view_create(a.vk, vector, &vd, &view), INVALID, VALUE, "usage");
+    TOLD("no usage", culv_vk_vector_view_create(a->vk, vector, &vd, &view), INVALID, VALUE,
+         "usage");
     vd.usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
-    TOLD("a vector that is not for export", culv_vk_vector_view_create(a.vk, vector, &vd, &view),
+    TOLD("a vector that is not for export", culv_vk_vector_view_create(a->vk, vector, &vd, &view),
          INVALID, NOT_EXPORTABLE, "handle_types");
     culv_vector_destroy(&vector);
     REQUIRE(!view && !vulkan);
-    vkDestroyBuffer(a.device, buffer, NULL);
-    app_close(&a);
+    vkDestroyBuffer(a->device, buffer, NULL);
 }
 
-static void pictures(void)
+APP_CASE(pictures)
 {
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
@@ -258,20 +247,18 @@ static void pictures(void)
     culv_shared_image *image = NULL;
     CUtexObject texture;
     CUsurfObject surface;
-    app a;
 
-    app_open(&a);
     d.create_info = &info;
-    TOLD("three channels", culv_vk_image_create(a.vk, &d, &image), UNSUPPORTED, FORMAT,
+    TOLD("three channels", culv_vk_image_create(a->vk, &d, &image), UNSUPPORTED, FORMAT,
          "R8G8B8A8_UNORM");
     info.format = VK_FORMAT_R8G8B8A8_UNORM;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    TOLD("linear", culv_vk_image_create(a.vk, &d, &image), INVALID, TILING, "OPTIMAL");
+    TOLD("linear", culv_vk_image_create(a->vk, &d, &image), INVALID, TILING, "OPTIMAL");
     info.tiling = VK_IMAGE_TILING_OPTIMAL;
     info.usage = 0;
-    TOLD("no usage", culv_vk_image_create(a.vk, &d, &image), INVALID, USAGE, "usage");
+    TOLD("no usage", culv_vk_image_create(a->vk, &d, &image), INVALID, USAGE, "usage");
     info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
-    CULV(culv_vk_image_create(a.vk, &d, &image));
+    CULV(culv_vk_image_create(a->vk, &d, &image));
     TOLD("no such level", culv_image_get_surface(culv_shared_image_cuda(image), 1, &surface),
          INVALID, LEVEL, "level");
     t.unnormalized_coordinates = 1;
@@ -285,7 +272,6 @@ static void pictures(void)
          culv_image_get_texture(culv_shared_image_cuda(image), &t, &texture), INVALID, VALUE,
          "filter");
     culv_shared_image_destroy(&image);
-    app_close(&a);
 }
 
 const test_case foreign_mistakes[] = {

@@ -94,25 +94,23 @@ static unsigned check_points(const float *points, const unsigned char *inside, u
     return count;
 }
 
-static void pi(void)
+APP_CASE(pi)
 {
-    app a;
     both points, inside;
     app_host host_points, host_inside;
     culv_shared_semaphore *sync;
     unsigned in = 0;
     const unsigned rounds = 5;
 
-    app_open(&a);
-    if (!a.caps.vmm_posix_fd) {
-        app_close(&a);
+    if (!a->caps.vmm_posix_fd) {
+        app_close(a);
         SKIP("this device exports no virtual memory");
     }
-    make_both(&a, POINTS * 2 * sizeof(float), 0, &points);
-    make_both(&a, POINTS, 0, &inside);
-    app_host_create(&a, points.size, &host_points);
-    app_host_create(&a, inside.size, &host_inside);
-    CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
+    make_both(a, POINTS * 2 * sizeof(float), 0, &points);
+    make_both(a, POINTS, 0, &inside);
+    app_host_create(a, points.size, &host_points);
+    app_host_create(a, inside.size, &host_inside);
+    CULV(culv_vk_semaphore_create(a->vk, NULL, &sync));
 
     for (uint32_t n = 0; n < rounds; n++) {
         const app_sync first = {.wait = culv_vk_semaphore_handle(sync), .wait_value = 2 * n + 1};
@@ -123,11 +121,11 @@ static void pi(void)
         uint32_t count = POINTS, seed = 1000 + n;
         void *arguments[] = {&to, &flags, &count, &seed};
 
-        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 2 * n));
-        app_launch(&a, "foreign_points", POINTS, 1, arguments);
-        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 2 * n + 1));
-        read_both(&a, &points, &host_points, &first);
-        read_both(&a, &inside, &host_inside, &second);
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a->stream, 2 * n));
+        app_launch(a, "foreign_points", POINTS, 1, arguments);
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a->stream, 2 * n + 1));
+        read_both(a, &points, &host_points, &first);
+        read_both(a, &inside, &host_inside, &second);
         in += check_points((const float *)(const void *)host_points.data, host_inside.data, seed);
         if (n == 1) /* both sides keep the memory without it */
             culv_vmm_allocation_destroy(&points.allocation);
@@ -135,13 +133,12 @@ static void pi(void)
     const double estimate = 4.0 * in / ((double)POINTS * rounds);
     if (!(estimate > 3.12 && estimate < 3.16)) FAIL("pi is %f", estimate);
 
-    CU(a.cu->cuStreamSynchronize(a.stream));
+    CU(a->cu->cuStreamSynchronize(a->stream));
     culv_shared_semaphore_destroy(&sync);
-    app_host_destroy(&a, &host_points);
-    app_host_destroy(&a, &host_inside);
-    destroy_both(&a, &points);
-    destroy_both(&a, &inside);
-    app_close(&a);
+    app_host_destroy(a, &host_points);
+    app_host_destroy(a, &host_inside);
+    destroy_both(a, &points);
+    destroy_both(a, &inside);
 }
 
 /* CUDA writes and Vulkan reads, Vulkan writes and CUDA reads: every size, from the beginning of an
@@ -178,21 +175,18 @@ static void one_size(app *a, uint64_t size, unsigned steps)
     destroy_both(a, &b);
 }
 
-static void sizes(void)
+APP_CASE(sizes)
 {
     const uint64_t table[] = APP_SIZES;
-    app a;
 
-    app_open(&a);
-    if (!a.caps.vmm_posix_fd) {
-        app_close(&a);
+    if (!a->caps.vmm_posix_fd) {
+        app_close(a);
         SKIP("this device exports no virtual memory");
     }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        one_size(&a, table[i], 0);
-        one_size(&a, table[i], 3);
+        one_size(a, table[i], 0);
+        one_size(a, table[i], 3);
     }
-    app_close(&a);
 }
 
 const test_case foreign_mmap[] = {

@@ -258,15 +258,8 @@ static void talk(bool raw)
     app_close(&a);
 }
 
-static void raw_driver(void)
-{
-    talk(true);
-}
-
-static void with_culvert(void)
-{
-    talk(false);
-}
+TEST_AS(raw_driver, talk(true))
+TEST_AS(with_culvert, talk(false))
 
 const test_case foreign_peers[] = {
     {.name = "peers.raw_driver", .run = raw_driver, .own = true},

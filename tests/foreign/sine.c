@@ -126,74 +126,68 @@ static void finish_frames(app *a, const vertices *v, const VkCommandBuffer *comm
 }
 
 /* One timeline for both directions, as in the README. The host waits for no frame. */
-static void timeline(void)
+APP_CASE(timeline)
 {
-    app a;
     vertices v;
     culv_shared_semaphore *sync;
     VkCommandBuffer commands[FRAMES];
     VkFence fences[FRAMES];
 
-    app_open(&a);
-    make_vertices(&a, &v);
-    CULV(culv_vk_semaphore_create(a.vk, NULL, &sync));
+    make_vertices(a, &v);
+    CULV(culv_vk_semaphore_create(a->vk, NULL, &sync));
     for (unsigned n = 0; n < FRAMES; n++) {
         const app_sync order = {.wait = culv_vk_semaphore_handle(sync),
                                 .wait_value = 2 * n + 1,
                                 .signal = culv_vk_semaphore_handle(sync),
                                 .signal_value = 2 * n + 2};
 
-        commands[n] = record_frame(&a, &v, n);
+        commands[n] = record_frame(a, &v, n);
         /* Either side may be submitted first. */
-        if (n % 2 == 1) fences[n] = app_submit(&a, commands[n], &order);
-        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a.stream, 2 * n));
-        simulate(&a, &v, time_of(n));
-        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a.stream, 2 * n + 1));
-        if (n % 2 == 0) fences[n] = app_submit(&a, commands[n], &order);
+        if (n % 2 == 1) fences[n] = app_submit(a, commands[n], &order);
+        CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(sync), a->stream, 2 * n));
+        simulate(a, &v, time_of(n));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(sync), a->stream, 2 * n + 1));
+        if (n % 2 == 0) fences[n] = app_submit(a, commands[n], &order);
     }
-    finish_frames(&a, &v, commands, fences);
+    finish_frames(a, &v, commands, fences);
     culv_shared_semaphore_destroy(&sync);
-    destroy_vertices(&a, &v);
-    app_close(&a);
+    destroy_vertices(a, &v);
 }
 
 /* A binary semaphore for each direction, whose other halves Culvert is told. */
-static void binary(void)
+APP_CASE(binary)
 {
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     culv_shared_semaphore *simulated, *drawn;
     VkCommandBuffer commands[FRAMES];
     VkFence fences[FRAMES];
-    app a;
     vertices v;
 
-    app_open(&a);
-    if (!a.candidate.binary_opaque_fd_export) {
-        app_close(&a);
+    if (!a->candidate.binary_opaque_fd_export) {
+        app_close(a);
         SKIP("this Vulkan device exports no binary semaphores");
     }
-    make_vertices(&a, &v);
+    make_vertices(a, &v);
     d.type = CULV_SEMAPHORE_BINARY;
-    CULV(culv_vk_semaphore_create(a.vk, &d, &simulated));
-    CULV(culv_vk_semaphore_create(a.vk, &d, &drawn));
+    CULV(culv_vk_semaphore_create(a->vk, &d, &simulated));
+    CULV(culv_vk_semaphore_create(a->vk, &d, &drawn));
     for (unsigned n = 0; n < FRAMES; n++) {
         const bool last = n + 1 == FRAMES; /* nobody would wait for its signal */
         const app_sync order = {.wait = culv_vk_semaphore_handle(simulated),
                                 .signal = last ? VK_NULL_HANDLE : culv_vk_semaphore_handle(drawn)};
 
-        commands[n] = record_frame(&a, &v, n);
-        if (n > 0) CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(drawn), a.stream, 0));
-        simulate(&a, &v, time_of(n));
-        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(simulated), a.stream, 0));
-        fences[n] = app_submit(&a, commands[n], &order);
+        commands[n] = record_frame(a, &v, n);
+        if (n > 0) CULV(culv_semaphore_wait(culv_shared_semaphore_cuda(drawn), a->stream, 0));
+        simulate(a, &v, time_of(n));
+        CULV(culv_semaphore_signal(culv_shared_semaphore_cuda(simulated), a->stream, 0));
+        fences[n] = app_submit(a, commands[n], &order);
         CULV(culv_semaphore_mark_waited(culv_shared_semaphore_cuda(simulated)));
         if (!last) CULV(culv_semaphore_mark_signaled(culv_shared_semaphore_cuda(drawn)));
     }
-    finish_frames(&a, &v, commands, fences);
+    finish_frames(a, &v, commands, fences);
     culv_shared_semaphore_destroy(&simulated);
     culv_shared_semaphore_destroy(&drawn);
-    destroy_vertices(&a, &v);
-    app_close(&a);
+    destroy_vertices(a, &v);
 }
 
 const test_case foreign_sine[] = {

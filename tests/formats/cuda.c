@@ -110,9 +110,7 @@ static const char *launch(sweep *s, CUfunction kernel, uint32_t threads, void **
  * returns. */
 static void to_device(sweep *s, const unsigned char *bytes, size_t size)
 {
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyHtoDAsync(s->device, bytes, size, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyHtoDAsync(s->device, bytes, size, s->stream));
 }
 
 /* Waits. */

@@ -154,14 +154,6 @@ VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_i
                            sizeof push, push);
         vkCmdDispatch(commands, (width * height * slices + 63) / 64, 1, 1);
     }
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &info);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT);
     return view;
 }

@@ -72,15 +72,7 @@ void sweep_record_copy_out(VkCommandBuffer commands, const sweep_image *i, VkBuf
     uint32_t count = regions(i, list);
     vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count,
                            list);
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &info);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
 void sweep_record_copy_in(VkCommandBuffer commands, const sweep_image *i, VkBuffer buffer)

@@ -21,22 +21,21 @@ static float sum_by_halves(float *part, unsigned size)
     return part[0];
 }
 
-static void sums(void)
+KERNEL_CASE(sums, "block_kernels")
 {
     enum { COUNT = 10007 };
-    stage s = stage_open("block_kernels");
     float *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
     int n = COUNT;
     for (unsigned i = 0; i < COUNT; i++)
         in[i] = (float)(stage_random(i) >> 8) * (1.0f / 65536.0f) - 100.0f;
     for (size_t k = 0; k < NUM_SIZES; k++) {
         const unsigned block = sizes[k], blocks = (COUNT + block - 1) / block;
-        CUdeviceptr from = stage_buffer(&s, in, COUNT * sizeof *in),
-                    to = stage_buffer(&s, NULL, blocks * sizeof *out);
+        CUdeviceptr from = stage_buffer(s, in, COUNT * sizeof *in),
+                    to = stage_buffer(s, NULL, blocks * sizeof *out);
         void *params[] = {&from, &to, &n};
-        stage_run(&s, "block_sum", (stage_shape){{blocks}, {block}, 0}, params);
-        stage_take(&s, to, out, blocks * sizeof *out);
-        CU_OK(s.cu->MemFree(from));
+        stage_run(s, "block_sum", (stage_shape){{blocks}, {block}, 0}, params);
+        stage_take(s, to, out, blocks * sizeof *out);
+        CU_OK(s->cu->MemFree(from));
         for (unsigned b = 0; b < blocks; b++) {
             float part[1024];
             for (unsigned t = 0; t < block; t++)
@@ -47,25 +46,23 @@ static void sums(void)
     }
     free(in);
     free(out);
-    stage_close(&s);
 }
 
-static void scans(void)
+KERNEL_CASE(scans, "block_kernels")
 {
     enum { COUNT = 5003 };
-    stage s = stage_open("block_kernels");
     uint32_t *in = stage_alloc(COUNT * sizeof *in), *out = stage_alloc(COUNT * sizeof *out);
     int n = COUNT;
     for (unsigned i = 0; i < COUNT; i++)
         in[i] = stage_random(i);
     for (size_t k = 0; k < NUM_SIZES; k++) {
         const unsigned block = sizes[k], blocks = (COUNT + block - 1) / block;
-        CUdeviceptr from = stage_buffer(&s, in, COUNT * sizeof *in),
-                    to = stage_buffer(&s, NULL, COUNT * sizeof *out);
+        CUdeviceptr from = stage_buffer(s, in, COUNT * sizeof *in),
+                    to = stage_buffer(s, NULL, COUNT * sizeof *out);
         void *params[] = {&from, &to, &n};
-        stage_run(&s, "block_scan", (stage_shape){{blocks}, {block}, 0}, params);
-        stage_take(&s, to, out, COUNT * sizeof *out);
-        CU_OK(s.cu->MemFree(from));
+        stage_run(s, "block_scan", (stage_shape){{blocks}, {block}, 0}, params);
+        stage_take(s, to, out, COUNT * sizeof *out);
+        CU_OK(s->cu->MemFree(from));
         uint32_t sum = 0;
         for (unsigned i = 0; i < COUNT; i++) {
             sum = i % block == 0 ? in[i] : sum + in[i];
@@ -74,13 +71,11 @@ static void scans(void)
     }
     free(in);
     free(out);
-    stage_close(&s);
 }
 
-static void histograms(void)
+KERNEL_CASE(histograms, "block_kernels")
 {
     enum { COUNT = 30011 };
-    stage s = stage_open("block_kernels");
     unsigned char *in = stage_alloc(COUNT);
     uint32_t expected[256] = {0}, zeros[256] = {0}, counts[256];
     int n = COUNT;
@@ -89,52 +84,48 @@ static void histograms(void)
         expected[in[i]]++;
     }
     for (size_t k = 0; k < NUM_SIZES; k++) {
-        CUdeviceptr from = stage_buffer(&s, in, COUNT), to = stage_buffer(&s, zeros, sizeof zeros);
+        CUdeviceptr from = stage_buffer(s, in, COUNT), to = stage_buffer(s, zeros, sizeof zeros);
         void *params[] = {&from, &to, &n};
-        stage_run(&s, "block_histogram", (stage_shape){{7}, {sizes[k]}, 0}, params);
-        stage_take(&s, to, counts, sizeof counts);
-        CU_OK(s.cu->MemFree(from));
+        stage_run(s, "block_histogram", (stage_shape){{7}, {sizes[k]}, 0}, params);
+        stage_take(s, to, counts, sizeof counts);
+        CU_OK(s->cu->MemFree(from));
         REQUIRE_EQ_BYTES(counts, expected, sizeof counts);
     }
     free(in);
-    stage_close(&s);
 }
 
-static void transposed(void)
+KERNEL_CASE(transposed, "block_kernels")
 {
     enum { WIDTH = 253, HEIGHT = 127 };
-    stage s = stage_open("block_kernels");
     static float in[HEIGHT][WIDTH], out[WIDTH][HEIGHT];
     int width = WIDTH, height = HEIGHT;
     for (unsigned y = 0; y < HEIGHT; y++)
         for (unsigned x = 0; x < WIDTH; x++)
             in[y][x] = (float)(y * 1000 + x);
-    CUdeviceptr from = stage_buffer(&s, in, sizeof in), to = stage_buffer(&s, NULL, sizeof out);
+    CUdeviceptr from = stage_buffer(s, in, sizeof in), to = stage_buffer(s, NULL, sizeof out);
     void *params[] = {&from, &to, &width, &height};
-    stage_run(&s, "block_transpose",
+    stage_run(s, "block_transpose",
               (stage_shape){{(WIDTH + 31) / 32, (HEIGHT + 31) / 32}, {32, 8}, 0}, params);
-    stage_take(&s, to, out, sizeof out);
-    CU_OK(s.cu->MemFree(from));
+    stage_take(s, to, out, sizeof out);
+    CU_OK(s->cu->MemFree(from));
     for (unsigned y = 0; y < HEIGHT; y++)
         for (unsigned x = 0; x < WIDTH; x++)
             REQUIRE(out[x][y] == (float)(y * 1000 + x));
-    stage_close(&s);
 }
 
 /* Blocks of two and three dimensions: who is whose neighbour. */
-static void neighbours(void)
+KERNEL_CASE(neighbours, "block_kernels")
 {
     static const unsigned blocks[][3] = {{1, 1, 1},   {5, 3, 1},  {33, 2, 1}, {3, 5, 7},
                                          {16, 16, 4}, {1, 1, 64}, {1, 31, 1}, {32, 32, 1}};
     enum { X = 3, Y = 2, Z = 2 };
-    stage s = stage_open("block_kernels");
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++) {
         const unsigned *b = blocks[k], threads = b[0] * b[1] * b[2], all = threads * X * Y * Z;
         uint32_t(*out)[4] = stage_alloc(all * sizeof *out);
-        CUdeviceptr to = stage_buffer(&s, NULL, all * sizeof *out);
+        CUdeviceptr to = stage_buffer(s, NULL, all * sizeof *out);
         void *params[] = {&to};
-        stage_run(&s, "block_neighbours", (stage_shape){{X, Y, Z}, {b[0], b[1], b[2]}, 0}, params);
-        stage_take(&s, to, out, all * sizeof *out);
+        stage_run(s, "block_neighbours", (stage_shape){{X, Y, Z}, {b[0], b[1], b[2]}, 0}, params);
+        stage_take(s, to, out, all * sizeof *out);
         for (unsigned i = 0; i < all; i++) {
             const unsigned t = (i % threads + 1) % threads;
             REQUIRE_EQ(out[i][0], t % b[0]);
@@ -144,26 +135,23 @@ static void neighbours(void)
         }
         free(out);
     }
-    stage_close(&s);
 }
 
 /* Threads that have ended are waited for by nobody. */
-static void ended(void)
+KERNEL_CASE(ended, "block_kernels")
 {
     enum { BLOCKS = 3 };
     static const int counts[] = {1, 31, 32, 33, 100, 255, 256};
     static int out[BLOCKS * 256];
-    stage s = stage_open("block_kernels");
     for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
         int n = counts[k];
-        CUdeviceptr to = stage_buffer(&s, NULL, sizeof out);
+        CUdeviceptr to = stage_buffer(s, NULL, sizeof out);
         void *params[] = {&to, &n};
-        stage_run(&s, "block_leave", (stage_shape){{BLOCKS}, {256}, 0}, params);
-        stage_take(&s, to, out, sizeof out);
+        stage_run(s, "block_leave", (stage_shape){{BLOCKS}, {256}, 0}, params);
+        stage_take(s, to, out, sizeof out);
         for (int i = 0; i < BLOCKS * 256; i++)
             REQUIRE_EQ(out[i], i % 256 < n ? n * (n + 1) / 2 : (int)0xeeeeeeee);
     }
-    stage_close(&s);
 }
 
 static uint32_t reversed_bits(uint32_t x)
@@ -187,10 +175,9 @@ static int counted_bits(uint32_t i)
 }
 
 /* On shared and on global memory. */
-static void atomics(void)
+KERNEL_CASE(atomics, "block_kernels")
 {
     enum { BLOCKS = 5, BLOCK = 257 };
-    stage s = stage_open("block_kernels");
     int ints[4] = {0, 0x7fffffff, -0x7fffffff, 0}, ints_right[4] = {0, 0x7fffffff, -0x7fffffff, 0};
     uint32_t words[BLOCKS * 8 + 1] = {0}, right[BLOCKS * 8 + 1] = {0};
     unsigned long long longs[2] = {0}, longs_right[2] = {0};
@@ -220,17 +207,16 @@ static void atomics(void)
         }
     }
     ints_right[0] = -(int)sum;
-    CUdeviceptr a = stage_buffer(&s, ints, sizeof ints), w = stage_buffer(&s, words, sizeof words),
-                l = stage_buffer(&s, longs, sizeof longs);
+    CUdeviceptr a = stage_buffer(s, ints, sizeof ints), w = stage_buffer(s, words, sizeof words),
+                l = stage_buffer(s, longs, sizeof longs);
     void *params[] = {&a, &w, &l};
-    stage_run(&s, "block_atomics", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-    stage_take(&s, a, ints, sizeof ints);
-    stage_take(&s, w, words, sizeof words);
-    stage_take(&s, l, longs, sizeof longs);
+    stage_run(s, "block_atomics", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
+    stage_take(s, a, ints, sizeof ints);
+    stage_take(s, w, words, sizeof words);
+    stage_take(s, l, longs, sizeof longs);
     REQUIRE_EQ_BYTES(ints, ints_right, sizeof ints);
     REQUIRE_EQ_BYTES(words, right, sizeof words);
     REQUIRE_EQ_BYTES(longs, longs_right, sizeof longs);
-    stage_close(&s);
 }
 
 const test_case block_cases[] = {

@@ -13,6 +13,7 @@ typedef struct stage {
 
 stage stage_open(const char *module);
 void stage_close(stage *s);
+#define KERNEL_CASE(name, module) TEST_ON(stage, s, *s = stage_open(module), stage_close(s), name)
 
 /* Memory of the device with `size` bytes of `from`, or of 0xee where that is NULL. */
 CUdeviceptr stage_buffer(const stage *s, const void *from, size_t size);

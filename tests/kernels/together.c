@@ -29,12 +29,11 @@ static votes votes_of(const uint32_t *block, unsigned threads, unsigned t)
     return v;
 }
 
-static void voted(void)
+KERNEL_CASE(voted, "block_kernels")
 {
     static const unsigned blocks[][3] = {{1, 1, 1},   {31, 1, 1},   {33, 1, 1}, {96, 1, 1},
                                          {257, 1, 1}, {1024, 1, 1}, {7, 5, 1},  {8, 8, 3}};
     enum { BLOCKS = 9 };
-    stage s = stage_open("block_kernels");
     for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++) {
         const unsigned *b = blocks[k], threads = b[0] * b[1] * b[2], all = threads * BLOCKS;
         uint32_t *in = stage_alloc(all * sizeof *in);
@@ -45,12 +44,12 @@ static void voted(void)
             if (i / threads % 3 == 1) in[i] |= 8u;
             if (i / threads % 3 == 2) in[i] &= ~(i % threads < 64 ? 0x80000004u : 4u);
         }
-        CUdeviceptr from = stage_buffer(&s, in, all * sizeof *in),
-                    to = stage_buffer(&s, NULL, all * sizeof *out);
+        CUdeviceptr from = stage_buffer(s, in, all * sizeof *in),
+                    to = stage_buffer(s, NULL, all * sizeof *out);
         void *params[] = {&from, &to};
-        stage_run(&s, "block_votes", (stage_shape){{BLOCKS}, {b[0], b[1], b[2]}, 0}, params);
-        stage_take(&s, to, out, all * sizeof *out);
-        CU_OK(s.cu->MemFree(from));
+        stage_run(s, "block_votes", (stage_shape){{BLOCKS}, {b[0], b[1], b[2]}, 0}, params);
+        stage_take(s, to, out, all * sizeof *out);
+        CU_OK(s->cu->MemFree(from));
         for (unsigned i = 0; i < all; i++) {
             votes right = votes_of(&in[i / threads * threads], threads, i % threads);
             REQUIRE_EQ_BYTES(&out[i], &right, sizeof right);
@@ -58,10 +57,9 @@ static void voted(void)
         free(in);
         free(out);
     }
-    stage_close(&s);
 }
 
-static void shuffled(void)
+KERNEL_CASE(shuffled, "block_kernels")
 {
     enum { BLOCKS = 2, BLOCK = 96, ALL = BLOCKS * BLOCK };
     static const int widths[] = {32, 16, 8, 4, 2, 1};
@@ -69,19 +67,18 @@ static void shuffled(void)
     static double doubles[ALL];
     static unsigned long long longs[ALL];
     static float floats[ALL];
-    stage s = stage_open("block_kernels");
     for (size_t k = 0; k < sizeof widths / sizeof widths[0]; k++) {
         int width = widths[k];
-        CUdeviceptr i = stage_buffer(&s, NULL, sizeof ints),
-                    d = stage_buffer(&s, NULL, sizeof doubles),
-                    l = stage_buffer(&s, NULL, sizeof longs),
-                    f = stage_buffer(&s, NULL, sizeof floats);
+        CUdeviceptr i = stage_buffer(s, NULL, sizeof ints),
+                    d = stage_buffer(s, NULL, sizeof doubles),
+                    l = stage_buffer(s, NULL, sizeof longs),
+                    f = stage_buffer(s, NULL, sizeof floats);
         void *params[] = {&i, &d, &l, &f, &width};
-        stage_run(&s, "block_shuffles", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-        stage_take(&s, i, ints, sizeof ints);
-        stage_take(&s, d, doubles, sizeof doubles);
-        stage_take(&s, l, longs, sizeof longs);
-        stage_take(&s, f, floats, sizeof floats);
+        stage_run(s, "block_shuffles", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
+        stage_take(s, i, ints, sizeof ints);
+        stage_take(s, d, doubles, sizeof doubles);
+        stage_take(s, l, longs, sizeof longs);
+        stage_take(s, f, floats, sizeof floats);
         for (int n = 0; n < ALL; n++) {
             /* CUDA C++ Programming Guide, "Warp shuffle functions" */
             const int t = n % BLOCK, lane = t % 32, part = t - t % width, in_part = t % width;
@@ -98,19 +95,17 @@ static void shuffled(void)
             REQUIRE(floats[n] == (float)(crossed * 3 + 1) * 0.5f);
         }
     }
-    stage_close(&s);
 }
 
 /* Parts of a warp go different ways. */
-static void halves(void)
+KERNEL_CASE(halves, "block_kernels")
 {
     enum { BLOCKS = 2, BLOCK = 128, ALL = BLOCKS * BLOCK };
     static uint32_t out[ALL];
-    stage s = stage_open("block_kernels");
-    CUdeviceptr to = stage_buffer(&s, NULL, sizeof out);
+    CUdeviceptr to = stage_buffer(s, NULL, sizeof out);
     void *params[] = {&to};
-    stage_run(&s, "block_halves", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
-    stage_take(&s, to, out, sizeof out);
+    stage_run(s, "block_halves", (stage_shape){{BLOCKS}, {BLOCK}, 0}, params);
+    stage_take(s, to, out, sizeof out);
     for (unsigned first = 0; first < ALL; first += 32) {
         uint32_t sum[32], next[12];
         for (unsigned lane = 0; lane < 32; lane++)
@@ -124,23 +119,21 @@ static void halves(void)
         for (unsigned lane = 0; lane < 32; lane++)
             REQUIRE_EQ(out[first + lane], sum[31 - lane]);
     }
-    stage_close(&s);
 }
 
-static void device_functions(void)
+KERNEL_CASE(device_functions, "device_kernels")
 {
     enum { BLOCKS = 6, LARGEST = 1024 };
     static const unsigned sizes[] = {32, 96, 256, LARGEST};
     static uint32_t in[BLOCKS * LARGEST], out[BLOCKS * 2];
-    stage s = stage_open("device_kernels");
     for (unsigned i = 0; i < BLOCKS * LARGEST; i++)
         in[i] = stage_random(i);
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        CUdeviceptr from = stage_buffer(&s, in, sizeof in), to = stage_buffer(&s, NULL, sizeof out);
+        CUdeviceptr from = stage_buffer(s, in, sizeof in), to = stage_buffer(s, NULL, sizeof out);
         void *params[] = {&from, &to};
-        stage_run(&s, "device_sum", (stage_shape){{BLOCKS}, {sizes[k]}, 0}, params);
-        stage_take(&s, to, out, sizeof out);
-        CU_OK(s.cu->MemFree(from));
+        stage_run(s, "device_sum", (stage_shape){{BLOCKS}, {sizes[k]}, 0}, params);
+        stage_take(s, to, out, sizeof out);
+        CU_OK(s->cu->MemFree(from));
         for (unsigned b = 0; b < BLOCKS; b++) {
             uint32_t sum = 0, squares = 0;
             for (unsigned t = 0; t < sizes[k]; t++) {
@@ -152,7 +145,6 @@ static void device_functions(void)
             REQUIRE_EQ(out[2 * b + 1], squares);
         }
     }
-    stage_close(&s);
 }
 
 /* Two streams at once: each block has its own shared memory. */

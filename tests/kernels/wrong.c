@@ -66,15 +66,9 @@ static void waits_for_ever(void)
     check_wrong("wrong_cluster_halves", 33, CUDA_ERROR_LAUNCH_TIMEOUT);
 }
 
-static void static_shared_in_clusters(void)
-{
-    check_wrong("wrong_cluster_shared", 33, CUDA_ERROR_LAUNCH_FAILED);
-}
-
-static void mask_without_itself(void)
-{
-    check_wrong("wrong_mask", 32, CUDA_ERROR_LAUNCH_FAILED);
-}
+TEST_AS(static_shared_in_clusters,
+        check_wrong("wrong_cluster_shared", 33, CUDA_ERROR_LAUNCH_FAILED))
+TEST_AS(mask_without_itself, check_wrong("wrong_mask", 32, CUDA_ERROR_LAUNCH_FAILED))
 
 /* A stack of the twin has 256 KiB. */
 static void large_stack(void)

@@ -42,44 +42,38 @@ static culv_soft_timeline *other_side(world *w, VkSemaphore semaphore)
     return page;
 }
 
-void case_page_to_host(void)
+WORLD_CASE(case_page_to_host)
 {
-    world w;
     pthread_t thread;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 4);
-    side s = {.page = other_side(&w, semaphore), .value = 9, .delay = 30};
-    CHECK_IS(wait_value(&w, semaphore, 5, 0), VK_TIMEOUT);
+    VkSemaphore semaphore = exportable_timeline(w, 4);
+    side s = {.page = other_side(w, semaphore), .value = 9, .delay = 30};
+    CHECK_IS(wait_value(w, semaphore, 5, 0), VK_TIMEOUT);
     CHECK(pthread_create(&thread, NULL, raise_later, &s) == 0);
-    CHECK_VK(wait_value(&w, semaphore, 9, 20 * SECOND));
-    CHECK_IS(counter(&w, semaphore), 9);
+    CHECK_VK(wait_value(w, semaphore, 9, 20 * SECOND));
+    CHECK_IS(counter(w, semaphore), 9);
     pthread_join(thread, NULL);
     /* Validation 1.3.239 takes the vkWaitSemaphores on a value from outside for a pending signal
      * (03259). */
     if (!test_validation) {
-        CHECK_VK(host_signal(&w, semaphore, 10));
+        CHECK_VK(host_signal(w, semaphore, 10));
         CHECK_IS(s.page->value, 10);
     }
     page_unmap(s.page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
-void case_queue_to_page(void)
+WORLD_CASE(case_queue_to_page)
 {
-    world w;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    culv_soft_timeline *page = other_side(&w, semaphore);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    culv_soft_timeline *page = other_side(w, semaphore);
     for (uint64_t value = 1; value <= 200; value++) {
-        CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, semaphore, 3 * value));
+        CHECK_VK(submit(w, VK_NULL_HANDLE, 0, semaphore, 3 * value));
         CHECK(page_wait(page, 3 * value, 20 * SECOND));
         CHECK_IS(page->value, 3 * value);
     }
-    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
+    CHECK_VK(w->d.vkDeviceWaitIdle(w->device));
     page_unmap(page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
 typedef struct host_buffer {
@@ -113,30 +107,28 @@ static void destroy_buffer(world *w, host_buffer *b)
 }
 
 /* A copy on the queue waits for the page, and sees what was written before the page was raised. */
-void case_page_to_queue(void)
+WORLD_CASE(case_page_to_queue)
 {
-    world w;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    culv_soft_timeline *page = other_side(&w, semaphore);
-    host_buffer from = make_buffer(&w), to = make_buffer(&w);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    culv_soft_timeline *page = other_side(w, semaphore);
+    host_buffer from = make_buffer(w), to = make_buffer(w);
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkCommandPool pool;
     VkCommandBuffer commands;
     VkFence fence;
-    CHECK_VK(w.d.vkCreateFence(w.device, &fence_info, NULL, &fence));
-    CHECK_VK(w.d.vkCreateCommandPool(w.device, &pool_info, NULL, &pool));
+    CHECK_VK(w->d.vkCreateFence(w->device, &fence_info, NULL, &fence));
+    CHECK_VK(w->d.vkCreateCommandPool(w->device, &pool_info, NULL, &pool));
     const VkCommandBufferAllocateInfo allocate = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
         .commandPool = pool,
         .commandBufferCount = 1};
-    CHECK_VK(w.d.vkAllocateCommandBuffers(w.device, &allocate, &commands));
+    CHECK_VK(w->d.vkAllocateCommandBuffers(w->device, &allocate, &commands));
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkBufferCopy whole = {.size = 4096};
-    CHECK_VK(w.d.vkBeginCommandBuffer(commands, &begin));
-    w.d.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &whole);
-    CHECK_VK(w.d.vkEndCommandBuffer(commands));
+    CHECK_VK(w->d.vkBeginCommandBuffer(commands, &begin));
+    w->d.vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &whole);
+    CHECK_VK(w->d.vkEndCommandBuffer(commands));
     for (uint32_t round = 0; round < 50; round++) {
         const uint64_t wait = 2 * round + 1, signal = wait + 1;
         const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
@@ -155,7 +147,7 @@ void case_page_to_queue(void)
                                    .pCommandBuffers = &commands,
                                    .signalSemaphoreCount = 1,
                                    .pSignalSemaphores = &semaphore};
-        CHECK_VK(w.d.vkQueueSubmit(w.queue, 1, &info, fence));
+        CHECK_VK(w->d.vkQueueSubmit(w->queue, 1, &info, fence));
         for (uint32_t i = 0; i < 1024; i++)
             from.data[i] = round * 1024 + i;
         page_raise(page, wait);
@@ -164,30 +156,27 @@ void case_page_to_queue(void)
             CHECK_IS(to.data[i], round * 1024 + i);
         /* Validation 1.3.239 does not see a submit end by an exported timeline, only by fences and
          * idle waits. */
-        CHECK_VK(w.d.vkWaitForFences(w.device, 1, &fence, VK_TRUE, 20 * SECOND));
-        CHECK_VK(w.d.vkResetFences(w.device, 1, &fence));
+        CHECK_VK(w->d.vkWaitForFences(w->device, 1, &fence, VK_TRUE, 20 * SECOND));
+        CHECK_VK(w->d.vkResetFences(w->device, 1, &fence));
     }
-    w.d.vkDestroyFence(w.device, fence, NULL);
-    w.d.vkDestroyCommandPool(w.device, pool, NULL);
-    destroy_buffer(&w, &from);
-    destroy_buffer(&w, &to);
+    w->d.vkDestroyFence(w->device, fence, NULL);
+    w->d.vkDestroyCommandPool(w->device, pool, NULL);
+    destroy_buffer(w, &from);
+    destroy_buffer(w, &to);
     page_unmap(page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
 /* A fence is signaled after the semaphores of its submission and of those before it. So who waited
  * for it leaves pages that are up to date, even if the process dies at once. */
-void case_fence_to_page(void)
+WORLD_CASE(case_fence_to_page)
 {
-    world w;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    culv_soft_timeline *page = other_side(&w, semaphore);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    culv_soft_timeline *page = other_side(w, semaphore);
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkFence fences[2];
     for (uint32_t i = 0; i < 2; i++)
-        CHECK_VK(w.d.vkCreateFence(w.device, &fence_info, NULL, &fences[i]));
+        CHECK_VK(w->d.vkCreateFence(w->device, &fence_info, NULL, &fences[i]));
     for (uint32_t round = 0; round < 500; round++) {
         const uint64_t wait = 4 * round + 1, signal = wait + 1;
         const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
@@ -206,91 +195,81 @@ void case_fence_to_page(void)
                                    .pSignalSemaphores = &semaphore};
         /* The fence of this submission, or of an empty one behind it. */
         const bool behind = round % 2 != 0;
-        CHECK_VK(w.d.vkQueueSubmit(w.queue, 1, &info, behind ? VK_NULL_HANDLE : fences[0]));
-        if (behind) CHECK_VK(w.d.vkQueueSubmit(w.queue, 0, NULL, fences[1]));
+        CHECK_VK(w->d.vkQueueSubmit(w->queue, 1, &info, behind ? VK_NULL_HANDLE : fences[0]));
+        if (behind) CHECK_VK(w->d.vkQueueSubmit(w->queue, 0, NULL, fences[1]));
         page_raise(page, wait);
-        CHECK_VK(w.d.vkWaitForFences(w.device, 1, &fences[behind], VK_TRUE, 20 * SECOND));
+        CHECK_VK(w->d.vkWaitForFences(w->device, 1, &fences[behind], VK_TRUE, 20 * SECOND));
         CHECK_IS(atomic_load(&page->value), signal);
-        CHECK_VK(w.d.vkResetFences(w.device, 1, &fences[behind]));
+        CHECK_VK(w->d.vkResetFences(w->device, 1, &fences[behind]));
     }
     for (uint32_t i = 0; i < 2; i++)
-        w.d.vkDestroyFence(w.device, fences[i], NULL);
+        w->d.vkDestroyFence(w->device, fences[i], NULL);
     page_unmap(page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
-void case_wait_before_signal(void)
+WORLD_CASE(case_wait_before_signal)
 {
-    world w;
     pthread_t thread;
-    world_open(&w, NULL);
-    VkSemaphore first = exportable_timeline(&w, 0), second = exportable_timeline(&w, 0);
-    side s = {.page = other_side(&w, first), .value = 5, .delay = 50};
-    culv_soft_timeline *done = other_side(&w, second);
-    CHECK_VK(submit(&w, first, 5, second, 1));
-    CHECK_IS(wait_value(&w, second, 1, SECOND / 50), VK_TIMEOUT);
+    VkSemaphore first = exportable_timeline(w, 0), second = exportable_timeline(w, 0);
+    side s = {.page = other_side(w, first), .value = 5, .delay = 50};
+    culv_soft_timeline *done = other_side(w, second);
+    CHECK_VK(submit(w, first, 5, second, 1));
+    CHECK_IS(wait_value(w, second, 1, SECOND / 50), VK_TIMEOUT);
     CHECK(!page_wait(done, 1, 0));
     CHECK(pthread_create(&thread, NULL, raise_later, &s) == 0);
     CHECK(page_wait(done, 1, 20 * SECOND));
     pthread_join(thread, NULL);
-    CHECK_VK(w.d.vkQueueWaitIdle(w.queue));
+    CHECK_VK(w->d.vkQueueWaitIdle(w->queue));
     page_unmap(s.page);
     page_unmap(done);
-    w.d.vkDestroySemaphore(w.device, first, NULL);
-    w.d.vkDestroySemaphore(w.device, second, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, first, NULL);
+    w->d.vkDestroySemaphore(w->device, second, NULL);
 }
 
 /* Who knows that a value was reached reads it at once: the bridge must not lag behind calls that
  * look. */
-void case_up_to_date(void)
+WORLD_CASE(case_up_to_date)
 {
-    world w;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    culv_soft_timeline *page = other_side(&w, semaphore);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    culv_soft_timeline *page = other_side(w, semaphore);
     for (uint64_t value = 0; value < 6000; value += 6) {
         page_raise(page, value + 1);
-        CHECK_IS(counter(&w, semaphore), value + 1);
+        CHECK_IS(counter(w, semaphore), value + 1);
         page_raise(page, value + 2);
-        CHECK_VK(wait_value(&w, semaphore, value + 2, 0));
+        CHECK_VK(wait_value(w, semaphore, value + 2, 0));
         page_raise(page, value + 3);
-        CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, semaphore, value + 4));
-        CHECK_VK(w.d.vkQueueWaitIdle(w.queue));
+        CHECK_VK(submit(w, VK_NULL_HANDLE, 0, semaphore, value + 4));
+        CHECK_VK(w->d.vkQueueWaitIdle(w->queue));
         CHECK_IS(page->value, value + 4);
-        CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, semaphore, value + 5));
-        CHECK_VK(wait_value(&w, semaphore, value + 5, 20 * SECOND));
+        CHECK_VK(submit(w, VK_NULL_HANDLE, 0, semaphore, value + 5));
+        CHECK_VK(wait_value(w, semaphore, value + 5, 20 * SECOND));
         CHECK_IS(page->value, value + 5);
-        CHECK_VK(host_signal(&w, semaphore, value + 6));
+        CHECK_VK(host_signal(w, semaphore, value + 6));
         CHECK_IS(page->value, value + 6);
     }
     page_unmap(page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
 /* One timeline, even values by the queue and odd ones by the page, all submits queued ahead. */
-void case_ping_pong(void)
+WORLD_CASE(case_ping_pong)
 {
     enum { HOPS = 3000 };
-    world w;
     pthread_t thread;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    side s = {.page = other_side(&w, semaphore), .hops = HOPS};
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    side s = {.page = other_side(w, semaphore), .hops = HOPS};
     uint64_t start = now();
     CHECK(pthread_create(&thread, NULL, answer, &s) == 0);
     for (uint64_t i = 0; i < HOPS; i++)
-        CHECK_VK(submit(&w, semaphore, 2 * i + 1, semaphore, 2 * i + 2));
+        CHECK_VK(submit(w, semaphore, 2 * i + 1, semaphore, 2 * i + 2));
     CHECK(page_wait(s.page, 2 * HOPS, 100 * SECOND));
     printf("%.1f us a round\n", (double)(now() - start) / 1000 / HOPS);
     pthread_join(thread, NULL);
-    CHECK_VK(wait_value(&w, semaphore, 2 * HOPS, 20 * SECOND));
-    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
+    CHECK_VK(wait_value(w, semaphore, 2 * HOPS, 20 * SECOND));
+    CHECK_VK(w->d.vkDeviceWaitIdle(w->device));
     page_unmap(s.page);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 }
 
 /* Three VkSemaphores with one payload, of two devices of one instance. */

@@ -9,36 +9,33 @@
 
 #include "layer_test.h"
 
-void case_reimport(void)
+WORLD_CASE(case_reimport)
 {
-    world w;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 1), other = exportable_timeline(&w, 0);
-    int fd = export_fd(&w, semaphore);
+    VkSemaphore semaphore = exportable_timeline(w, 1), other = exportable_timeline(w, 0);
+    int fd = export_fd(w, semaphore);
     culv_soft_timeline *old = page_map(fd);
     close(fd);
-    fd = export_fd(&w, other);
+    fd = export_fd(w, other);
     culv_soft_timeline *fresh = page_map(fd);
     /* Would go back from 1 to 0 */
-    CHECK_IS(import_fd(&w, semaphore, fd), VK_ERROR_INVALID_EXTERNAL_HANDLE);
-    CHECK_VK(host_signal(&w, other, 6));
-    CHECK_VK(import_fd(&w, semaphore, fd));
+    CHECK_IS(import_fd(w, semaphore, fd), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    CHECK_VK(host_signal(w, other, 6));
+    CHECK_VK(import_fd(w, semaphore, fd));
     CHECK(old->closed != 0);
-    CHECK_IS(counter(&w, semaphore), 6);
+    CHECK_IS(counter(w, semaphore), 6);
     page_raise(old, 100); /* no longer the semaphore's */
     page_raise(fresh, 7);
-    CHECK_VK(wait_value(&w, semaphore, 7, 20 * SECOND));
-    CHECK_VK(wait_value(&w, other, 7, 20 * SECOND));
-    CHECK_IS(counter(&w, semaphore), 7);
+    CHECK_VK(wait_value(w, semaphore, 7, 20 * SECOND));
+    CHECK_VK(wait_value(w, other, 7, 20 * SECOND));
+    CHECK_IS(counter(w, semaphore), 7);
     CHECK_IS(layer_counts().threads, 4);
-    CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, semaphore, 8));
+    CHECK_VK(submit(w, VK_NULL_HANDLE, 0, semaphore, 8));
     CHECK(page_wait(fresh, 8, 20 * SECOND));
-    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
+    CHECK_VK(w->d.vkDeviceWaitIdle(w->device));
     page_unmap(old);
     page_unmap(fresh);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    w.d.vkDestroySemaphore(w.device, other, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
+    w->d.vkDestroySemaphore(w->device, other, NULL);
 }
 
 static void refused(world *w, VkSemaphore semaphore, int fd)
@@ -48,39 +45,36 @@ static void refused(world *w, VkSemaphore semaphore, int fd)
     close(fd);
 }
 
-void case_bad_fd(void)
+WORLD_CASE(case_bad_fd)
 {
-    world w;
     int ends[2];
-    world_open(&w, NULL);
     const unsigned fds = open_fds();
-    VkSemaphore semaphore = exportable_timeline(&w, 0), binary;
+    VkSemaphore semaphore = exportable_timeline(w, 0), binary;
     uint8_t wrong[VK_UUID_SIZE];
-    memcpy(wrong, w.uuid, sizeof(wrong));
+    memcpy(wrong, w->uuid, sizeof(wrong));
     wrong[3] ^= 1;
-    CHECK_IS(import_fd(&w, semaphore, -1), VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    CHECK_IS(import_fd(w, semaphore, -1), VK_ERROR_INVALID_EXTERNAL_HANDLE);
     CHECK(pipe(ends) == 0);
-    refused(&w, semaphore, ends[0]);
-    refused(&w, semaphore, ends[1]);
-    refused(&w, semaphore, open("/dev/null", O_RDWR));
-    refused(&w, semaphore, page_fd("NOTATIME", w.uuid, CULV_SOFT_TIMELINE_SIZE, 0));
-    refused(&w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, wrong, CULV_SOFT_TIMELINE_SIZE, 0));
-    refused(&w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, 16, 0));
-    refused(&w, semaphore,
-            page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, 2 * CULV_SOFT_TIMELINE_SIZE, 0));
-    CHECK_VK(make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary));
-    refused(&w, binary, page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, CULV_SOFT_TIMELINE_SIZE, 0));
+    refused(w, semaphore, ends[0]);
+    refused(w, semaphore, ends[1]);
+    refused(w, semaphore, open("/dev/null", O_RDWR));
+    refused(w, semaphore, page_fd("NOTATIME", w->uuid, CULV_SOFT_TIMELINE_SIZE, 0));
+    refused(w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, wrong, CULV_SOFT_TIMELINE_SIZE, 0));
+    refused(w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, w->uuid, 16, 0));
+    refused(w, semaphore,
+            page_fd(CULV_SOFT_TIMELINE_MAGIC, w->uuid, 2 * CULV_SOFT_TIMELINE_SIZE, 0));
+    CHECK_VK(make_semaphore(w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary));
+    refused(w, binary, page_fd(CULV_SOFT_TIMELINE_MAGIC, w->uuid, CULV_SOFT_TIMELINE_SIZE, 0));
     CHECK_IS(layer_counts().threads, 0);
     CHECK_IS(open_fds(), fds);
 
-    int good = page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, CULV_SOFT_TIMELINE_SIZE, 11);
-    CHECK_VK(import_fd(&w, semaphore, good));
+    int good = page_fd(CULV_SOFT_TIMELINE_MAGIC, w->uuid, CULV_SOFT_TIMELINE_SIZE, 11);
+    CHECK_VK(import_fd(w, semaphore, good));
     CHECK(fcntl(good, F_GETFD) < 0);
-    CHECK_IS(counter(&w, semaphore), 11);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
-    w.d.vkDestroySemaphore(w.device, binary, NULL);
+    CHECK_IS(counter(w, semaphore), 11);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
+    w->d.vkDestroySemaphore(w->device, binary, NULL);
     CHECK_IS(open_fds(), fds);
-    world_close(&w);
 }
 
 static void *wait_for_close(void *argument)
@@ -90,43 +84,41 @@ static void *wait_for_close(void *argument)
     return NULL;
 }
 
-void case_destroy(void)
+WORLD_CASE(case_destroy)
 {
     enum { MANY = 200 };
-    world w;
     pthread_t thread;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
     CHECK_VK(
         /* The driver's own threads are there from now on */
-        submit(&w, VK_NULL_HANDLE, 0, semaphore, 1));
-    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+        submit(w, VK_NULL_HANDLE, 0, semaphore, 1));
+    CHECK_VK(w->d.vkDeviceWaitIdle(w->device));
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
     const unsigned fds = open_fds(), threads = live_threads();
 
     for (int i = 0; i < MANY; i++) {
-        semaphore = exportable_timeline(&w, (uint64_t)i);
-        int fd = export_fd(&w, semaphore);
+        semaphore = exportable_timeline(w, (uint64_t)i);
+        int fd = export_fd(w, semaphore);
         CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
         close(fd);
         CHECK_IS(layer_counts().threads, 2);
         CHECK_IS(layer_counts().fds, 1);
         if (i % 2) nap(1); /* half of them with the threads asleep */
-        w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+        w->d.vkDestroySemaphore(w->device, semaphore, NULL);
     }
     CHECK_IS(layer_counts().threads, 0);
     CHECK_IS(layer_counts().fds, 0);
 
     /* The last value is in the page when the semaphore is gone, and another side may still be
      * waiting. */
-    semaphore = exportable_timeline(&w, 0);
-    int fd = export_fd(&w, semaphore);
+    semaphore = exportable_timeline(w, 0);
+    int fd = export_fd(w, semaphore);
     culv_soft_timeline *page = page_map(fd);
     close(fd);
     CHECK(pthread_create(&thread, NULL, wait_for_close, page) == 0);
-    CHECK_VK(submit(&w, VK_NULL_HANDLE, 0, semaphore, 77));
-    CHECK_VK(w.d.vkQueueWaitIdle(w.queue));
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    CHECK_VK(submit(w, VK_NULL_HANDLE, 0, semaphore, 77));
+    CHECK_VK(w->d.vkQueueWaitIdle(w->queue));
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
     CHECK_IS(page->value, 77);
     CHECK(page->closed != 0);
     pthread_join(thread, NULL);
@@ -134,12 +126,11 @@ void case_destroy(void)
     page_unmap(page);
 
     /* Exportable, never exported: no threads to end. */
-    semaphore = exportable_timeline(&w, 0);
+    semaphore = exportable_timeline(w, 0);
     CHECK_IS(layer_counts().semaphores, 1);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
     CHECK_IS(open_fds(), fds);
     check_threads(threads);
-    world_close(&w);
 }
 
 /* What the layer says to stderr meanwhile. */
@@ -165,20 +156,17 @@ static void show_stderr(int before, FILE *file, char *said, size_t size)
 }
 
 /* A device destroyed with nothing left says nothing. */
-void case_destroy_device_clean(void)
+WORLD_CASE(case_destroy_device_clean)
 {
-    world w;
     char said[512];
     FILE *file = NULL;
-    world_open(&w, NULL);
-    VkSemaphore semaphore = exportable_timeline(&w, 0);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    VkSemaphore semaphore = exportable_timeline(w, 0);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
     int before = hide_stderr(&file);
-    w.d.vkDestroyDevice(w.device, NULL);
+    w->d.vkDestroyDevice(w->device, NULL);
     show_stderr(before, file, said, sizeof said);
-    w.device = VK_NULL_HANDLE;
+    w->device = VK_NULL_HANDLE;
     CHECK(said[0] == '\0');
-    world_close(&w);
 }
 
 /* A device destroyed with a timeline alive leaves no thread and no fd; the semaphore stays counted
@@ -294,29 +282,26 @@ static void *look(void *argument)
 }
 
 /* Readers, exporters and both signallers of one semaphore at once. */
-void case_hammer(void)
+WORLD_CASE(case_hammer)
 {
-    world w;
     pthread_t threads[3];
-    world_open(&w, NULL);
-    hammer h = {.w = &w, .semaphore = exportable_timeline(&w, 0)};
+    hammer h = {.w = w, .semaphore = exportable_timeline(w, 0)};
     for (int i = 0; i < 3; i++)
         CHECK(pthread_create(&threads[i], NULL, look, &h) == 0);
-    int fd = export_fd(&w, h.semaphore);
+    int fd = export_fd(w, h.semaphore);
     culv_soft_timeline *page = page_map(fd);
     close(fd);
     for (uint64_t value = 0; value < 3000; value += 3) {
         page_raise(page, value + 1);
-        CHECK_VK(wait_value(&w, h.semaphore, value + 1, 20 * SECOND));
-        CHECK_VK(host_signal(&w, h.semaphore, value + 2));
-        CHECK_VK(submit(&w, h.semaphore, value + 2, h.semaphore, value + 3));
+        CHECK_VK(wait_value(w, h.semaphore, value + 1, 20 * SECOND));
+        CHECK_VK(host_signal(w, h.semaphore, value + 2));
+        CHECK_VK(submit(w, h.semaphore, value + 2, h.semaphore, value + 3));
         CHECK(page_wait(page, value + 3, 20 * SECOND));
     }
     atomic_store(&h.stop, true);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
+    CHECK_VK(w->d.vkDeviceWaitIdle(w->device));
     page_unmap(page);
-    w.d.vkDestroySemaphore(w.device, h.semaphore, NULL);
-    world_close(&w);
+    w->d.vkDestroySemaphore(w->device, h.semaphore, NULL);
 }

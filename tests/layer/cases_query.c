@@ -37,28 +37,25 @@ static VkExternalSemaphoreProperties properties(world *w, VkSemaphoreType type,
     return out;
 }
 
-void case_extension(void)
+WORLD_CASE(case_extension)
 {
-    world w;
     uint32_t count, part;
-    world_open(&w, NULL);
-    VkExtensionProperties *list = extensions(w.physical, &count);
+    VkExtensionProperties *list = extensions(w->physical, &count);
     CHECK_IS(listed(list, count), 1);
 
     part = count - 1;
-    CHECK_IS(vkEnumerateDeviceExtensionProperties(w.physical, NULL, &part, list), VK_INCOMPLETE);
+    CHECK_IS(vkEnumerateDeviceExtensionProperties(w->physical, NULL, &part, list), VK_INCOMPLETE);
     CHECK_IS(part, count - 1);
-    CHECK_VK(vkEnumerateDeviceExtensionProperties(w.physical, LAYER_NAME, &part, NULL));
+    CHECK_VK(vkEnumerateDeviceExtensionProperties(w->physical, LAYER_NAME, &part, NULL));
     CHECK_IS(part, 0);
     free(list);
 
-    VkExternalSemaphoreProperties answer = properties(&w, VK_SEMAPHORE_TYPE_TIMELINE, OPAQUE_FD);
+    VkExternalSemaphoreProperties answer = properties(w, VK_SEMAPHORE_TYPE_TIMELINE, OPAQUE_FD);
     CHECK_IS(answer.externalSemaphoreFeatures, VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT |
                                                    VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT);
     CHECK_IS(answer.compatibleHandleTypes, OPAQUE_FD);
     CHECK_IS(answer.exportFromImportedHandleTypes, OPAQUE_FD);
-    CHECK(w.d.vkGetSemaphoreFdKHR && w.d.vkImportSemaphoreFdKHR);
-    world_close(&w);
+    CHECK(w->d.vkGetSemaphoreFdKHR && w->d.vkImportSemaphoreFdKHR);
 }
 
 /* Binary semaphores and other handle types stay as the driver has them. */
@@ -111,11 +108,9 @@ void case_disabled(void)
 
 /* The caller's structs are left alone in both orders; a struct of unknown size before the export is
  * the driver's. */
-void case_chain(void)
+WORLD_CASE(case_chain)
 {
-    world w;
     VkSemaphore semaphore;
-    world_open(&w, NULL);
     VkExportSemaphoreCreateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
                                           .handleTypes = OPAQUE_FD};
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
@@ -127,35 +122,34 @@ void case_chain(void)
     info.pNext = &export;
     export.pNext = &type;
     type.pNext = &unknown;
-    CHECK_VK(w.d.vkCreateSemaphore(w.device, &info, NULL, &semaphore));
+    CHECK_VK(w->d.vkCreateSemaphore(w->device, &info, NULL, &semaphore));
     CHECK(info.pNext == &export && export.pNext == &type && type.pNext == &unknown);
-    CHECK_IS(counter(&w, semaphore), 3);
+    CHECK_IS(counter(w, semaphore), 3);
     CHECK_IS(layer_counts().semaphores, 1);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 
     info.pNext = &type;
     type.pNext = &export;
     export.pNext = &unknown;
-    CHECK_VK(w.d.vkCreateSemaphore(w.device, &info, NULL, &semaphore));
+    CHECK_VK(w->d.vkCreateSemaphore(w->device, &info, NULL, &semaphore));
     CHECK(info.pNext == &type && type.pNext == &export && export.pNext == &unknown);
-    CHECK_IS(counter(&w, semaphore), 3);
-    int fd = export_fd(&w, semaphore);
+    CHECK_IS(counter(w, semaphore), 3);
+    int fd = export_fd(w, semaphore);
     culv_soft_timeline *page = page_map(fd);
     CHECK_IS(page->value, 3);
     CHECK(memcmp(page->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof(page->magic)) == 0);
-    CHECK(memcmp(page->device_uuid, w.uuid, sizeof(w.uuid)) == 0);
+    CHECK(memcmp(page->device_uuid, w->uuid, sizeof(w->uuid)) == 0);
     page_unmap(page);
     CHECK(close(fd) == 0);
-    w.d.vkDestroySemaphore(w.device, semaphore, NULL);
+    w->d.vkDestroySemaphore(w->device, semaphore, NULL);
 
     info.pNext = &type;
     type.pNext = &unknown;
     unknown.pNext = (const VkBaseInStructure *)&export;
     export.pNext = NULL;
-    CHECK(w.d.vkCreateSemaphore(w.device, &info, NULL, &semaphore) != VK_SUCCESS);
+    CHECK(w->d.vkCreateSemaphore(w->device, &info, NULL, &semaphore) != VK_SUCCESS);
     CHECK(info.pNext == &type && type.pNext == &unknown && unknown.pNext == (const void *)&export);
     CHECK_IS(layer_counts().semaphores, 0);
-    world_close(&w);
 }
 
 /* A device that is not lavapipe, in an instance with one that is: the layer does not touch it.

@@ -66,6 +66,17 @@ VkResult world_try_open(world *w, const world_options *options);
 /* Another device of the first one's instance. */
 void world_open_beside(world *w, const world *first);
 void world_close(world *w);
+/* Begins a case that has a world of its own, which the body that follows knows as `w`. */
+#define WORLD_CASE(name)                                                                           \
+    static void name##_in(world *w);                                                               \
+    void name(void)                                                                                \
+    {                                                                                              \
+        world itself, *const w = &itself;                                                          \
+        world_open(w, NULL);                                                                       \
+        name##_in(w);                                                                              \
+        world_close(w);                                                                            \
+    }                                                                                              \
+    static void name##_in(world *w)
 
 VkResult make_semaphore(world *w, VkSemaphoreType type, bool exportable, uint64_t value,
                         VkSemaphore *out);

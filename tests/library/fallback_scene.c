@@ -79,10 +79,8 @@ void scene_close(scene *s)
 
 culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_shared_buffer **out)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.fallback = fallback;

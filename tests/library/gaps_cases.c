@@ -90,9 +90,7 @@ static void open_kernel(void)
     load_kernels();
     get_kernel(0);
     s.stream = lib_stream(&s.w);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemAlloc(&s.memory, MANY));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.memory, MANY));
 }
 
 static void launch_few(void)
@@ -110,9 +108,7 @@ static void launch_again(void)
     launch(MANY);
     launch(FEW);
     lib_finish(&s.w, s.stream);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemFree(s.memory));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.memory));
     lib_stream_destroy(&s.w, s.stream);
     culv_kernels_unload(&s.kernels);
     close_device();

@@ -24,14 +24,11 @@ void stage_open(stage *s)
 
 void stage_close(stage *s)
 {
-    const raw_cuda *cu = s->w.cu;
     lib_finish(&s->w, s->stream);
     raw_vk_idle(&s->w.vk);
     culv_semaphore_destroy(&s->signals);
     culv_semaphore_destroy(&s->waits);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->ModuleUnload(s->module));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->ModuleUnload(s->module));
     lib_stream_destroy(&s->w, s->stream);
     raw_vk_timeline_destroy(&s->w.vk, s->to_vulkan);
     raw_vk_timeline_destroy(&s->w.vk, s->to_cuda);
@@ -76,19 +73,12 @@ VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, u
         *external = (VkExternalMemoryImageCreateInfo){
             .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
             .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .pNext = external,
-                               .imageType = VK_IMAGE_TYPE_2D,
-                               .format = format,
-                               .extent = {width, height, 1},
-                               .mipLevels = levels,
-                               .arrayLayers = 1,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .tiling = VK_IMAGE_TILING_OPTIMAL,
-                               .usage = usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT,
-                               .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
-                               .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
+    VkImageCreateInfo info = raw_vk_image_info(format, width, height,
+                                               usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                                   VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    info.pNext = external;
+    info.mipLevels = levels;
+    return info;
 }
 
 static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint32_t width,
@@ -274,7 +264,6 @@ void cuda_flip(stage *s, const shared_image *i, uint32_t level)
 static void copy(stage *s, const shared_image *i, uint32_t level, const unsigned char *from,
                  unsigned char *to)
 {
-    const raw_cuda *cu = s->w.cu;
     VkExtent3D e = shared_image_extent(i, level);
     size_t row = (size_t)e.width * i->format.bytes_per_block;
     CUarray array = NULL;
@@ -289,9 +278,7 @@ static void copy(stage *s, const shared_image *i, uint32_t level, const unsigned
                        .dstPitch = from != NULL ? 0 : row,
                        .WidthInBytes = row,
                        .Height = e.height};
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->Memcpy2DAsync(&c, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->Memcpy2DAsync(&c, s->stream));
 }
 
 void cuda_copy_in(stage *s, const shared_image *i, uint32_t level, const unsigned char *texels)
@@ -360,15 +347,7 @@ void record_copy_out(VkCommandBuffer commands, const shared_image *i, VkBuffer b
     uint32_t count = regions(i, 0, list);
     vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count,
                            list);
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &info);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
 }
 
 void record_copy_in(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer,

@@ -183,25 +183,28 @@ void lib_close_culvert(lib_world *w)
     close_culvert(w, false);
 }
 
+void lib_require_empty_layer(const lib_layer *layer, unsigned devices)
+{
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    layer->counts(&counts);
+    REQUIRE_EQ(counts.instances, devices);
+    REQUIRE_EQ(counts.devices, devices);
+    REQUIRE_EQ(counts.semaphores, 0);
+    REQUIRE_EQ(counts.all_semaphores, 0);
+    REQUIRE_EQ(counts.buffers, 0);
+    REQUIRE_EQ(counts.images, 0);
+    REQUIRE_EQ(counts.memories, 0);
+    REQUIRE_EQ(counts.fds, 0);
+    REQUIRE_EQ(counts.threads, 0);
+}
+
 void lib_close(lib_world *w)
 {
     lib_layer layer;
     close_culvert(w, true);
     bool has_layer = lib_layer_find(&layer);
     raw_vk_close(&w->vk);
-    if (has_layer) {
-        culv_soft_vk_counts counts = {.struct_size = sizeof counts};
-        layer.counts(&counts);
-        REQUIRE_EQ(counts.instances, raw_vk_kept());
-        REQUIRE_EQ(counts.devices, raw_vk_kept());
-        REQUIRE_EQ(counts.semaphores, 0);
-        REQUIRE_EQ(counts.all_semaphores, 0);
-        REQUIRE_EQ(counts.buffers, 0);
-        REQUIRE_EQ(counts.images, 0);
-        REQUIRE_EQ(counts.memories, 0);
-        REQUIRE_EQ(counts.fds, 0);
-        REQUIRE_EQ(counts.threads, 0);
-    }
+    if (has_layer) lib_require_empty_layer(&layer, raw_vk_kept());
     raw_cuda_require_empty(w->cu);
 }
 
@@ -282,28 +285,19 @@ void lib_leave(const lib_world *w, CUcontext before)
 
 CUstream lib_stream(const lib_world *w)
 {
-    const raw_cuda *cu = w->cu;
     CUstream stream = NULL;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     return stream;
 }
 
 void lib_stream_destroy(const lib_world *w, CUstream stream)
 {
-    const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamDestroy(stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->StreamDestroy(stream));
 }
 
 void lib_finish(const lib_world *w, CUstream stream)
 {
-    const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamSynchronize(stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->StreamSynchronize(stream));
 }
 
 CUresult lib_query(const lib_world *w, CUstream stream)

@@ -21,6 +21,8 @@
 #define LIB_OK(call) lib_require_ok(__FILE__, __LINE__, #call, (call))
 #define LIB_ERROR(call, class, why)                                                                \
     lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), (class), (why))
+/* The class of most errors. */
+#define LIB_INVALID(call, why) LIB_ERROR(call, CULV_ERROR_INVALID, why)
 /* The same for a call that would write *(out); it must not. */
 #define LIB_REFUSES(type, out, call, class, why)                                                   \
     do {                                                                                           \
@@ -66,6 +68,9 @@ void lib_open_culvert(lib_world *w);
 /* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects,
  * validation messages. */
 void lib_close(lib_world *w);
+/* Cases in such worlds (TEST_ON). */
+#define LIB_CASE(name)        TEST_ON(lib_world, w, lib_open(w), lib_close(w), name)
+#define LIB_VULKAN_CASE(name) TEST_ON(lib_world, w, lib_open_vulkan(w), lib_close(w), name)
 /* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still
  * there. */
 void lib_close_culvert(lib_world *w);
@@ -90,6 +95,13 @@ CUresult lib_query(const lib_world *w, CUstream stream);
 /* Makes the device's context current and gives back the one to return to. */
 CUcontext lib_enter(const lib_world *w);
 void lib_leave(const lib_world *w, CUcontext before);
+/* A driver's call in between. */
+#define LIB_CU_OK(w, call)                                                                         \
+    do {                                                                                           \
+        CUcontext before_ = lib_enter(w);                                                          \
+        CU_OK(call);                                                                               \
+        lib_leave((w), before_);                                                                   \
+    } while (0)
 
 /* Whether Vulkan has such images whose planes are bound each by itself. */
 bool lib_disjoint(const lib_world *w, VkFormat format);
@@ -130,6 +142,14 @@ void lib_with_environment(const char *name, const char *value);
 void lib_with_option(const char *option);
 /* A directory of the build tree is searched before the others for libcuda.so.1. */
 void lib_with_libcuda_of(const char *directory);
+/* A device of the driver in such a directory, which plays what no machine has, and gives the work
+ * to the twin; returns the driver's `control`. */
+void *lib_open_played(const char *directory, const char *control, culv_device **device);
+/* A function pointer NAME: the driver's of that device. */
+#define LIB_CUDA(device, type, name, version)                                                      \
+    type name;                                                                                     \
+    lib_cuda_function(device, #name, version, &name)
+void lib_cuda_function(const culv_device *device, const char *name, int version, void *function);
 long lib_status_kib(const char *field); /* of /proc/self/status, such as "VmRSS:" */
 size_t lib_map_lines(void);             /* of /proc/self/maps */
 size_t lib_threads(void);
@@ -158,6 +178,8 @@ typedef struct lib_layer {
     void (*before)(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 } lib_layer;
 bool lib_layer_find(lib_layer *out);
+/* It knows of nothing but so many devices, each with its instance. */
+void lib_require_empty_layer(const lib_layer *layer, unsigned devices);
 
 /* A loader that lies --------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* File descriptors, processes and /proc of the library's suite. */
 #include "library.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -111,6 +112,33 @@ void lib_with_libcuda_of(const char *directory)
     snprintf(joined, sizeof joined, "%s%s%s", path, before != NULL ? ":" : "",
              before != NULL ? before : "");
     lib_with_environment("LD_LIBRARY_PATH", joined);
+}
+
+void *lib_open_played(const char *directory, const char *control, culv_device **device)
+{
+    char path[TEST_PATH_MAX];
+    /* The first time through: the second one finds the played driver under this name. */
+    if (getenv("CULVERT_TEST_TWIN") == NULL && !lib_driver()->software)
+        SKIP("the played driver is the twin, which needs software Vulkan");
+    REQUIRE(setenv("CULVERT_TEST_TWIN", test_path(path, "lib/libculvert-soft.so.0"), 1) == 0);
+    if (access(path, R_OK) != 0) SKIP("this build has no twin");
+    lib_with_libcuda_of(directory);
+    REQUIRE(unsetenv("CULVERT_SOFT") == 0);
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = CULV_DRIVER_NVIDIA;
+    LIB_OK(culv_device_open_by_ordinal(0, &d, device));
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    REQUIRE(driver != NULL);
+    void *found = dlsym(driver, control);
+    REQUIRE(found != NULL);
+    return found;
+}
+
+void lib_cuda_function(const culv_device *device, const char *name, int version, void *function)
+{
+    void (*proc)(void) = culv_device_cuda_proc(device, name, version);
+    REQUIRE(proc != NULL);
+    memcpy(function, &proc, sizeof proc);
 }
 
 long lib_status_kib(const char *field)

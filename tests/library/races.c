@@ -411,9 +411,7 @@ static void make_cache(void)
     if (s.w.cu->software)
         s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1);
     LIB_OK(culv_rdma_cache_create(s.w.device, &d, &s.cache));
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemAlloc(&s.pointer, BLOCK));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->MemAlloc(&s.pointer, BLOCK));
 }
 
 static void get_registration(int who)
@@ -434,9 +432,7 @@ static void drop_cache(void)
         culv_rdma_registration_put(&s.registration[i]);
     culv_rdma_cache_destroy(&s.cache);
     REQUIRE_EQ(atomic_load(&s.pins), 0);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemFree(s.pointer));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->MemFree(s.pointer));
     if (s.w.cu->software) s.w.cu->SoftPlayAttribute(0, 0);
 }
 

@@ -16,13 +16,9 @@ enum { WIDTH = 96, HEIGHT = 54, MAX_ARGUMENTS = 28 };
 /* A short run with `more` behind, which wins. */
 static void forest(run_result *out, const char *const *more)
 {
-    test_driver_choice choice = test_driver();
-    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
-                         : choice == TEST_DRIVER_SOFT ? "soft"
-                                                      : "auto";
-    const char *list[MAX_ARGUMENTS + 1] = {"--device",  device,  "--particles", "40000",
-                                           "--samples", "1",     "--frames",    "2",
-                                           "--size",    "96x54", "--quiet"};
+    const char *list[MAX_ARGUMENTS + 1] = {"--device",  run_device(), "--particles", "40000",
+                                           "--samples", "1",          "--frames",    "2",
+                                           "--size",    "96x54",      "--quiet"};
     size_t count = 11;
     for (; *more; more++) {
         REQUIRE(count < MAX_ARGUMENTS);
@@ -40,22 +36,6 @@ static void forest_fine(run_result *out, const char *const *more)
     if (out->status != 0) FAIL("forest: status %d:\n%s", out->status, out->text);
 }
 
-/* The number or string behind a key of the RESULT line. */
-static const char *value_of(const run_result *r, const char *key)
-{
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *result = strstr(r->text, "RESULT {");
-    const char *at = result ? strstr(result, quoted) : NULL;
-    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
-    return at + strlen(quoted);
-}
-
-static unsigned long number_of(const run_result *r, const char *key)
-{
-    return strtoul(value_of(r, key), NULL, 10);
-}
-
 typedef struct sums {
     char tree[20], picture[20];
 } sums;
@@ -63,8 +43,8 @@ typedef struct sums {
 static sums sums_of(const run_result *r)
 {
     sums s;
-    snprintf(s.tree, 19, "%s", value_of(r, "checksum"));
-    snprintf(s.picture, 19, "%s", value_of(r, "picture"));
+    snprintf(s.tree, 19, "%s", run_value(r, "checksum"));
+    snprintf(s.picture, 19, "%s", run_value(r, "picture"));
     return s;
 }
 
@@ -89,10 +69,10 @@ static void modes_draw_the_same(void)
                 (const char *[]){"--mode=copy", "--output", "copy.png", "--every", "1", NULL});
     REQUIRE(strstr(one.text, "\"one_address\": true"));
     REQUIRE(strstr(copy.text, "\"one_address\": false"));
-    REQUIRE_EQ(number_of(&one, "copied_bytes"), 0);
-    REQUIRE_EQ(number_of(&copy, "copied_bytes"), 40000 * 32 + 39999 * 64);
-    REQUIRE_EQ(number_of(&one, "nodes"), 39999);
-    REQUIRE_EQ(number_of(&copy, "nodes"), 39999);
+    REQUIRE_EQ(run_number(&one, "copied_bytes"), 0);
+    REQUIRE_EQ(run_number(&copy, "copied_bytes"), 40000 * 32 + 39999 * 64);
+    REQUIRE_EQ(run_number(&one, "nodes"), 39999);
+    REQUIRE_EQ(run_number(&copy, "nodes"), 39999);
     const sums a = sums_of(&one), b = sums_of(&copy);
     REQUIRE_EQ_STR(a.tree, b.tree);
     REQUIRE_EQ_STR(a.picture, b.picture);
@@ -171,10 +151,7 @@ static void validation_is_silent(void)
 
 static void bad_options_are_refused(void)
 {
-    static const struct {
-        const char *list[5];
-        const char *says;
-    } wrong[] = {
+    static const run_wrong wrong[] = {
         {{"--modes", "one"}, "unknown option --modes"},
         {{"--mode", "both"}, "--mode both: expected one or copy"},
         {{"--particles"}, "--particles: expected something after it"},
@@ -183,13 +160,10 @@ static void bad_options_are_refused(void)
         {{"--samples", "0"}, "expected a number from 1"},
         {{"--output", "a.jpg"}, "ends in .png"},
         {{"--output", "a%s.png"}, "after % only d"},
+        {{NULL}, NULL},
     };
     run_result r;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        forest(&r, wrong[i].list);
-        REQUIRE_EQ(r.status, 2);
-        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
-    }
+    run_refuses(forest, wrong);
     forest(&r, (const char *[]){"--device", "no such device", NULL});
     REQUIRE_EQ(r.status, 1);
     REQUIRE(strstr(r.text, "no device is \"no such device\""));
@@ -214,25 +188,21 @@ static void failures(const char *mode, const char *const *named, const char *kin
     failures_sweep(&program, kind, first, last, test_sanitized() ? stride * 3 : stride, 0);
 }
 
-static void failures_with_one_address(void)
-{
-    failures("one",
-             (const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuMemCreate:1", "cuda:cuMemMap:1",
-                              "cuda:cuLaunchKernel:9", "cuda:cuMemcpyDtoHAsync:1",
-                              "cuda:cuMemcpyDtoH:2", "cuda:cuSignalExternalSemaphoresAsync:2",
-                              "vulkan:vkQueueBindSparse:1", "vulkan:vkCreateComputePipelines:1",
-                              "vulkan:vkQueueSubmit2:2", "vulkan:vkWaitForFences:2", NULL},
-             "vulkan", 21, 60, 13);
-}
-
-static void failures_with_copies(void)
-{
-    failures("copy",
-             (const char *[]){"cuda:cuMemAlloc:3", "cuda:cuMemcpyDtoDAsync:2",
-                              "cuda:cuImportExternalMemory:1", "cuda:cuEventRecord:5",
-                              "vulkan:vkAllocateMemory:1", NULL},
-             "cuda", 46, 110, 21);
-}
+TEST_AS(failures_with_one_address,
+        failures("one",
+                 (const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuMemCreate:1",
+                                  "cuda:cuMemMap:1", "cuda:cuLaunchKernel:9",
+                                  "cuda:cuMemcpyDtoHAsync:1", "cuda:cuMemcpyDtoH:2",
+                                  "cuda:cuSignalExternalSemaphoresAsync:2",
+                                  "vulkan:vkQueueBindSparse:1", "vulkan:vkCreateComputePipelines:1",
+                                  "vulkan:vkQueueSubmit2:2", "vulkan:vkWaitForFences:2", NULL},
+                 "vulkan", 21, 60, 13))
+TEST_AS(failures_with_copies,
+        failures("copy",
+                 (const char *[]){"cuda:cuMemAlloc:3", "cuda:cuMemcpyDtoDAsync:2",
+                                  "cuda:cuImportExternalMemory:1", "cuda:cuEventRecord:5",
+                                  "vulkan:vkAllocateMemory:1", NULL},
+                 "cuda", 46, 110, 21))
 
 static const test_case cases[] = {
     {.name = "modes_draw_the_same", .run = modes_draw_the_same, .time_limit = 120},

@@ -14,12 +14,6 @@
 
 enum { WIDTH = 160, HEIGHT = 120 };
 
-static const char *device(void)
-{
-    test_driver_choice choice = test_driver();
-    return choice == TEST_DRIVER_NVIDIA ? "nvidia" : choice == TEST_DRIVER_SOFT ? "soft" : "auto";
-}
-
 /* 0 after the end of `text`'s first appearance. */
 static unsigned long number_behind(const run_result *r, const char *text)
 {
@@ -36,9 +30,9 @@ static void all_processes(void)
     uint8_t *pixels = NULL;
     run_scratch_path(path, "observer.png");
     run_program(&r, "observer", run_scratch(),
-                (const char *const[]){"--device", device(), "--frames", "12", "--size", "160x120",
-                                      "--particles", "40000", "--limit", "400", "--output", path,
-                                      NULL});
+                (const char *const[]){"--device", run_device(), "--frames", "12", "--size",
+                                      "160x120", "--particles", "40000", "--limit", "400",
+                                      "--output", path, NULL});
     if (r.status != 0) FAIL("observer: status %d:\n%s", r.status, r.text);
     REQUIRE(strstr(r.text, "viewer: dies with frame ") != NULL);
     REQUIRE(strstr(r.text, "viewer: 24 frames on ") != NULL);
@@ -62,10 +56,10 @@ static void by_hand(void)
     char name[32];
     snprintf(name, sizeof name, "observer-test-%ld", (long)getpid());
     run_start(&solver, "observer", run_scratch(),
-              (const char *const[]){"solver", "--name", name, "--device", device(), NULL});
+              (const char *const[]){"solver", "--name", name, "--device", run_device(), NULL});
     run_program(&seen, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", device(), "--frames",
-                                      "3", "--size", "64x48", NULL});
+                (const char *const[]){"viewer", "--name", name, "--device", run_device(),
+                                      "--frames", "3", "--size", "64x48", NULL});
     if (seen.status != 0) FAIL("viewer: status %d:\n%s", seen.status, seen.text);
     /* culvert-info sees what is offered. */
     run_program(&r, "culvert-info", run_scratch(),
@@ -80,7 +74,7 @@ static void by_hand(void)
     REQUIRE(mine != NULL && strstr(mine, "ring, slots: 6") != NULL);
     REQUIRE(strstr(mine, "elements of 16") != NULL);
     run_start(&viewer, "observer", run_scratch(),
-              (const char *const[]){"viewer", "--name", name, "--device", device(), "--frames",
+              (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--frames",
                                     "1000000", "--size", "64x48", NULL});
     REQUIRE(kill(solver.pid, SIGTERM) == 0);
     run_finish(&solver, &r);
@@ -111,8 +105,8 @@ static void hear(const run_process *process, const char *text)
 static void start_solver(run_process *solver, const char *name, const char *patience)
 {
     run_start(solver, "observer", run_scratch(),
-              (const char *const[]){"solver", "--name", name, "--device", device(), "--particles",
-                                    "40000", "--patience", patience, NULL});
+              (const char *const[]){"solver", "--name", name, "--device", run_device(),
+                                    "--particles", "40000", "--patience", patience, NULL});
 }
 
 /* A viewer that ends before it has read a frame that it gave back leaves a value that nobody
@@ -126,14 +120,15 @@ static void killed_before_it_read(void)
     start_solver(&solver, name, "1000");
     for (int i = 0; i < 3; i++) {
         run_program(&r, "observer", run_scratch(),
-                    (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
-                                          "64x48", "--die-after", "2", "--death", "given", NULL});
+                    (const char *const[]){"viewer", "--name", name, "--device", run_device(),
+                                          "--size", "64x48", "--die-after", "2", "--death", "given",
+                                          NULL});
         if (r.status != 128 + SIGKILL) FAIL("viewer: status %d:\n%s", r.status, r.text);
         REQUIRE(strstr(r.text, "given back and not read") != NULL);
     }
     /* It takes as many frames as there are slots. */
     run_program(&r, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+                (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
                                       "64x48", "--frames", "20", NULL});
     if (r.status != 0) FAIL("viewer: status %d:\n%s", r.status, r.text);
     REQUIRE(kill(solver.pid, SIGTERM) == 0);
@@ -150,11 +145,11 @@ static void stopped_before_it_read(void)
     snprintf(name, sizeof name, "observer-stopped-%ld", (long)getpid());
     start_solver(&solver, name, "1000");
     run_start(&viewer, "observer", run_scratch(),
-              (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+              (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
                                     "64x48", "--die-after", "2", "--death", "stopped", NULL});
     hear(&viewer, "stops with");
     run_program(&other, "observer", run_scratch(),
-                (const char *const[]){"viewer", "--name", name, "--device", device(), "--size",
+                (const char *const[]){"viewer", "--name", name, "--device", run_device(), "--size",
                                       "64x48", "--frames", "20", NULL});
     if (other.status != 0) FAIL("viewer: status %d:\n%s", other.status, other.text);
     REQUIRE(kill(solver.pid, SIGTERM) == 0);
@@ -169,7 +164,7 @@ static void given_up(void)
 {
     run_result r;
     run_program(&r, "observer", run_scratch(),
-                (const char *const[]){"--device", device(), "--size", "64x48", "--frames",
+                (const char *const[]){"--device", run_device(), "--size", "64x48", "--frames",
                                       "1000000", "--limit", "1", NULL});
     if (r.status != 1) FAIL("observer: status %d:\n%s", r.status, r.text);
     REQUIRE(strstr(r.text, "the viewer has not ended after 1 s") != NULL);

@@ -24,12 +24,8 @@ typedef struct arguments {
 /* A short run, with `more` behind, which wins. */
 static void make_arguments(arguments *out, const char *const *more)
 {
-    test_driver_choice choice = test_driver();
-    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
-                         : choice == TEST_DRIVER_SOFT ? "soft"
-                                                      : "auto";
-    const char *const first[] = {"--device", device,     "--particles", "3000",   "--heavy",
-                                 "33",       "--frames", "6",           "--size", "320x180"};
+    const char *const first[] = {"--device", run_device(), "--particles", "3000",   "--heavy",
+                                 "33",       "--frames",   "6",           "--size", "320x180"};
     size_t count = sizeof first / sizeof first[0];
     memcpy(out->list, first, sizeof first);
     for (; *more; more++) {
@@ -50,22 +46,6 @@ static void particles_fine(run_result *out, const char *const *more)
 {
     particles(out, more);
     if (out->status != 0) FAIL("particles: status %d:\n%s", out->status, out->text);
-}
-
-/* The string behind a key of the RESULT line, with what follows it. */
-static const char *value_of(const run_result *r, const char *key)
-{
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *result = strstr(r->text, "RESULT {");
-    const char *at = result ? strstr(result, quoted) : NULL;
-    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
-    return at + strlen(quoted);
-}
-
-static void copy_checksum(char out[20], const run_result *r)
-{
-    snprintf(out, 19, "%s", value_of(r, "checksum"));
 }
 
 static picture read_png(const char *name)
@@ -100,10 +80,10 @@ static void ways_draw_one_picture(void)
         REQUIRE(strstr(r.text, "debug: no messages"));
         char quoted[32];
         snprintf(quoted, sizeof quoted, "\"%s\"", ways[i]);
-        REQUIRE(strncmp(value_of(&r, "way"), quoted, strlen(quoted)) == 0);
-        const unsigned long copied = strtoul(value_of(&r, "transfer_bytes_per_frame"), NULL, 10);
+        REQUIRE(strncmp(run_value(&r, "way"), quoted, strlen(quoted)) == 0);
+        const unsigned long copied = run_number(&r, "transfer_bytes_per_frame");
         REQUIRE_EQ(copied, i == 0 ? 2UL * 3000 * 16 : 0UL);
-        copy_checksum(checksum[i], &r);
+        run_checksum(checksum[i], &r);
         REQUIRE_EQ_STR(checksum[i], checksum[0]);
         for (int frame = 0; i > 0 && frame < 6; frame++) {
             char name[2][40];
@@ -143,7 +123,7 @@ static void auto_shares(void)
 {
     run_result r;
     particles_fine(&r, (const char *[]){"--output", "a.png", NULL});
-    REQUIRE(strncmp(value_of(&r, "way"), "\"staged\"", 8) != 0);
+    REQUIRE(strncmp(run_value(&r, "way"), "\"staged\"", 8) != 0);
     REQUIRE(strstr(r.text, ", by way of "));
 }
 
@@ -173,20 +153,9 @@ static void window_shows_the_offscreen_picture(const char *way)
     free(written.pixels);
 }
 
-static void window_staged(void)
-{
-    window_shows_the_offscreen_picture("staged");
-}
-
-static void window_memory(void)
-{
-    window_shows_the_offscreen_picture("memory");
-}
-
-static void window_register(void)
-{
-    window_shows_the_offscreen_picture("register");
-}
+TEST_AS(window_staged, window_shows_the_offscreen_picture("staged"))
+TEST_AS(window_memory, window_shows_the_offscreen_picture("memory"))
+TEST_AS(window_register, window_shows_the_offscreen_picture("register"))
 
 static void no_screen(void)
 {
@@ -200,10 +169,7 @@ static void no_screen(void)
 
 static void bad_options_are_refused(void)
 {
-    static const struct {
-        const char *list[5];
-        const char *says;
-    } wrong[] = {
+    static const run_wrong wrong[] = {
         {{"--particle", "5"}, "unknown option --particle"},
         {{"--particles"}, "--particles: expected something after it"},
         {{"--particles", "x"}, "expected a number from 1"},
@@ -214,13 +180,10 @@ static void bad_options_are_refused(void)
         {{"--output", "a%s.png"}, "after % only d"},
         {{"--hold"}, "--hold: only with --window"},
         {{"--window", "--every", "2"}, "--every: not with --window"},
+        {{NULL}, NULL},
     };
     run_result r;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        particles(&r, wrong[i].list);
-        REQUIRE_EQ(r.status, 2);
-        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
-    }
+    run_refuses(particles, wrong);
     particles(&r, (const char *[]){"--help", NULL});
     REQUIRE_EQ(r.status, 0);
     REQUIRE(strstr(r.text, "Usage: particles"));
@@ -253,29 +216,23 @@ static void failures(const char *way, const char *const *named)
 }
 
 /* A kernel that faults is one of them: the error sticks to the context. */
-static void failures_staged(void)
-{
-    failures("staged", (const char *[]){"cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:3",
-                                        "cuda:cuMemHostAlloc:1", "cuda:cuLaunchKernel:5",
-                                        "cuda:cuLaunchKernel:5:CUDA_ERROR_ILLEGAL_ADDRESS",
-                                        "cuda:cuMemcpyDtoHAsync:2", NULL});
-}
-
-static void failures_memory(void)
-{
-    failures("memory", (const char *[]){
-                           "cuda:cuImportExternalMemory:1", "cuda:cuImportExternalSemaphore:2",
-                           "cuda:cuSignalExternalSemaphoresAsync:2",
-                           "cuda:cuWaitExternalSemaphoresAsync:2", "cuda:cuLaunchKernel:5", NULL});
-}
-
-static void failures_register(void)
-{
-    failures("register",
-             (const char *[]){"cuda:cuGraphicsGLRegisterBuffer:1", "cuda:cuGraphicsMapResources:2",
-                              "cuda:cuGraphicsResourceGetMappedPointer:1",
-                              "cuda:cuGraphicsUnmapResources:2", "cuda:cuLaunchKernel:5", NULL});
-}
+TEST_AS(failures_staged,
+        failures("staged", (const char *[]){"cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:3",
+                                            "cuda:cuMemHostAlloc:1", "cuda:cuLaunchKernel:5",
+                                            "cuda:cuLaunchKernel:5:CUDA_ERROR_ILLEGAL_ADDRESS",
+                                            "cuda:cuMemcpyDtoHAsync:2", NULL}))
+TEST_AS(failures_memory,
+        failures("memory", (const char *[]){"cuda:cuImportExternalMemory:1",
+                                            "cuda:cuImportExternalSemaphore:2",
+                                            "cuda:cuSignalExternalSemaphoresAsync:2",
+                                            "cuda:cuWaitExternalSemaphoresAsync:2",
+                                            "cuda:cuLaunchKernel:5", NULL}))
+TEST_AS(failures_register,
+        failures("register", (const char *[]){"cuda:cuGraphicsGLRegisterBuffer:1",
+                                              "cuda:cuGraphicsMapResources:2",
+                                              "cuda:cuGraphicsResourceGetMappedPointer:1",
+                                              "cuda:cuGraphicsUnmapResources:2",
+                                              "cuda:cuLaunchKernel:5", NULL}))
 
 static const test_case cases[] = {
     {.name = "ways_draw_one_picture", .run = ways_draw_one_picture, .smoke = true},

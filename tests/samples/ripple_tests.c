@@ -16,16 +16,10 @@
 /* Where many pictures are drawn. */
 #define SMALL "--resolution", "64x40"
 
-static const char *device(void)
-{
-    test_driver_choice choice = test_driver();
-    return choice == TEST_DRIVER_NVIDIA ? "nvidia" : choice == TEST_DRIVER_SOFT ? "soft" : "auto";
-}
-
 void ripple_arguments_make(ripple_arguments *out, const char *const *more)
 {
-    const char *const first[] = {"--device", device(),   "--size", "64x48",        "--steps",
-                                 "6",        "--frames", "7",      "--resolution", "160x96"};
+    const char *const first[] = {"--device", run_device(), "--size", "64x48",        "--steps",
+                                 "6",        "--frames",   "7",      "--resolution", "160x96"};
     size_t count = sizeof first / sizeof first[0];
     memcpy(out->list, first, sizeof first);
     for (; *more; more++) {
@@ -351,20 +345,9 @@ static void validation_is_silent(const char *path)
     REQUIRE(strstr(r.text, "validation: no messages"));
 }
 
-static void validation_is_silent_ring(void)
-{
-    validation_is_silent("ring");
-}
-
-static void validation_is_silent_shared(void)
-{
-    validation_is_silent("shared");
-}
-
-static void validation_is_silent_staged(void)
-{
-    validation_is_silent("staged");
-}
+TEST_AS(validation_is_silent_ring, validation_is_silent("ring"))
+TEST_AS(validation_is_silent_shared, validation_is_silent("shared"))
+TEST_AS(validation_is_silent_staged, validation_is_silent("staged"))
 
 static void validation_is_silent_in_queue(void)
 {
@@ -384,62 +367,57 @@ static void validation_is_silent_async(void)
     validation_is_silent("async");
 }
 
-static void refused(const char *expected, const char *const *arguments)
+static void run_as_told(run_result *out, const char *const *arguments)
 {
-    run_result r;
-    run_program(&r, "ripple", run_scratch(), arguments);
-    if (r.status != 2 || !strstr(r.text, expected))
-        FAIL("status %d, wanted 2 and \"%s\":\n%s", r.status, expected, r.text);
+    run_program(out, "ripple", run_scratch(), arguments);
 }
 
 static void bad_options_are_refused(void)
 {
-    refused("unknown option --sise", (const char *[]){"--sise", "3", NULL});
-    refused("unknown option picture.png", (const char *[]){"picture.png", NULL});
-    refused("--frames: expected something", (const char *[]){"--frames", NULL});
-    refused("--frames -1: expected a number", (const char *[]){"--frames", "-1", NULL});
-    refused("--frames 0: expected a number", (const char *[]){"--frames", "0", NULL});
-    refused("--frames 3x: expected a number", (const char *[]){"--frames", "3x", NULL});
-    refused("--seed 99999999999999999999: expected",
-            (const char *[]){"--seed", "99999999999999999999", NULL});
-    refused("--size 64: expected WIDTHxHEIGHT", (const char *[]){"--size", "64", NULL});
-    refused("--size 64x48x2: expected", (const char *[]){"--size", "64x48x2", NULL});
-    refused("--size 4x4: expected", (const char *[]){"--size", "4x4", NULL});
-    refused("--size 64x99999999999: expected", (const char *[]){"--size", "64x99999999999", NULL});
-    refused("--buffers 3: expected", (const char *[]){"--buffers", "3", NULL});
-    refused("after % only d", (const char *[]){"--output", "a-%s.png", NULL});
-    refused("after % only d", (const char *[]){"--output", "a-%d-%d.png", NULL});
-    refused("ends in .png", (const char *[]){"--output", "a.jpg", NULL});
-    refused("--path fast: expected ring, shared, staged, in-queue, async or replay",
-            (const char *[]){"--path=fast", NULL});
-    refused("--path : expected ring, shared, staged, in-queue, async or replay",
-            (const char *[]){"--path=", NULL});
-    refused("--depth 0: expected", (const char *[]){"--depth", "0", NULL});
-    refused("--depth 65: expected", (const char *[]){"--depth=65", NULL});
-    refused("--burst 9: a ring of 8", (const char *[]){"--burst", "9", NULL});
-    refused("--max-latency 0: expected", (const char *[]){"--max-latency=0", NULL});
-    refused("--buffers: only with", (const char *[]){"--buffers", "1", NULL});
-    refused("--buffers: with --path=in-queue or replay there is one",
-            (const char *[]){"--path=in-queue", "--buffers", "2", NULL});
-    refused("--buffers: with --path=in-queue or replay there is one",
-            (const char *[]){"--path=replay", "--buffers", "2", NULL});
-    refused("--depth: only with", (const char *[]){"--path=async", "--depth", "4", NULL});
-    refused("--depth: only with", (const char *[]){"--path=shared", "--depth", "4", NULL});
-    refused("--burst: only with", (const char *[]){"--path=staged", "--burst", "2", NULL});
-    refused("--max-latency: only with",
-            (const char *[]){"--path=shared", "--max-latency", "5", NULL});
-    refused("--burst: not with --window", (const char *[]){"--window", "--burst", "2", NULL});
-    refused("--max-latency: not with --window",
-            (const char *[]){"--window", "--max-latency", "2", NULL});
-    refused("unknown option --window=yes", (const char *[]){"--window=yes", NULL});
-    refused("--hold: only with --window", (const char *[]){"--hold", NULL});
-    refused("--no-overlay: only with --window", (const char *[]){"--no-overlay", NULL});
-    refused("--screenshot: only with --window", (const char *[]){"--screenshot", "a.png", NULL});
-    refused("--output: not with --window", (const char *[]){"--window", "--output", "a.png", NULL});
-    refused("--every: not with --window", (const char *[]){"--window", "--every", "2", NULL});
-    refused("--screenshot a.jpg: expected a path",
-            (const char *[]){"--window", "--screenshot=a.jpg", NULL});
-    refused("--device: expected something", (const char *[]){"--device", "", NULL});
+    static const run_wrong wrong[] = {
+        {{"--sise", "3"}, "unknown option --sise"},
+        {{"picture.png"}, "unknown option picture.png"},
+        {{"--frames"}, "--frames: expected something"},
+        {{"--frames", "-1"}, "--frames -1: expected a number"},
+        {{"--frames", "0"}, "--frames 0: expected a number"},
+        {{"--frames", "3x"}, "--frames 3x: expected a number"},
+        {{"--seed", "99999999999999999999"}, "--seed 99999999999999999999: expected"},
+        {{"--size", "64"}, "--size 64: expected WIDTHxHEIGHT"},
+        {{"--size", "64x48x2"}, "--size 64x48x2: expected"},
+        {{"--size", "4x4"}, "--size 4x4: expected"},
+        {{"--size", "64x99999999999"}, "--size 64x99999999999: expected"},
+        {{"--buffers", "3"}, "--buffers 3: expected"},
+        {{"--output", "a-%s.png"}, "after % only d"},
+        {{"--output", "a-%d-%d.png"}, "after % only d"},
+        {{"--output", "a.jpg"}, "ends in .png"},
+        {{"--path=fast"}, "--path fast: expected ring, shared, staged, in-queue, async or replay"},
+        {{"--path="}, "--path : expected ring, shared, staged, in-queue, async or replay"},
+        {{"--depth", "0"}, "--depth 0: expected"},
+        {{"--depth=65"}, "--depth 65: expected"},
+        {{"--burst", "9"}, "--burst 9: a ring of 8"},
+        {{"--max-latency=0"}, "--max-latency 0: expected"},
+        {{"--buffers", "1"}, "--buffers: only with"},
+        {{"--path=in-queue", "--buffers", "2"},
+         "--buffers: with --path=in-queue or replay there is one"},
+        {{"--path=replay", "--buffers", "2"},
+         "--buffers: with --path=in-queue or replay there is one"},
+        {{"--path=async", "--depth", "4"}, "--depth: only with"},
+        {{"--path=shared", "--depth", "4"}, "--depth: only with"},
+        {{"--path=staged", "--burst", "2"}, "--burst: only with"},
+        {{"--path=shared", "--max-latency", "5"}, "--max-latency: only with"},
+        {{"--window", "--burst", "2"}, "--burst: not with --window"},
+        {{"--window", "--max-latency", "2"}, "--max-latency: not with --window"},
+        {{"--window=yes"}, "unknown option --window=yes"},
+        {{"--hold"}, "--hold: only with --window"},
+        {{"--no-overlay"}, "--no-overlay: only with --window"},
+        {{"--screenshot", "a.png"}, "--screenshot: only with --window"},
+        {{"--window", "--output", "a.png"}, "--output: not with --window"},
+        {{"--window", "--every", "2"}, "--every: not with --window"},
+        {{"--window", "--screenshot=a.jpg"}, "--screenshot a.jpg: expected a path"},
+        {{"--device", ""}, "--device: expected something"},
+        {{NULL}, NULL},
+    };
+    run_refuses(run_as_told, wrong);
 }
 
 static void unknown_device_is_refused(void)
@@ -482,20 +460,9 @@ static void failure_in_mid_run(const char *path)
     REQUIRE(!strstr(r.text, "RESULT"));
 }
 
-static void failure_in_mid_run_ring(void)
-{
-    failure_in_mid_run("ring");
-}
-
-static void failure_in_mid_run_shared(void)
-{
-    failure_in_mid_run("shared");
-}
-
-static void failure_in_mid_run_staged(void)
-{
-    failure_in_mid_run("staged");
-}
+TEST_AS(failure_in_mid_run_ring, failure_in_mid_run("ring"))
+TEST_AS(failure_in_mid_run_shared, failure_in_mid_run("shared"))
+TEST_AS(failure_in_mid_run_staged, failure_in_mid_run("staged"))
 
 static void failure_in_mid_run_in_queue(void)
 {

@@ -138,3 +138,40 @@ void run_command(run_result *out, const char *const *argv)
     run_command_start(&process, argv);
     run_finish(&process, out);
 }
+
+const char *run_device(void)
+{
+    const test_driver_choice choice = test_driver();
+    return choice == TEST_DRIVER_NVIDIA ? "nvidia" : choice == TEST_DRIVER_SOFT ? "soft" : "auto";
+}
+
+const char *run_value(const run_result *r, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *result = strstr(r->text, "RESULT {");
+    const char *at = result ? strstr(result, quoted) : NULL;
+    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
+    return at + strlen(quoted);
+}
+
+unsigned long run_number(const run_result *r, const char *key)
+{
+    return strtoul(run_value(r, key), NULL, 10);
+}
+
+void run_checksum(char out[20], const run_result *r)
+{
+    snprintf(out, 19, "%s", run_value(r, "checksum"));
+}
+
+void run_refuses(void (*program)(run_result *out, const char *const *arguments),
+                 const run_wrong *rows)
+{
+    static run_result r;
+    for (; rows->says != NULL; rows++) {
+        program(&r, rows->list);
+        if (r.status != 2 || !strstr(r.text, rows->says))
+            FAIL("status %d, wanted 2 and \"%s\":\n%s", r.status, rows->says, r.text);
+    }
+}

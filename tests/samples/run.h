@@ -17,6 +17,22 @@ typedef struct run_result {
 void run_program(run_result *out, const char *program, const char *where,
                  const char *const *arguments);
 
+/* What --device takes for the driver under test. */
+const char *run_device(void);
+
+/* What is behind a key of the RESULT line, a number there, and the checksum. */
+const char *run_value(const run_result *r, const char *key);
+unsigned long run_number(const run_result *r, const char *key);
+void run_checksum(char out[20], const run_result *r);
+
+/* Options that a program refuses, and what it says to them; the rows end with NULL. */
+typedef struct run_wrong {
+    const char *list[6]; /* ends with NULL */
+    const char *says;
+} run_wrong;
+void run_refuses(void (*program)(run_result *out, const char *const *arguments),
+                 const run_wrong *rows);
+
 /* The same in two halves. It is killed when the test ends before run_finish(). */
 typedef struct run_process {
     pid_t pid;

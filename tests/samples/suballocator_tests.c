@@ -14,12 +14,8 @@ enum { COLUMNS = 4, TILES = 12, WIDTH = 160, HEIGHT = 120 };
 
 static void suballocator(run_result *out, const char *option, const char *value)
 {
-    test_driver_choice choice = test_driver();
-    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
-                         : choice == TEST_DRIVER_SOFT ? "soft"
-                                                      : "auto";
-    const char *const arguments[] = {"--device", device, "--output", "sheet.png",
-                                     option,     value,  NULL};
+    const char *const arguments[] = {"--device", run_device(), "--output", "sheet.png",
+                                     option,     value,        NULL};
     run_program(out, "suballocator", run_scratch(), arguments);
 }
 

@@ -16,12 +16,8 @@ enum { WIDTH = 320, HEIGHT = 180, MAX_ARGUMENTS = 24 };
 /* A short run, through four chunks of 65536 particles, with `more` behind, which wins. */
 static void swarm(run_result *out, const char *const *more)
 {
-    test_driver_choice choice = test_driver();
-    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
-                         : choice == TEST_DRIVER_SOFT ? "soft"
-                                                      : "auto";
-    const char *list[MAX_ARGUMENTS + 1] = {"--device",  device,   "--particles", "20000",
-                                           "--grow-to", "200000", "--frames",    "10",
+    const char *list[MAX_ARGUMENTS + 1] = {"--device",  run_device(), "--particles", "20000",
+                                           "--grow-to", "200000",     "--frames",    "10",
                                            "--size",    "320x180"};
     size_t count = 10;
     for (; *more; more++) {
@@ -35,27 +31,6 @@ static void swarm_fine(run_result *out, const char *const *more)
 {
     swarm(out, more);
     if (out->status != 0) FAIL("swarm: status %d:\n%s", out->status, out->text);
-}
-
-/* The number or string behind a key of the RESULT line. */
-static const char *value_of(const run_result *r, const char *key)
-{
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *result = strstr(r->text, "RESULT {");
-    const char *at = result ? strstr(result, quoted) : NULL;
-    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
-    return at + strlen(quoted);
-}
-
-static unsigned long number_of(const run_result *r, const char *key)
-{
-    return strtoul(value_of(r, key), NULL, 10);
-}
-
-static void copy_checksum(char out[20], const run_result *r)
-{
-    snprintf(out, 19, "%s", value_of(r, "checksum"));
 }
 
 /* Pixels that are brighter than the background. */
@@ -81,12 +56,12 @@ static void chunks_come_and_buffers_stay(void)
     swarm_fine(&r, (const char *[]){"--particles", "50", "--steps", "40", "--output", "f.png",
                                     "--every", "9", NULL});
     REQUIRE(strstr(r.text, "check: 200000 particles in 4 buffers of Vulkan's are what CUDA has"));
-    REQUIRE_EQ(number_of(&r, "chunks"), 4);
-    REQUIRE_EQ(number_of(&r, "committed_bytes"), 4 << 21);
-    REQUIRE_EQ(number_of(&r, "peak_bytes"), 4 << 21);
+    REQUIRE_EQ(run_number(&r, "chunks"), 4);
+    REQUIRE_EQ(run_number(&r, "committed_bytes"), 4 << 21);
+    REQUIRE_EQ(run_number(&r, "peak_bytes"), 4 << 21);
     /* The thread that commits ahead has the second half of a chunk's frames for it: never are there
      * two at once. */
-    REQUIRE_EQ(number_of(&r, "growths"), 4);
+    REQUIRE_EQ(run_number(&r, "growths"), 4);
     REQUIRE(strstr(r.text, "Vulkan: 1 new, 3 kept"));
     unsigned few = lit_pixels("f-00000.png"), many = lit_pixels("f-00009.png");
     MEASURED("lit_pixels", "%u, then %u of %u", few, many, (unsigned)(WIDTH * HEIGHT));
@@ -101,7 +76,7 @@ static void same_bits_everywhere(void)
     run_result r;
     char checksum[20];
     swarm_fine(&r, (const char *[]){"--quiet", "--size", "32x18", NULL});
-    copy_checksum(checksum, &r);
+    run_checksum(checksum, &r);
     MEASURED("checksum", "%s", checksum);
     if (strstr(r.text, "software twin")) REQUIRE_EQ_STR(checksum, "\"4f43dc41a85bcd5f\"");
 }
@@ -128,10 +103,10 @@ static void sparse_is_the_same(void)
     if (r.status == 1 && strstr(r.text, " sparse buffers"))
         SKIP("this device has none: %s", r.text);
     if (r.status != 0) FAIL("swarm: status %d:\n%s", r.status, r.text);
-    REQUIRE_EQ(number_of(&r, "buffers"), 1);
+    REQUIRE_EQ(run_number(&r, "buffers"), 1);
     swarm_fine(&plain, (const char *[]){"--output", "plain.png", NULL});
-    copy_checksum(checksum, &r);
-    copy_checksum(plain_checksum, &plain);
+    run_checksum(checksum, &r);
+    run_checksum(plain_checksum, &plain);
     REQUIRE_EQ_STR(checksum, plain_checksum);
     REQUIRE(files_read(run_scratch_path(path, "sparse.png"), &a, &a_size));
     REQUIRE(files_read(run_scratch_path(path, "plain.png"), &b, &b_size));
@@ -159,7 +134,7 @@ static void queues_are_the_same(void)
         if (r.status == 1 && strstr(r.text, "is not installed"))
             SKIP("the validation layer is not installed");
         if (r.status != 0) FAIL("%s: status %d:\n%s", paths[i], r.status, r.text);
-        copy_checksum(checksum[i], &r);
+        run_checksum(checksum[i], &r);
         REQUIRE(files_read(run_scratch_path(path, "q.png"), &pictures[i], &sizes[i]));
     }
     for (size_t i = 1; i < 3; i++) {
@@ -172,10 +147,7 @@ static void queues_are_the_same(void)
 
 static void bad_options_are_refused(void)
 {
-    static const struct {
-        const char *list[5];
-        const char *says;
-    } wrong[] = {
+    static const run_wrong wrong[] = {
         {{"--particle", "5"}, "unknown option --particle"},
         {{"--particles"}, "--particles: expected something after it"},
         {{"--particles", "x"}, "expected a number from 1"},
@@ -185,13 +157,10 @@ static void bad_options_are_refused(void)
         {{"--output", "a.jpg"}, "ends in .png"},
         {{"--path", "ring"}, "--path ring: expected shared, in-queue or async"},
         {{"--output", "a%s.png"}, "after % only d"},
+        {{NULL}, NULL},
     };
     run_result r;
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        swarm(&r, wrong[i].list);
-        REQUIRE_EQ(r.status, 2);
-        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
-    }
+    run_refuses(swarm, wrong);
     swarm(&r, (const char *[]){"--device", "no such device", NULL});
     REQUIRE_EQ(r.status, 1);
     REQUIRE(strstr(r.text, "no device is \"no such device\""));
@@ -218,22 +187,17 @@ static void failures(const char *const *named, const char *kind, unsigned first,
     failures_sweep(&program, kind, first, last, test_sanitized() ? stride * 3 : stride, 0);
 }
 
-static void cuda_failures_end_it(void)
-{
-    failures((const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuEventRecord:2",
-                              "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:2",
-                              "cuda:cuSignalExternalSemaphoresAsync:2", "cuda:cuMemcpyDtoH:2",
-                              NULL},
-             "cuda", 46, 130, 14);
-}
-
-static void vulkan_failures_end_it(void)
-{
-    failures((const char *[]){"vulkan:vkAllocateMemory:2", "vulkan:vkBindBufferMemory:3",
-                              "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkQueueSubmit2:3",
-                              "vulkan:vkWaitForFences:2", NULL},
-             "vulkan", 21, 110, 18);
-}
+TEST_AS(cuda_failures_end_it,
+        failures((const char *[]){"cuda:cuMemAddressReserve:1", "cuda:cuEventRecord:2",
+                                  "cuda:cuImportExternalSemaphore:2", "cuda:cuLaunchKernel:2",
+                                  "cuda:cuSignalExternalSemaphoresAsync:2", "cuda:cuMemcpyDtoH:2",
+                                  NULL},
+                 "cuda", 46, 130, 14))
+TEST_AS(vulkan_failures_end_it,
+        failures((const char *[]){"vulkan:vkAllocateMemory:2", "vulkan:vkBindBufferMemory:3",
+                                  "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkQueueSubmit2:3",
+                                  "vulkan:vkWaitForFences:2", NULL},
+                 "vulkan", 21, 110, 18))
 
 static void queue_run(run_result *r, const void *path)
 {

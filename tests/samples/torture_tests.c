@@ -54,74 +54,47 @@ static void queue_failures(const char *path, const char *kind, unsigned first,
     failures_must_end(&program, named);
 }
 
-static void cuda_ring(void)
-{
-    failures("ring", "cuda", 0,
-             (const char *[]){"cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
-                              "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:2",
-                              "cuda:cuLaunchKernel:3", "cuda:cuEventRecord:2", NULL});
-}
-
-static void vulkan_ring(void)
-{
-    failures("ring", "vulkan", 0,
-             (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
-                              "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
-                              "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL});
-}
-
-static void cuda_shared(void)
-{
-    failures("shared", "cuda", 5,
-             (const char *[]){"cuda:cuModuleGetFunction:3",
-                              "cuda:cuExternalMemoryGetMappedBuffer:1",
-                              "cuda:cuSignalExternalSemaphoresAsync:3",
-                              "cuda:cuWaitExternalSemaphoresAsync:2", NULL});
-}
-
-static void cuda_staged(void)
-{
-    failures("staged", "cuda", 10,
-             (const char *[]){"cuda:cuMemcpyDtoHAsync:2", "cuda:cuMemcpyHtoD:2",
-                              "cuda:cuEventSynchronize:2", NULL});
-}
-
-static void vulkan_shared(void)
-{
-    failures("shared", "vulkan", 5,
-             (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
-                              "vulkan:vkQueueSubmit2:1", NULL});
-}
-
-static void vulkan_staged(void)
-{
-    failures("staged", "vulkan", 10,
-             (const char *[]){"vulkan:vkCreateSemaphore:1", "vulkan:vkMapMemory:2",
-                              "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:3", NULL});
-}
-
-static void vulkan_in_queue(void)
-{
-    queue_failures("in-queue", "vulkan", 15,
-                   (const char *[]){"vulkan:vkCreateCuModuleNVX:1",
-                                    "vulkan:vkCreateCuFunctionNVX:2", "vulkan:vkAllocateMemory:3",
-                                    "vulkan:vkQueueSubmit2:2", NULL});
-}
-
-static void vulkan_async(void)
-{
-    queue_failures("async", "vulkan", 2,
-                   (const char *[]){"vulkan:vkCreateCuModuleNVX:1", "vulkan:vkCreateSemaphore:2",
-                                    "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:2", NULL});
-}
-
-static void cuda_replay(void)
-{
-    queue_failures("replay", "cuda", 12,
-                   (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
-                                    "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
-                                    "cuda:cuGraphKernelNodeGetParams:3", NULL});
-}
+TEST_AS(cuda_ring, failures("ring", "cuda", 0,
+                            (const char *[]){
+                                "cuda:cuInit:1", "cuda:cuModuleLoadData:1", "cuda:cuMemAlloc:2",
+                                "cuda:cuImportExternalMemory:3", "cuda:cuImportExternalSemaphore:2",
+                                "cuda:cuLaunchKernel:3", "cuda:cuEventRecord:2", NULL}))
+TEST_AS(vulkan_ring,
+        failures("ring", "vulkan", 0,
+                 (const char *[]){"vulkan:vkCreateDevice:1", "vulkan:vkAllocateMemory:3",
+                                  "vulkan:vkCreateGraphicsPipelines:2", "vulkan:vkGetMemoryFdKHR:2",
+                                  "vulkan:vkGetSemaphoreFdKHR:2", "vulkan:vkQueueSubmit2:1", NULL}))
+TEST_AS(cuda_shared, failures("shared", "cuda", 5,
+                              (const char *[]){"cuda:cuModuleGetFunction:3",
+                                               "cuda:cuExternalMemoryGetMappedBuffer:1",
+                                               "cuda:cuSignalExternalSemaphoresAsync:3",
+                                               "cuda:cuWaitExternalSemaphoresAsync:2", NULL}))
+TEST_AS(cuda_staged, failures("staged", "cuda", 10,
+                              (const char *[]){"cuda:cuMemcpyDtoHAsync:2", "cuda:cuMemcpyHtoD:2",
+                                               "cuda:cuEventSynchronize:2", NULL}))
+TEST_AS(vulkan_shared,
+        failures("shared", "vulkan", 5,
+                 (const char *[]){"vulkan:vkCreateImage:2", "vulkan:vkBindBufferMemory:3",
+                                  "vulkan:vkQueueSubmit2:1", NULL}))
+TEST_AS(vulkan_staged,
+        failures("staged", "vulkan", 10,
+                 (const char *[]){"vulkan:vkCreateSemaphore:1", "vulkan:vkMapMemory:2",
+                                  "vulkan:vkQueueSubmit2:3", "vulkan:vkWaitForFences:3", NULL}))
+TEST_AS(vulkan_in_queue, queue_failures("in-queue", "vulkan", 15,
+                                        (const char *[]){"vulkan:vkCreateCuModuleNVX:1",
+                                                         "vulkan:vkCreateCuFunctionNVX:2",
+                                                         "vulkan:vkAllocateMemory:3",
+                                                         "vulkan:vkQueueSubmit2:2", NULL}))
+TEST_AS(vulkan_async,
+        queue_failures("async", "vulkan", 2,
+                       (const char *[]){"vulkan:vkCreateCuModuleNVX:1",
+                                        "vulkan:vkCreateSemaphore:2", "vulkan:vkQueueSubmit2:3",
+                                        "vulkan:vkWaitForFences:2", NULL}))
+TEST_AS(cuda_replay,
+        queue_failures("replay", "cuda", 12,
+                       (const char *[]){"cuda:cuStreamBeginCapture:2", "cuda:cuStreamEndCapture:2",
+                                        "cuda:cuLaunchKernel:3", "cuda:cuGraphGetEdges:2",
+                                        "cuda:cuGraphKernelNodeGetParams:3", NULL}))
 
 const test_case torture_cases[] = {
     {.name = "torture.cuda_ring", .run = cuda_ring, .time_limit = 240},

@@ -106,10 +106,7 @@ static void shows_the_offscreen_picture(const char *path)
     free(written.pixels);
 }
 
-static void shows_the_offscreen_picture_ring(void)
-{
-    shows_the_offscreen_picture("ring");
-}
+TEST_AS(shows_the_offscreen_picture_ring, shows_the_offscreen_picture("ring"))
 
 static void shows_the_offscreen_picture_shared(void)
 {
@@ -209,10 +206,7 @@ static void obeys_unheard(const char *path)
     obeys(path, NULL);
 }
 
-static void obeys_ring(void)
-{
-    obeys_unheard("ring");
-}
+TEST_AS(obeys_ring, obeys_unheard("ring"))
 
 static void obeys_staged(void)
 {
@@ -226,15 +220,8 @@ static void validation_is_silent(const char *path)
     obeys(path, "--validation");
 }
 
-static void validation_is_silent_ring(void)
-{
-    validation_is_silent("ring");
-}
-
-static void validation_is_silent_staged(void)
-{
-    validation_is_silent("staged");
-}
+TEST_AS(validation_is_silent_ring, validation_is_silent("ring"))
+TEST_AS(validation_is_silent_staged, validation_is_silent("staged"))
 
 static void no_screen(void)
 {

@@ -68,6 +68,33 @@ extern const test_case *const test_suite_tables[];
 /* For a program of one table. */
 #define TEST_SUITE(table) const test_case *const test_suite_tables[] = {(table), NULL}
 
+/* Begins a case that has a stage of its own: `open`, the body that follows, `close`. All three know
+ * the stage as the pointer `stage`. A suite gives it a shorter name:
+ *   #define VMM_CASE(name) TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), name)
+ *   VMM_CASE(shrinks)
+ *   {
+ *       REQUIRE(s->device != NULL);
+ *   } */
+#define TEST_ON(type, stage, open, close, name)                                                    \
+    static void name##_on(type *stage);                                                            \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        type stage##_itself, *const stage = &stage##_itself;                                       \
+        open;                                                                                      \
+        name##_on(stage);                                                                          \
+        close;                                                                                     \
+    }                                                                                              \
+    static void name##_on(type *stage)
+
+/* A case that is one call with its own values, where several share a function:
+ *   TEST_AS(two_lanes, lanes(2))
+ *   TEST_AS(four_lanes, lanes(4)) */
+#define TEST_AS(name, call)                                                                        \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        call;                                                                                      \
+    }
+
 typedef enum test_driver_choice {
     TEST_DRIVER_AUTO,
     TEST_DRIVER_NVIDIA,

@@ -12,14 +12,13 @@ lying_gl_lies lying_gl;
 
 /* Contexts of several threads call at once. */
 static _Atomic uint64_t calls, failable, countdown;
-static const char *_Atomic failed_call;
 static _Thread_local GLenum planted; /* the next glGetError() of this thread's context */
 static struct {
     _Atomic int64_t buffers, textures, memories, semaphores;
 } counts;
 
 /* A call that may fail: true when it is its turn. */
-static bool fails(const char *name)
+static bool fails(void)
 {
     calls++;
     failable++;
@@ -28,7 +27,6 @@ static bool fails(const char *name)
     }
     if (left != 1) return false;
     planted = GL_OUT_OF_MEMORY;
-    failed_call = name;
     return true;
 }
 
@@ -36,11 +34,6 @@ uint64_t lying_gl_fail_at(uint64_t n)
 {
     countdown = n;
     return failable;
-}
-
-const char *lying_gl_failed(void)
-{
-    return failed_call;
 }
 
 uint64_t lying_gl_calls(void)
@@ -119,7 +112,7 @@ lying_gl_counts lying_gl_count(void)
     static PFNGL##NAME##PROC real_##name;                                                          \
     static void APIENTRY wrap_##name types                                                         \
     {                                                                                              \
-        if (fails("gl" #name)) return;                                                             \
+        if (fails()) return;                                                                       \
         real_##name values;                                                                        \
         effect;                                                                                    \
     }

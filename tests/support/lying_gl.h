@@ -20,8 +20,6 @@ void *lying_gl_get_proc(const char *name);
 /* Makes the n-th call from now fail with GL_OUT_OF_MEMORY and do nothing else; 0: none. Counted are
  * calls that may fail. Returns how many there were. */
 uint64_t lying_gl_fail_at(uint64_t n);
-/* The name of the one that failed last; NULL: none. */
-const char *lying_gl_failed(void);
 /* All calls of functions that the loader wraps, whether they may fail or not. */
 uint64_t lying_gl_calls(void);
 

@@ -432,6 +432,25 @@ unsigned raw_vk_kept(void)
     return kept_count;
 }
 
+VkBufferCreateInfo raw_vk_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage)
+{
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
+}
+
+VkImageCreateInfo raw_vk_image_info(VkFormat format, uint32_t width, uint32_t height,
+                                    VkImageUsageFlags usage)
+{
+    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                               .imageType = VK_IMAGE_TYPE_2D,
+                               .format = format,
+                               .extent = {width, height, 1},
+                               .mipLevels = 1,
+                               .arrayLayers = 1,
+                               .samples = VK_SAMPLE_COUNT_1_BIT,
+                               .usage = usage};
+}
+
 /* Semaphores ----------------------------------------------------------------------------------- */
 
 static VkSemaphore make_semaphore(raw_vk *vk, VkSemaphoreType kind, uint64_t initial,

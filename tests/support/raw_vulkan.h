@@ -178,10 +178,17 @@ void raw_vk_write(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, 
 void raw_vk_read(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, void *data,
                  VkDeviceSize size);
 
+/* What the device has written is the host's to read. */
+void raw_vk_to_host(VkCommandBuffer commands, VkPipelineStageFlags2 stage, VkAccessFlags2 access);
+
+/* Of one queue family at a time; an image in two dimensions, OPTIMAL, with one level. */
+VkBufferCreateInfo raw_vk_buffer_info(VkDeviceSize size, VkBufferUsageFlags usage);
+VkImageCreateInfo raw_vk_image_info(VkFormat format, uint32_t width, uint32_t height,
+                                    VkImageUsageFlags usage);
+
 void raw_vk_require(const char *file, int line, const char *text, VkResult actual,
                     VkResult expected);
 
-#define VK_OK(call)         raw_vk_require(__FILE__, __LINE__, #call, (call), VK_SUCCESS)
-#define VK_IS(call, result) raw_vk_require(__FILE__, __LINE__, #call, (call), (result))
+#define VK_OK(call) raw_vk_require(__FILE__, __LINE__, #call, (call), VK_SUCCESS)
 
 #endif

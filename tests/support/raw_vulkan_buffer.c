@@ -247,6 +247,19 @@ void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                                      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL});
 }
 
+void raw_vk_to_host(VkCommandBuffer commands, VkPipelineStageFlags2 stage, VkAccessFlags2 access)
+{
+    const VkMemoryBarrier2 written = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                      .srcStageMask = stage,
+                                      .srcAccessMask = access,
+                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &written};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
 static void before_work(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
                         const raw_vk_buffer *buffer)
 {

@@ -446,15 +446,7 @@ void raw_vk_image_to_buffer(raw_vk *vk, const raw_vk_image *image, uint32_t leve
     raw_vk_image_acquire(vk, commands, queue, image, layout);
     vkCmdCopyImageToBuffer(commands, image->image, layout, buffer->buffer, 1, &region);
     raw_vk_image_release(vk, commands, queue, image, layout);
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &info);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT);
     raw_vk_submit(vk, commands, job);
 }
 

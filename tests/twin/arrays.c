@@ -13,49 +13,47 @@ static void fill(unsigned char *bytes, size_t size, unsigned seed)
         bytes[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
 }
 
-static void descriptors(void)
+TWIN_CASE(descriptors, 0)
 {
-    twin t = twin_begin(0);
-    PROC(t.cu, ArrayCreate, 3020);
-    PROC(t.cu, ArrayGetDescriptor, 3020);
+    PROC(t->cu, ArrayCreate, 3020);
+    PROC(t->cu, ArrayGetDescriptor, 3020);
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_HALF, 4, 100, 60), found;
     const CUDA_ARRAY_DESCRIPTOR flat = {.Width = 9, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 2};
     CUDA_ARRAY_DESCRIPTOR found_flat;
     CUmipmappedArray mipmap;
     CUarray level, again, array;
-    CU_OK(t.cu->MipmappedArrayCreate(&mipmap, &desc, 100)); /* clamped to 7 */
+    CU_OK(t->cu->MipmappedArrayCreate(&mipmap, &desc, 100)); /* clamped to 7 */
     for (unsigned i = 0; i < 7; i++) {
-        CU_OK(t.cu->MipmappedArrayGetLevel(&level, mipmap, i));
-        CU_OK(t.cu->MipmappedArrayGetLevel(&again, mipmap, i));
+        CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, i));
+        CU_OK(t->cu->MipmappedArrayGetLevel(&again, mipmap, i));
         REQUIRE(level == again);
-        CU_OK(t.cu->Array3DGetDescriptor(&found, level));
+        CU_OK(t->cu->Array3DGetDescriptor(&found, level));
         REQUIRE_EQ(found.Width, 100u >> i);
         REQUIRE_EQ(found.Height, 60u >> i > 0 ? 60u >> i : 1);
         REQUIRE(found.Depth == 0 && found.Format == desc.Format && found.NumChannels == 4);
         REQUIRE_EQ(found.Flags, desc.Flags);
     }
-    CU_IS(t.cu->MipmappedArrayGetLevel(&level, mipmap, 7), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->MipmappedArrayGetLevel(NULL, mipmap, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->MipmappedArrayGetLevel(&level, mipmap, 0));
-    CU_IS(t.cu->ArrayDestroy(level), CUDA_ERROR_INVALID_HANDLE); /* it is the mipmapped array's */
-    culv_soft_counts counts = twin_counts(t.cu);
+    CU_IS(t->cu->MipmappedArrayGetLevel(&level, mipmap, 7), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->MipmappedArrayGetLevel(NULL, mipmap, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, 0));
+    CU_IS(t->cu->ArrayDestroy(level), CUDA_ERROR_INVALID_HANDLE); /* it is the mipmapped array's */
+    culv_soft_counts counts = twin_counts(t->cu);
     REQUIRE(counts.arrays == 0 && counts.mipmapped_arrays == 1 && counts.external_mappings == 0);
-    CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
-    CU_IS(t.cu->MipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->MipmappedArrayGetLevel(&again, mipmap, 0), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->Array3DGetDescriptor(&found, level), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
+    CU_IS(t->cu->MipmappedArrayDestroy(mipmap), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->MipmappedArrayGetLevel(&again, mipmap, 0), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->Array3DGetDescriptor(&found, level), CUDA_ERROR_INVALID_HANDLE);
 
     CU_OK(ArrayCreate(&array, &flat));
     CU_OK(ArrayGetDescriptor(&found_flat, array));
     REQUIRE(found_flat.Width == 9 && found_flat.Height == 0 && found_flat.Format == flat.Format &&
             found_flat.NumChannels == 2);
-    REQUIRE_EQ(twin_counts(t.cu).arrays, 1);
-    CU_OK(t.cu->ArrayDestroy(array));
-    CU_IS(t.cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
-    twin_finish(&t);
+    REQUIRE_EQ(twin_counts(t->cu).arrays, 1);
+    CU_OK(t->cu->ArrayDestroy(array));
+    CU_IS(t->cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
 }
 
-static void refusals(void)
+TWIN_CASE(refusals, 0)
 {
     static const struct {
         CUarray_format format;
@@ -102,7 +100,6 @@ static void refusals(void)
         {CU_AD_FORMAT_FLOAT, 4, CUDA_ARRAY3D_DEPTH_TEXTURE, 8, 8, 0, CUDA_ERROR_INVALID_VALUE},
         {(CUarray_format)0x50, 4, 0, 8, 8, 0, CUDA_SUCCESS}, /* CU_AD_FORMAT_UNORM_INT_101010_2 */
     };
-    twin t = twin_begin(0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc(rows[i].format, rows[i].channels, rows[i].width, rows[i].height);
@@ -110,19 +107,18 @@ static void refusals(void)
         desc.Flags = rows[i].flags;
         CUarray array = NULL;
         CUmipmappedArray mipmap = NULL;
-        CUresult result = t.cu->Array3DCreate(&array, &desc);
+        CUresult result = t->cu->Array3DCreate(&array, &desc);
         if (result != rows[i].result) FAIL("row %zu: %s", i, raw_cuda_result_name(result));
-        CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 0), rows[i].result);
-        if (array != NULL) CU_OK(t.cu->ArrayDestroy(array));
-        if (mipmap != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+        CU_IS(t->cu->MipmappedArrayCreate(&mipmap, &desc, 0), rows[i].result);
+        if (array != NULL) CU_OK(t->cu->ArrayDestroy(array));
+        if (mipmap != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
     }
     CUarray array;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 4, 4);
-    CU_IS(t.cu->Array3DCreate(NULL, &desc), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->Array3DCreate(&array, NULL), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->ArrayDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->MipmappedArrayDestroy((CUmipmappedArray)(void *)&desc), CUDA_ERROR_INVALID_HANDLE);
-    twin_finish(&t);
+    CU_IS(t->cu->Array3DCreate(NULL, &desc), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->Array3DCreate(&array, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->ArrayDestroy(NULL), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->MipmappedArrayDestroy((CUmipmappedArray)(void *)&desc), CUDA_ERROR_INVALID_HANDLE);
 }
 
 /* A rectangle goes through host, device, array, device and host memory, each with another pitch. */
@@ -231,18 +227,17 @@ static void copies_2d(void)
     twin_finish(&t);
 }
 
-static void copies_3d(void)
+TWIN_CASE(copies_3d, CU_STREAM_NON_BLOCKING)
 {
     enum { W = 9, H = 7, D = 5, TEXEL = 8, SIZE = W * H * D * TEXEL };
     unsigned char in[SIZE], out[SIZE];
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT16, 4, W, H);
     CUarray array;
     fill(in, sizeof in, 9);
     for (int layered = 0; layered < 2; layered++) {
         desc.Depth = D;
         desc.Flags = layered ? CUDA_ARRAY3D_LAYERED : 0;
-        CU_OK(t.cu->Array3DCreate(&array, &desc));
+        CU_OK(t->cu->Array3DCreate(&array, &desc));
         CUDA_MEMCPY3D c = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                            .srcHost = in,
                            .srcPitch = W * TEXEL,
@@ -253,11 +248,11 @@ static void copies_3d(void)
                            .Height = H,
                            .Depth = D};
         twin_gate *gate = twin_gate_new();
-        CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-        CU_OK(t.cu->Memcpy3DAsync(&c, t.stream));
+        CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+        CU_OK(t->cu->Memcpy3DAsync(&c, t->stream));
         fill(in, sizeof in, 10); /* pageable memory was read before the call returned */
         twin_gate_open(gate);
-        CU_OK(t.cu->StreamSynchronize(t.stream));
+        CU_OK(t->cu->StreamSynchronize(t->stream));
         twin_gate_free(gate);
         fill(in, sizeof in, 9);
         /* Back in two boxes: the last slice's last row, and all. */
@@ -271,13 +266,13 @@ static void copies_3d(void)
                             .WidthInBytes = (W - 1) * TEXEL,
                             .Height = 1,
                             .Depth = 1};
-        CU_OK(t.cu->Memcpy3D(&c)); /* one row needs no pitch */
+        CU_OK(t->cu->Memcpy3D(&c)); /* one row needs no pitch */
         REQUIRE_EQ_BYTES(out, in + SIZE - (W - 1) * TEXEL, (W - 1) * TEXEL);
         c.srcZ = D;
-        CU_IS(t.cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(t->cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
         c.srcZ = 0;
         c.srcLOD = 1;
-        CU_IS(t.cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(t->cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE);
         c = (CUDA_MEMCPY3D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                             .srcArray = array,
                             .dstMemoryType = CU_MEMORYTYPE_HOST,
@@ -286,88 +281,83 @@ static void copies_3d(void)
                             .WidthInBytes = W * TEXEL,
                             .Height = H,
                             .Depth = D};
-        CU_IS(t.cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE); /* no height of a slice */
+        CU_IS(t->cu->Memcpy3D(&c), CUDA_ERROR_INVALID_VALUE); /* no height of a slice */
         c.dstHeight = H;
-        CU_OK(t.cu->Memcpy3D(&c));
+        CU_OK(t->cu->Memcpy3D(&c));
         REQUIRE_EQ_BYTES(out, in, SIZE);
-        CU_OK(t.cu->ArrayDestroy(array));
+        CU_OK(t->cu->ArrayDestroy(array));
     }
-    CU_IS(t.cu->Memcpy3D(NULL), CUDA_ERROR_INVALID_VALUE);
-    twin_finish(&t);
+    CU_IS(t->cu->Memcpy3D(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-static void mapped(void)
+TWIN_CASE(mapped, 0)
 {
     enum { W = 100, H = 60, SIZE = 38400 }; /* 7 levels of RGBA8, by the formula */
     unsigned char texels[W * H * 4], back[W * H * 4], *payload;
-    twin t = twin_begin(0);
     CUexternalMemory memory;
     CUmipmappedArray mipmap, other;
     CUarray level;
     CUdeviceptr pointer;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(SIZE + 64, &payload), SIZE + 64, false,
+    CU_OK(raw_cuda_import_memory(t->cu, twin_memory_fd(SIZE + 64, &payload), SIZE + 64, false,
                                  &memory));
-    CU_OK(raw_cuda_map_image(t.cu, memory, 64, &desc, 7, &mipmap));
-    CU_IS(raw_cuda_map_image(t.cu, memory, 128, &desc, 7, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, SIZE + 64, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, UINT64_MAX - 63, &desc, 1, &other),
+    CU_OK(raw_cuda_map_image(t->cu, memory, 64, &desc, 7, &mipmap));
+    CU_IS(raw_cuda_map_image(t->cu, memory, 128, &desc, 7, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, SIZE + 64, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, UINT64_MAX - 63, &desc, 1, &other),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, 8, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 0, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 8, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, (CUexternalMemory)(void *)&desc, 0, &desc, 1, &other),
+    CU_IS(raw_cuda_map_image(t->cu, memory, 8, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, 0, &desc, 0, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, 0, &desc, 8, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, (CUexternalMemory)(void *)&desc, 0, &desc, 1, &other),
           CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 1, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, 0, &desc, 1, NULL), CUDA_ERROR_INVALID_VALUE);
     desc.NumChannels = 3;
-    CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
     desc.NumChannels = 4;
-    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE + 64, &pointer));
-    REQUIRE_EQ(twin_counts(t.cu).external_mappings, 2);
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE + 64, &pointer));
+    REQUIRE_EQ(twin_counts(t->cu).external_mappings, 2);
 
     fill(texels, sizeof texels, 4);
-    CU_OK(t.cu->MipmappedArrayGetLevel(&level, mipmap, 0));
-    CU_OK(raw_cuda_write_array(t.cu, level, texels, W * 4, H));
+    CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, 0));
+    CU_OK(raw_cuda_write_array(t->cu, level, texels, W * 4, H));
     for (size_t y = 0; y < H; y++)
         REQUIRE_EQ_BYTES(payload + 64 + y * 448, texels + y * W * 4, W * 4);
-    CU_OK(t.cu->MipmappedArrayGetLevel(&level, mipmap, 6));
-    CU_OK(raw_cuda_write_array(t.cu, level, texels, 4, 1));
+    CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, 6));
+    CU_OK(raw_cuda_write_array(t->cu, level, texels, 4, 1));
     REQUIRE_EQ_BYTES(payload + SIZE + 64 - 256, texels, 4); /* a tile of four rows of 64 bytes */
     /* The mapping keeps the pages alone. */
-    CU_OK(t.cu->DestroyExternalMemory(memory));
-    CU_OK(t.cu->MipmappedArrayGetLevel(&level, mipmap, 0));
-    CU_OK(raw_cuda_read_array(t.cu, level, back, W * 4, H));
+    CU_OK(t->cu->DestroyExternalMemory(memory));
+    CU_OK(t->cu->MipmappedArrayGetLevel(&level, mipmap, 0));
+    CU_OK(raw_cuda_read_array(t->cu, level, back, W * 4, H));
     REQUIRE_EQ_BYTES(back, texels, sizeof texels);
-    CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
-    CU_OK(t.cu->MemFree(pointer));
-    twin_finish(&t);
+    CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(t->cu->MemFree(pointer));
 }
 
-static void dedicated(void)
+TWIN_CASE(dedicated, 0)
 {
     unsigned char *payload;
-    twin t = twin_begin(0);
     CUexternalMemory memory;
     CUmipmappedArray mipmap, again;
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 16, 16);
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC reserved;
-    CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(65536, &payload), 65536, true, &memory));
-    CU_IS(raw_cuda_map_image(t.cu, memory, 4096, &desc, 1, &mipmap), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(raw_cuda_map_image(t.cu, memory, 0, &desc, 5, &mipmap));
-    CU_OK(raw_cuda_map_image(t.cu, memory, 0, &desc, 5, &again));
+    CU_OK(raw_cuda_import_memory(t->cu, twin_memory_fd(65536, &payload), 65536, true, &memory));
+    CU_IS(raw_cuda_map_image(t->cu, memory, 4096, &desc, 1, &mipmap), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(raw_cuda_map_image(t->cu, memory, 0, &desc, 5, &mipmap));
+    CU_OK(raw_cuda_map_image(t->cu, memory, 0, &desc, 5, &again));
     memset(&reserved, 0, sizeof reserved);
     reserved.arrayDesc = desc;
     reserved.numLevels = 1;
     reserved.reserved[15] = 1;
     CUmipmappedArray none;
-    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, &reserved),
+    CU_IS(t->cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, &reserved),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, NULL),
+    CU_IS(t->cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->MipmappedArrayDestroy(again));
-    CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
-    CU_OK(t.cu->DestroyExternalMemory(memory));
-    twin_finish(&t);
+    CU_OK(t->cu->MipmappedArrayDestroy(again));
+    CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(t->cu->DestroyExternalMemory(memory));
 }
 
 /* The context takes with it what is left in it. */
@@ -397,15 +387,14 @@ static void context_ends(void)
 }
 
 /* What is queued is done before the pages go. */
-static void destroy_waits(void)
+TWIN_CASE(destroy_waits, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const CUDA_ARRAY3D_DESCRIPTOR desc =
         raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096, 1024);
     CUarray from, to;
     for (int turn = 0; turn < 20; turn++) {
-        CU_OK(t.cu->Array3DCreate(&from, &desc));
-        CU_OK(t.cu->Array3DCreate(&to, &desc));
+        CU_OK(t->cu->Array3DCreate(&from, &desc));
+        CU_OK(t->cu->Array3DCreate(&to, &desc));
         const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                                  .srcArray = from,
                                  .dstMemoryType = CU_MEMORYTYPE_ARRAY,
@@ -413,12 +402,11 @@ static void destroy_waits(void)
                                  .WidthInBytes = 4096,
                                  .Height = 1024};
         for (int i = 0; i < 8; i++)
-            CU_OK(t.cu->Memcpy2DAsync(&c, t.stream));
-        CU_OK(t.cu->ArrayDestroy(from));
-        CU_OK(t.cu->StreamQuery(t.stream));
-        CU_OK(t.cu->ArrayDestroy(to));
+            CU_OK(t->cu->Memcpy2DAsync(&c, t->stream));
+        CU_OK(t->cu->ArrayDestroy(from));
+        CU_OK(t->cu->StreamQuery(t->stream));
+        CU_OK(t->cu->ArrayDestroy(to));
     }
-    twin_finish(&t);
 }
 
 const test_case twin_array_cases[] = {

@@ -52,56 +52,52 @@ static void binary_close(const raw_cuda *cu, binary *b)
     close(b->fd);
 }
 
-static void both_ways(void)
+TWIN_CASE(both_ways, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false);
-    REQUIRE_EQ(twin_counts(t.cu).external_semaphores, 1);
+    binary b = binary_open(t->cu, false);
+    REQUIRE_EQ(twin_counts(t->cu).external_semaphores, 1);
     for (int turn = 0; turn < 100; turn++) {
-        CU_OK(raw_cuda_signal(t.cu, b.cu, 0, t.stream));
-        REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, FAR_MS), 0);
-        REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, turn == 0 ? 20 : 0), ETIMEDOUT); /* it was reset */
-        REQUIRE_EQ(t.cu->SoftBinarySignal(b.fd), 0);
-        REQUIRE_EQ(t.cu->SoftBinarySignal(b.fd), EBUSY);
-        CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
-        CU_OK(t.cu->StreamSynchronize(t.stream));
-        REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
+        CU_OK(raw_cuda_signal(t->cu, b.cu, 0, t->stream));
+        REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, FAR_MS), 0);
+        REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, turn == 0 ? 20 : 0), ETIMEDOUT); /* it was reset */
+        REQUIRE_EQ(t->cu->SoftBinarySignal(b.fd), 0);
+        REQUIRE_EQ(t->cu->SoftBinarySignal(b.fd), EBUSY);
+        CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
+        CU_OK(t->cu->StreamSynchronize(t->stream));
+        REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
     }
-    binary_close(t.cu, &b);
-    twin_finish(&t);
+    binary_close(t->cu, &b);
 }
 
-static void control_errors(void)
+TWIN_CASE(control_errors, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     static const uint8_t uuid[16] = {1};
     culv_soft_timeline *page;
-    int ends[2], fd = -1, timeline = twin_timeline_fd(t.cu, false, &page);
-    uint64_t calls = twin_counts(t.cu).calls;
+    int ends[2], fd = -1, timeline = twin_timeline_fd(t->cu, false, &page);
+    uint64_t calls = twin_counts(t->cu).calls;
     REQUIRE_EQ(pipe(ends), 0);
-    REQUIRE_EQ(t.cu->SoftBinaryCreate(NULL, &fd), EINVAL);
-    REQUIRE_EQ(t.cu->SoftBinaryCreate(uuid, NULL), EINVAL);
+    REQUIRE_EQ(t->cu->SoftBinaryCreate(NULL, &fd), EINVAL);
+    REQUIRE_EQ(t->cu->SoftBinaryCreate(uuid, NULL), EINVAL);
     REQUIRE_EQ(fd, -1);
     const int wrong[] = {-1, ends[0], ends[1], timeline};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        REQUIRE_EQ(t.cu->SoftBinarySignal(wrong[i]), EINVAL);
-        REQUIRE_EQ(t.cu->SoftBinaryWait(wrong[i], 1000), EINVAL);
-        REQUIRE_EQ(t.cu->SoftBinaryLose(wrong[i]), EINVAL);
+        REQUIRE_EQ(t->cu->SoftBinarySignal(wrong[i]), EINVAL);
+        REQUIRE_EQ(t->cu->SoftBinaryWait(wrong[i], 1000), EINVAL);
+        REQUIRE_EQ(t->cu->SoftBinaryLose(wrong[i]), EINVAL);
     }
-    REQUIRE_EQ(twin_counts(t.cu).calls, calls);
-    t.cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
-    REQUIRE_EQ(t.cu->SoftBinaryCreate(uuid, &fd), 0);
-    REQUIRE_EQ(t.cu->SoftBinarySignal(fd), 0);
-    REQUIRE_EQ(t.cu->SoftBinaryWait(fd, 0), 0);
-    REQUIRE(t.cu->SoftFailedCall() == NULL);
-    t.cu->SoftFailAt(0, 0);
+    REQUIRE_EQ(twin_counts(t->cu).calls, calls);
+    t->cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
+    REQUIRE_EQ(t->cu->SoftBinaryCreate(uuid, &fd), 0);
+    REQUIRE_EQ(t->cu->SoftBinarySignal(fd), 0);
+    REQUIRE_EQ(t->cu->SoftBinaryWait(fd, 0), 0);
+    REQUIRE(t->cu->SoftFailedCall() == NULL);
+    t->cu->SoftFailAt(0, 0);
     REQUIRE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     REQUIRE(ftruncate(fd, 0) != 0); /* nobody takes the page away under the others */
     const int ours[] = {fd, timeline, ends[0], ends[1]};
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         close(ours[i]);
     REQUIRE_EQ(munmap(page, CULV_SOFT_TIMELINE_SIZE), 0);
-    twin_finish(&t);
 }
 
 static void refused(const raw_cuda *cu, bool as_timeline, int fd)
@@ -123,124 +119,119 @@ static int page_file(const char *magic, size_t size)
     return fd;
 }
 
-static void import_errors(void)
+TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     culv_soft_timeline *page;
     int ends[2];
     REQUIRE_EQ(pipe(ends), 0);
-    refused(t.cu, true, make(t.cu, false)); /* of the other kind, both ways */
-    refused(t.cu, false, twin_timeline_fd(t.cu, false, &page));
+    refused(t->cu, true, make(t->cu, false)); /* of the other kind, both ways */
+    refused(t->cu, false, twin_timeline_fd(t->cu, false, &page));
     REQUIRE_EQ(munmap(page, CULV_SOFT_TIMELINE_SIZE), 0);
-    refused(t.cu, false, -1);
-    refused(t.cu, false, ends[0]);
-    refused(t.cu, false, ends[1]);
-    refused(t.cu, false, page_file(CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE - 1));
-    refused(t.cu, false, page_file("CULVBIN0", CULV_SOFT_BINARY_SIZE));
+    refused(t->cu, false, -1);
+    refused(t->cu, false, ends[0]);
+    refused(t->cu, false, ends[1]);
+    refused(t->cu, false, page_file(CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE - 1));
+    refused(t->cu, false, page_file("CULVBIN0", CULV_SOFT_BINARY_SIZE));
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
     CUexternalSemaphore semaphore = NULL;
     memset(&desc, 0, sizeof desc);
-    desc.handle.fd = make(t.cu, false);
-    CU_IS(t.cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_INVALID_VALUE); /* no type */
+    desc.handle.fd = make(t->cu, false);
+    CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &desc),
+          CUDA_ERROR_INVALID_VALUE); /* no type */
     desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
     desc.flags = 1;
-    CU_IS(t.cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_INVALID_VALUE);
     desc.flags = 0;
-    CU_IS(t.cu->ImportExternalSemaphore(NULL, &desc), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->ImportExternalSemaphore(NULL, &desc), CUDA_ERROR_INVALID_VALUE);
     for (int type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
          type <= CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT; type++) {
         desc.type = (CUexternalSemaphoreHandleType)type;
-        CU_IS(t.cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_NOT_SUPPORTED);
+        CU_IS(t->cu->ImportExternalSemaphore(&semaphore, &desc), CUDA_ERROR_NOT_SUPPORTED);
     }
     REQUIRE(twin_fd_open(desc.handle.fd) && semaphore == NULL);
     close(desc.handle.fd);
-    twin_finish(&t);
 }
 
 /* As with timelines of another device. */
-static void foreign(void)
+TWIN_CASE(foreign, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, true);
-    CU_OK(raw_cuda_signal(t.cu, b.cu, 0, t.stream));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), 0);
-    binary_close(t.cu, &b);
-    twin_finish(&t);
+    binary b = binary_open(t->cu, true);
+    CU_OK(raw_cuda_signal(t->cu, b.cu, 0, t->stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), 0);
+    binary_close(t->cu, &b);
 }
 
 /* A batch is checked whole before any of it is queued. */
-static void batches_are_whole(void)
+TWIN_CASE(batches_are_whole, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     culv_soft_timeline *page;
-    binary first = binary_open(t.cu, false), gone = binary_open(t.cu, false);
+    binary first = binary_open(t->cu, false), gone = binary_open(t->cu, false);
     CUexternalSemaphore timeline;
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[3];
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[3];
     memset(signals, 0, sizeof signals);
     memset(waits, 0, sizeof waits);
-    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &timeline));
+    CU_OK(raw_cuda_import_timeline(t->cu, twin_timeline_fd(t->cu, false, &page), &timeline));
     CUexternalSemaphore handles[] = {first.cu, timeline, gone.cu};
     signals[1].params.fence.value = 5;
     waits[1].params.fence.value = 6;
-    binary_close(t.cu, &gone);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream),
+    binary_close(t->cu, &gone);
+    CU_IS(t->cu->SignalExternalSemaphoresAsync(handles, signals, 3, t->stream),
           CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, waits, 3, t.stream),
+    CU_IS(t->cu->WaitExternalSemaphoresAsync(handles, waits, 3, t->stream),
           CUDA_ERROR_INVALID_HANDLE);
     handles[2] = first.cu; /* twice */
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream),
+    CU_IS(t->cu->SignalExternalSemaphoresAsync(handles, signals, 3, t->stream),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, waits, 3, t.stream), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 0, t.stream),
+    CU_IS(t->cu->WaitExternalSemaphoresAsync(handles, waits, 3, t->stream),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(NULL, signals, 2, t.stream),
+    CU_IS(t->cu->SignalExternalSemaphoresAsync(handles, signals, 0, t->stream),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, NULL, 2, t.stream), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->StreamQuery(t.stream)); /* nothing waits */
-    REQUIRE_EQ(t.cu->SoftBinaryWait(first.fd, 0), ETIMEDOUT);
+    CU_IS(t->cu->SignalExternalSemaphoresAsync(NULL, signals, 2, t->stream),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->WaitExternalSemaphoresAsync(handles, NULL, 2, t->stream),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->StreamQuery(t->stream)); /* nothing waits */
+    REQUIRE_EQ(t->cu->SoftBinaryWait(first.fd, 0), ETIMEDOUT);
     REQUIRE_EQ(atomic_load(&page->value), 0);
 
     /* 5 was not used up */
-    CU_OK(t.cu->SignalExternalSemaphoresAsync(handles, signals, 2, t.stream));
-    REQUIRE_EQ(t.cu->SoftBinaryWait(first.fd, FAR_MS), 0);
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t->cu->SignalExternalSemaphoresAsync(handles, signals, 2, t->stream));
+    REQUIRE_EQ(t->cu->SoftBinaryWait(first.fd, FAR_MS), 0);
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     REQUIRE_EQ(atomic_load(&page->value), 5);
-    CU_OK(t.cu->WaitExternalSemaphoresAsync(handles, waits, 2, t.stream));
-    REQUIRE_EQ(t.cu->SoftBinarySignal(first.fd), 0);
+    CU_OK(t->cu->WaitExternalSemaphoresAsync(handles, waits, 2, t->stream));
+    REQUIRE_EQ(t->cu->SoftBinarySignal(first.fd), 0);
     usleep(20000);
-    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY); /* for the timeline */
+    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY); /* for the timeline */
     twin_timeline_set(page, 6);
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    binary_close(t.cu, &first);
-    CU_OK(t.cu->DestroyExternalSemaphore(timeline));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    binary_close(t->cu, &first);
+    CU_OK(t->cu->DestroyExternalSemaphore(timeline));
     REQUIRE_EQ(munmap(page, CULV_SOFT_TIMELINE_SIZE), 0);
-    twin_finish(&t);
 }
 
 /* Of two waits each takes one signal. */
-static void one_wait_a_signal(void)
+TWIN_CASE(one_wait_a_signal, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false);
+    binary b = binary_open(t->cu, false);
     CUstream other = NULL;
-    CU_OK(t.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
-    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, other));
-    REQUIRE_EQ(t.cu->SoftBinarySignal(b.fd), 0);
+    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
+    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, other));
+    REQUIRE_EQ(t->cu->SoftBinarySignal(b.fd), 0);
     usleep(50000);
-    int ready =
-        (t.cu->StreamQuery(t.stream) == CUDA_SUCCESS) + (t.cu->StreamQuery(other) == CUDA_SUCCESS);
+    int ready = (t->cu->StreamQuery(t->stream) == CUDA_SUCCESS) +
+                (t->cu->StreamQuery(other) == CUDA_SUCCESS);
     REQUIRE(ready <= 1);
-    while (t.cu->SoftBinarySignal(b.fd) == EBUSY) /* until the first is taken */
+    while (t->cu->SoftBinarySignal(b.fd) == EBUSY) /* until the first is taken */
         usleep(1000);
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    CU_OK(t.cu->StreamSynchronize(other));
-    REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
-    CU_OK(t.cu->StreamDestroy(other));
-    binary_close(t.cu, &b);
-    twin_finish(&t);
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->StreamSynchronize(other));
+    REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
+    CU_OK(t->cu->StreamDestroy(other));
+    binary_close(t->cu, &b);
 }
 
 static void CUDA_CB count_call(void *data)
@@ -280,37 +271,28 @@ static void illegal(bool signal_twice)
     raw_cuda_require_empty(t.cu);
 }
 
-static void double_signal(void)
-{
-    illegal(true);
-}
-
-static void cuda_to_cuda(void)
-{
-    illegal(false);
-}
+TEST_AS(double_signal, illegal(true))
+TEST_AS(cuda_to_cuda, illegal(false))
 
 /* A wait that nobody will end does not keep a context from ending, and takes no signal that comes
  * too late. */
 /* The partner's device is lost, and CUDA signals in its place. */
-static void lost(void)
+TWIN_CASE(lost, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false);
+    binary b = binary_open(t->cu, false);
     CUstream other = NULL;
-    CU_OK(t.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
-    REQUIRE_EQ(t.cu->SoftBinaryLose(b.fd), 0);
-    CU_OK(raw_cuda_signal(t.cu, b.cu, 0, other));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
+    REQUIRE_EQ(t->cu->SoftBinaryLose(b.fd), 0);
+    CU_OK(raw_cuda_signal(t->cu, b.cu, 0, other));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     for (int i = 0; i < 2; i++) /* the second one is lost */
-        CU_OK(raw_cuda_signal(t.cu, b.cu, 0, other));
-    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, other));
-    CU_OK(t.cu->StreamSynchronize(other));
-    REQUIRE_EQ(t.cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
-    CU_OK(t.cu->StreamDestroy(other));
-    binary_close(t.cu, &b);
-    twin_finish(&t);
+        CU_OK(raw_cuda_signal(t->cu, b.cu, 0, other));
+    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, other));
+    CU_OK(t->cu->StreamSynchronize(other));
+    REQUIRE_EQ(t->cu->SoftBinaryWait(b.fd, 0), ETIMEDOUT);
+    CU_OK(t->cu->StreamDestroy(other));
+    binary_close(t->cu, &b);
 }
 
 static void context_ends_while_waiting(void)
@@ -344,20 +326,18 @@ static void *signal_late(void *argument)
     return NULL;
 }
 
-static void destroyed_while_waiting(void)
+TWIN_CASE(destroyed_while_waiting, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    binary b = binary_open(t.cu, false);
-    late l = {t.cu, b.fd};
+    binary b = binary_open(t->cu, false);
+    late l = {t->cu, b.fd};
     pthread_t thread;
-    CU_OK(raw_cuda_wait(t.cu, b.cu, 0, t.stream));
-    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
+    CU_OK(raw_cuda_wait(t->cu, b.cu, 0, t->stream));
+    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
     REQUIRE(pthread_create(&thread, NULL, signal_late, &l) == 0);
-    CU_OK(t.cu->DestroyExternalSemaphore(b.cu));
-    CU_OK(t.cu->StreamQuery(t.stream));
+    CU_OK(t->cu->DestroyExternalSemaphore(b.cu));
+    CU_OK(t->cu->StreamQuery(t->stream));
     REQUIRE(pthread_join(thread, NULL) == 0);
     close(b.fd);
-    twin_finish(&t);
 }
 
 /* Plain memory goes back and forth under the two semaphores' protection. */
@@ -386,23 +366,21 @@ static void *answer(void *argument)
     return NULL;
 }
 
-static void ping_pong(void)
+TWIN_CASE(ping_pong, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    game g = {.cu = t.cu, .there = binary_open(t.cu, false), .back = binary_open(t.cu, false)};
+    game g = {.cu = t->cu, .there = binary_open(t->cu, false), .back = binary_open(t->cu, false)};
     pthread_t thread;
     REQUIRE_EQ(pthread_create(&thread, NULL, answer, &g), 0);
     for (unsigned i = 0; i < ROUNDS; i++) {
-        CU_OK(t.cu->LaunchHostFunc(t.stream, hit, &g));
-        CU_OK(raw_cuda_signal(t.cu, g.there.cu, 0, t.stream));
-        CU_OK(raw_cuda_wait(t.cu, g.back.cu, 0, t.stream));
+        CU_OK(t->cu->LaunchHostFunc(t->stream, hit, &g));
+        CU_OK(raw_cuda_signal(t->cu, g.there.cu, 0, t->stream));
+        CU_OK(raw_cuda_wait(t->cu, g.back.cu, 0, t->stream));
     }
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     pthread_join(thread, NULL);
     REQUIRE_EQ(g.ball, 2 * ROUNDS);
-    binary_close(t.cu, &g.there);
-    binary_close(t.cu, &g.back);
-    twin_finish(&t);
+    binary_close(t->cu, &g.there);
+    binary_close(t->cu, &g.back);
 }
 
 /* Every call of a turn fails once; the fd is the caller's until the import succeeds. */
@@ -421,29 +399,27 @@ static CUresult one_turn(const raw_cuda *cu, CUstream stream, int *fd, int peer,
     return cu->StreamSynchronize(stream);
 }
 
-static void every_call_fails_once(void)
+TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const size_t fds = test_open_fds();
     unsigned failures = 0;
     for (;; failures++) {
         CUexternalSemaphore semaphore = NULL;
-        int peer = make(t.cu, false), fd = duplicate(peer);
-        t.cu->SoftFailAt(failures + 1, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = one_turn(t.cu, t.stream, &fd, peer, &semaphore);
-        const char *failed = t.cu->SoftFailedCall();
-        t.cu->SoftFailAt(0, 0);
-        REQUIRE_EQ(twin_counts(t.cu).external_semaphores, semaphore != NULL);
+        int peer = make(t->cu, false), fd = duplicate(peer);
+        t->cu->SoftFailAt(failures + 1, CUDA_ERROR_OUT_OF_MEMORY);
+        CUresult result = one_turn(t->cu, t->stream, &fd, peer, &semaphore);
+        const char *failed = t->cu->SoftFailedCall();
+        t->cu->SoftFailAt(0, 0);
+        REQUIRE_EQ(twin_counts(t->cu).external_semaphores, semaphore != NULL);
         if (fd >= 0) REQUIRE(twin_fd_open(fd));
         if (fd >= 0) close(fd);
-        if (semaphore != NULL) CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+        if (semaphore != NULL) CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
         close(peer);
         REQUIRE_EQ(test_open_fds(), fds);
         CU_IS(result, failed == NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
         if (failed == NULL) break;
     }
     REQUIRE_EQ(failures, 4);
-    twin_finish(&t);
 }
 
 const test_case twin_binary_cases[] = {

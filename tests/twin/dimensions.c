@@ -268,7 +268,7 @@ static void wrong_kinds(void)
 }
 
 /* Sparse and deferred arrays, and extents that are none, mapped as created. */
-static void refused_maps(void)
+TWIN_CASE(refused_maps, 0)
 {
     static const struct {
         size_t width, height, depth;
@@ -286,26 +286,24 @@ static void refused_maps(void)
                 {8, 8, 6, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS}, /* a cube's six layers as layers */
                 {8, 8, 0, CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_SUCCESS},
                 {8, 8, 0, CUDA_ARRAY3D_DEPTH_TEXTURE, CUDA_ERROR_INVALID_VALUE}};
-    twin t = twin_begin(0);
     CUexternalMemory memory;
     unsigned char *payload;
-    CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
+    CU_OK(raw_cuda_import_memory(t->cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         CUDA_ARRAY3D_DESCRIPTOR desc =
             raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, rows[i].width, rows[i].height);
         CUmipmappedArray mapped = NULL;
         desc.Depth = rows[i].depth;
         desc.Flags = rows[i].flags;
-        CUresult result = raw_cuda_map_image(t.cu, memory, 0, &desc, 1, &mapped);
+        CUresult result = raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &mapped);
         if (result != rows[i].result) FAIL("row %zu: %s", i, raw_cuda_result_name(result));
-        if (mapped != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mapped));
+        if (mapped != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mapped));
         mapped = NULL;
-        CU_IS(t.cu->MipmappedArrayCreate(&mapped, &desc, 1),
+        CU_IS(t->cu->MipmappedArrayCreate(&mapped, &desc, 1),
               rows[i].flags & CUDA_ARRAY3D_SPARSE ? CUDA_SUCCESS : rows[i].result);
-        if (mapped != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mapped));
+        if (mapped != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mapped));
     }
-    CU_OK(t.cu->DestroyExternalMemory(memory));
-    twin_finish(&t);
+    CU_OK(t->cu->DestroyExternalMemory(memory));
 }
 
 const test_case twin_dimension_cases[] = {

@@ -40,10 +40,9 @@ static CUfunction poker(const raw_cuda *cu, CUmodule *module)
     return raw_cuda_function(cu, *module, "twin_poke");
 }
 
-static void stale_handles(void)
+TWIN_CASE(stale_handles, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     CUgraph graph = NULL, copy = NULL;
     CUgraphNode node = NULL, other = NULL;
     size_t count = 0;
@@ -65,19 +64,17 @@ static void stale_handles(void)
     CU_IS(cu->GraphGetNodes(graph, NULL, &count), CUDA_ERROR_INVALID_VALUE);
     CUgraphNodeType type;
     CU_IS(cu->GraphNodeGetType(node, &type), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->GraphLaunch(exec, t.stream));
+    CU_OK(cu->GraphLaunch(exec, t->stream));
     CU_OK(cu->GraphExecDestroy(exec));
     CU_IS(cu->GraphExecDestroy(exec), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->StreamSynchronize(t.stream));
-    twin_finish(&t);
+    CU_IS(cu->GraphLaunch(exec, t->stream), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->StreamSynchronize(t->stream));
 }
 
 /* A launch is refused whose semaphores or kernels are gone, and leaves nothing done. */
-static void used_after_destruction(void)
+TWIN_CASE(used_after_destruction, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     culv_soft_timeline *first_page, *second_page;
     CUexternalSemaphore first = timeline(cu, &first_page), second = timeline(cu, &second_page);
     CUmodule module;
@@ -85,22 +82,22 @@ static void used_after_destruction(void)
     CUgraph graphs[2];
     CU_OK(cu->MemAlloc(&words, WORDS * 4));
     CUfunction function = poker(cu, &module);
-    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CU_OK(raw_cuda_signal(cu, first, 5, t.stream));
-    CU_OK(raw_cuda_signal(cu, second, 5, t.stream));
-    CU_OK(cu->StreamEndCapture(t.stream, &graphs[0]));
-    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    CU_OK(poke(cu, function, words, 1, t.stream));
-    CU_OK(cu->StreamEndCapture(t.stream, &graphs[1]));
+    CU_OK(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(raw_cuda_signal(cu, first, 5, t->stream));
+    CU_OK(raw_cuda_signal(cu, second, 5, t->stream));
+    CU_OK(cu->StreamEndCapture(t->stream, &graphs[0]));
+    CU_OK(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(poke(cu, function, words, 1, t->stream));
+    CU_OK(cu->StreamEndCapture(t->stream, &graphs[1]));
     CUgraphExec execs[2] = {instantiate(cu, graphs[0]), instantiate(cu, graphs[1])};
     CU_OK(cu->DestroyExternalSemaphore(second)); /* a graph that names it is no work to wait for */
     CU_OK(cu->ModuleUnload(module));
-    CU_IS(cu->GraphLaunch(execs[0], t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(cu->GraphLaunch(execs[1], t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(cu->StreamSynchronize(t.stream));
+    CU_IS(cu->GraphLaunch(execs[0], t->stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(cu->GraphLaunch(execs[1], t->stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(cu->StreamSynchronize(t->stream));
     REQUIRE_EQ(atomic_load(&first_page->value), 0);
-    CU_OK(raw_cuda_signal(cu, first, 2, t.stream)); /* 5 was not signaled */
-    CU_OK(cu->StreamSynchronize(t.stream));
+    CU_OK(raw_cuda_signal(cu, first, 2, t->stream)); /* 5 was not signaled */
+    CU_OK(cu->StreamSynchronize(t->stream));
     REQUIRE_EQ(atomic_load(&first_page->value), 2);
     for (int i = 0; i < 2; i++) {
         CU_OK(cu->GraphExecDestroy(execs[i]));
@@ -108,7 +105,6 @@ static void used_after_destruction(void)
     }
     CU_OK(cu->DestroyExternalSemaphore(first));
     CU_OK(cu->MemFree(words));
-    twin_finish(&t);
 }
 
 /* A context that ends takes executable graphs, their launches and captures along; graphs stay. */
@@ -153,29 +149,28 @@ static size_t threads_now(void)
 }
 
 /* Forks and joins again and again, of which no more than WIDTH branches are under way at once. */
-static void many_forks(void)
+TWIN_CASE(many_forks, CU_STREAM_NON_BLOCKING)
 {
     enum { WIDTH = 4, TURNS = 40, LAUNCHES = 5 };
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
-    CUstream streams[WIDTH] = {t.stream};
+    const raw_cuda *cu = t->cu;
+    CUstream streams[WIDTH] = {t->stream};
     CUevent fork = NULL, joins[WIDTH];
     CUmodule module;
     CUdeviceptr words = 0;
     CUgraph graph = NULL;
     int found[WIDTH];
     CU_OK(cu->MemAlloc(&words, WIDTH * 4));
-    CU_OK(cu->MemsetD32Async(words, 0, WIDTH, t.stream));
-    CU_OK(cu->StreamSynchronize(t.stream));
+    CU_OK(cu->MemsetD32Async(words, 0, WIDTH, t->stream));
+    CU_OK(cu->StreamSynchronize(t->stream));
     CUfunction function = poker(cu, &module);
     CU_OK(cu->EventCreate(&fork, 0));
     for (int i = 0; i < WIDTH; i++) {
         if (i > 0) CU_OK(cu->StreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
         CU_OK(cu->EventCreate(&joins[i], 0));
     }
-    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     for (int turn = 0; turn < TURNS; turn++) {
-        CU_OK(cu->EventRecord(fork, t.stream));
+        CU_OK(cu->EventRecord(fork, t->stream));
         for (int i = 1; i < WIDTH; i++)
             CU_OK(cu->StreamWaitEvent(streams[i], fork, 0));
         for (int i = 0; i < WIDTH; i++)
@@ -183,15 +178,15 @@ static void many_forks(void)
                        streams[i]));
         for (int i = 1; i < WIDTH; i++) {
             CU_OK(cu->EventRecord(joins[i], streams[i]));
-            CU_OK(cu->StreamWaitEvent(t.stream, joins[i], 0));
+            CU_OK(cu->StreamWaitEvent(t->stream, joins[i], 0));
         }
     }
-    CU_OK(cu->StreamEndCapture(t.stream, &graph));
+    CU_OK(cu->StreamEndCapture(t->stream, &graph));
     CUgraphExec exec = instantiate(cu, graph);
     size_t before = threads_now();
     for (int i = 0; i < LAUNCHES; i++)
-        CU_OK(cu->GraphLaunch(exec, t.stream));
-    CU_OK(cu->StreamSynchronize(t.stream));
+        CU_OK(cu->GraphLaunch(exec, t->stream));
+    CU_OK(cu->StreamSynchronize(t->stream));
     /* The workers of streams and kernels are among them */
     REQUIRE(threads_now() < before + 2 * WIDTH + 8);
     CU_OK(cu->MemcpyDtoH(found, words, sizeof found));
@@ -206,7 +201,6 @@ static void many_forks(void)
     CU_OK(cu->EventDestroy(fork));
     CU_OK(cu->ModuleUnload(module));
     CU_OK(cu->MemFree(words));
-    twin_finish(&t);
 }
 
 /* A node that faults fails the context as any kernel does. */
@@ -310,10 +304,9 @@ static void clean(const twin *t, held *h)
 }
 
 /* Each call fails once in turn, and nothing is left of any of it. */
-static void each_call_fails(void)
+TWIN_CASE(each_call_fails, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore = timeline(cu, &page);
     CUmodule module;
@@ -325,10 +318,10 @@ static void each_call_fails(void)
         held h;
         memset(&h, 0, sizeof h);
         cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = run(&t, &h, words, function, semaphore, n);
+        CUresult result = run(t, &h, words, function, semaphore, n);
         const bool failed = cu->SoftFailedCall() != NULL;
         cu->SoftFailAt(0, 0);
-        clean(&t, &h);
+        clean(t, &h);
         const culv_soft_counts counts = twin_counts(cu);
         REQUIRE_EQ(counts.graphs, 0);
         REQUIRE_EQ(counts.graph_execs, 0);
@@ -341,7 +334,6 @@ static void each_call_fails(void)
     CU_OK(cu->MemFree(words));
     CU_OK(cu->ModuleUnload(module));
     CU_OK(cu->DestroyExternalSemaphore(semaphore));
-    twin_finish(&t);
 }
 
 typedef struct player {
@@ -409,29 +401,27 @@ static void *play(void *arg)
     return NULL;
 }
 
-static void crowded(void)
+TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
 {
     enum { PLAYERS = 6 };
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUmodule module;
     CUdeviceptr words = 0;
     player players[PLAYERS];
     pthread_t threads[PLAYERS];
     int found[2 * PLAYERS];
-    CUfunction function = poker(t.cu, &module);
-    CU_OK(t.cu->MemAlloc(&words, sizeof found));
+    CUfunction function = poker(t->cu, &module);
+    CU_OK(t->cu->MemAlloc(&words, sizeof found));
     for (size_t i = 0; i < PLAYERS; i++) {
-        players[i] = (player){.t = &t, .function = function, .word = words + 8 * i};
+        players[i] = (player){.t = t, .function = function, .word = words + 8 * i};
         REQUIRE_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
     }
     for (size_t i = 0; i < PLAYERS; i++)
         pthread_join(threads[i], NULL);
-    CU_OK(t.cu->MemcpyDtoH(found, words, sizeof found));
+    CU_OK(t->cu->MemcpyDtoH(found, words, sizeof found));
     for (size_t i = 0; i < 2 * PLAYERS; i++)
         REQUIRE_EQ(found[i], 1);
-    CU_OK(t.cu->MemFree(words));
-    CU_OK(t.cu->ModuleUnload(module));
-    twin_finish(&t);
+    CU_OK(t->cu->MemFree(words));
+    CU_OK(t->cu->ModuleUnload(module));
 }
 
 const test_case twin_graph_cases[] = {

@@ -91,49 +91,47 @@ static void *without_context(void *arg)
     return NULL;
 }
 
-static void contexts(void)
+TWIN_CASE(contexts, 0)
 {
-    twin t = twin_begin(0);
-    PROC(t.cu, CtxCreate, 3020);
-    PROC(t.cu, CtxDestroy, 4000);
-    PROC(t.cu, CtxGetDevice, 2000);
+    PROC(t->cu, CtxCreate, 3020);
+    PROC(t->cu, CtxDestroy, 4000);
+    PROC(t->cu, CtxGetDevice, 2000);
     CUcontext own, current, popped;
     CUdevice device = -1;
 
     CU_OK(CtxCreate(&own, 0, 0));
-    CU_OK(t.cu->CtxGetCurrent(&current));
+    CU_OK(t->cu->CtxGetCurrent(&current));
     REQUIRE(current == own);
     CU_OK(CtxGetDevice(&device));
     REQUIRE_EQ(device, 0);
     /* A stream of another context is no handle for events of this one (R6). */
     CUevent event;
-    CU_OK(t.cu->EventCreate(&event, 0));
-    CU_IS(t.cu->EventRecord(event, t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t.cu->CtxPushCurrent(t.context));
-    CU_OK(t.cu->CtxPopCurrent(&popped));
-    REQUIRE(popped == t.context);
-    CU_IS(CtxDestroy(t.context), CUDA_ERROR_INVALID_CONTEXT);
+    CU_OK(t->cu->EventCreate(&event, 0));
+    CU_IS(t->cu->EventRecord(event, t->stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->CtxPushCurrent(t->context));
+    CU_OK(t->cu->CtxPopCurrent(&popped));
+    REQUIRE(popped == t->context);
+    CU_IS(CtxDestroy(t->context), CUDA_ERROR_INVALID_CONTEXT);
     /* With what is in it. */
     CU_OK(CtxDestroy(own));
-    CU_OK(t.cu->CtxGetCurrent(&current));
-    REQUIRE(current == t.context);
+    CU_OK(t->cu->CtxGetCurrent(&current));
+    REQUIRE(current == t->context);
     CU_IS(CtxDestroy(own), CUDA_ERROR_INVALID_CONTEXT);
-    CU_IS(t.cu->EventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->EventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
 
     pthread_t thread;
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     REQUIRE_EQ(pthread_create(&thread, NULL, without_context, (void *)(uintptr_t)cu), 0);
     pthread_join(thread, NULL);
 
     /* Released and retained again: the handle stays, what was in it does not. */
-    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
-    CU_IS(t.cu->StreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->DevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
-    REQUIRE(raw_cuda_context(t.cu, 0) == t.context);
-    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t.cu->StreamCreate(&t.stream, 0));
-    twin_finish(&t);
+    CU_OK(t->cu->DevicePrimaryCtxRelease(0));
+    CU_IS(t->cu->StreamQuery(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t->cu->DevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+    REQUIRE(raw_cuda_context(t->cu, 0) == t->context);
+    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->StreamCreate(&t->stream, 0));
 }
 
 static void repeated_devices(void)

@@ -93,21 +93,20 @@ static void clean(const raw_cuda *cu, held *h)
     if (h->memory_fd >= 0) close(h->memory_fd);
 }
 
-static void every_image_call_fails_once(void)
+TWIN_CASE(every_image_call_fails_once, 0)
 {
-    twin t = twin_begin(0);
     size_t fds = 0;
     unsigned n = 1;
     for (;; n++) {
         held h = {0};
         unsigned char *payload;
         h.memory_fd = twin_memory_fd(65536, &payload);
-        t.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = run(t.cu, &h);
-        const char *failed = t.cu->SoftFailedCall();
-        t.cu->SoftFailAt(0, 0);
-        clean(t.cu, &h);
-        culv_soft_counts counts = twin_counts(t.cu);
+        t->cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        CUresult result = run(t->cu, &h);
+        const char *failed = t->cu->SoftFailedCall();
+        t->cu->SoftFailAt(0, 0);
+        clean(t->cu, &h);
+        culv_soft_counts counts = twin_counts(t->cu);
         REQUIRE_EQ(counts.external_memories + counts.external_mappings + counts.arrays, 0);
         REQUIRE_EQ(counts.mipmapped_arrays + counts.surfaces + counts.textures + counts.fds, 0);
         if (n == 1) fds = test_open_fds();
@@ -119,7 +118,6 @@ static void every_image_call_fails_once(void)
         CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
     }
     REQUIRE_EQ(n - 1, 25); /* the calls of run(), with what raw_cuda_write_array() waits by */
-    twin_finish(&t);
 }
 
 const test_case twin_image_torture_cases[] = {

@@ -10,12 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void scale(void)
+TWIN_CASE(scale, CU_STREAM_NON_BLOCKING)
 {
     enum { COUNT = 100003 };
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t.cu, module, "twin_scale");
+    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t->cu, module, "twin_scale");
     CUdeviceptr in, out;
     float *host = malloc(COUNT * sizeof *host);
     int n = COUNT;
@@ -23,91 +22,86 @@ static void scale(void)
     REQUIRE(host != NULL);
     for (int i = 0; i < COUNT; i++)
         host[i] = (float)i;
-    CU_OK(t.cu->MemAlloc(&in, COUNT * sizeof *host));
-    CU_OK(t.cu->MemAlloc(&out, COUNT * sizeof *host));
-    CU_OK(raw_cuda_upload(t.cu, in, host, COUNT * sizeof *host));
+    CU_OK(t->cu->MemAlloc(&in, COUNT * sizeof *host));
+    CU_OK(t->cu->MemAlloc(&out, COUNT * sizeof *host));
+    CU_OK(raw_cuda_upload(t->cu, in, host, COUNT * sizeof *host));
     void *params[] = {&out, &in, &factor, &n};
-    CU_OK(t.cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t.stream, params,
-                             NULL));
+    CU_OK(t->cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t->stream, params,
+                              NULL));
     factor = 7.0f; /* the arguments were read during the call */
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    CU_OK(t.cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
     for (int i = 0; i < COUNT; i++)
         REQUIRE(host[i] == (float)i * 0.5f + 1.0f);
-    CU_OK(t.cu->MemFree(in));
-    CU_OK(t.cu->MemFree(out));
-    CU_OK(t.cu->ModuleUnload(module));
+    CU_OK(t->cu->MemFree(in));
+    CU_OK(t->cu->MemFree(out));
+    CU_OK(t->cu->ModuleUnload(module));
     free(host);
-    twin_finish(&t);
 }
 
-static void indices(void)
+TWIN_CASE(indices, CU_STREAM_NON_BLOCKING)
 {
     enum { X = 37, Y = 11, Z = 5 };
     static unsigned where[X * Y * Z][4];
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t.cu, module, "twin_where");
+    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t->cu, module, "twin_where");
     unsigned extent[3] = {X, Y, Z};
     CUdeviceptr out;
-    CU_OK(t.cu->MemAlloc(&out, sizeof where));
+    CU_OK(t->cu->MemAlloc(&out, sizeof where));
     void *params[] = {&out, extent};
-    CU_OK(t.cu->LaunchKernel(function, 5, 3, 3, 8, 4, 2, 0, t.stream, params, NULL));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    CU_OK(t.cu->MemcpyDtoH(where, out, sizeof where));
+    CU_OK(t->cu->LaunchKernel(function, 5, 3, 3, 8, 4, 2, 0, t->stream, params, NULL));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->MemcpyDtoH(where, out, sizeof where));
     for (unsigned z = 0; z < Z; z++)
         for (unsigned y = 0; y < Y; y++)
             for (unsigned x = 0; x < X; x++) {
                 const unsigned *at = where[(z * Y + y) * X + x];
                 REQUIRE(at[0] == x && at[1] == y && at[2] == z && at[3] == 5);
             }
-    CU_OK(t.cu->MemFree(out));
-    CU_OK(t.cu->ModuleUnload(module));
-    twin_finish(&t);
+    CU_OK(t->cu->MemFree(out));
+    CU_OK(t->cu->ModuleUnload(module));
 }
 
-static void atomics(void)
+TWIN_CASE(atomics, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
-    CUfunction function = raw_cuda_function(t.cu, module, "twin_count");
+    CUmodule module = raw_cuda_load(t->cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t->cu, module, "twin_count");
     CUdeviceptr memory, sum;
     int count = 0;
     float blocks = 0.0f;
-    CU_OK(t.cu->MemAlloc(&memory, 8));
+    CU_OK(t->cu->MemAlloc(&memory, 8));
     sum = memory + 4;
-    CU_OK(t.cu->MemsetD32Async(memory, 0, 2, t.stream));
+    CU_OK(t->cu->MemsetD32Async(memory, 0, 2, t->stream));
     void *params[] = {&memory, &sum};
-    CU_OK(t.cu->LaunchKernel(function, 1000, 1, 1, 64, 1, 1, 0, t.stream, params, NULL));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    CU_OK(t.cu->MemcpyDtoH(&count, memory, 4));
-    CU_OK(t.cu->MemcpyDtoH(&blocks, sum, 4));
+    CU_OK(t->cu->LaunchKernel(function, 1000, 1, 1, 64, 1, 1, 0, t->stream, params, NULL));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->MemcpyDtoH(&count, memory, 4));
+    CU_OK(t->cu->MemcpyDtoH(&blocks, sum, 4));
     REQUIRE_EQ(count, 64000);
     REQUIRE(blocks == 1000.0f);
-    CU_OK(t.cu->MemFree(memory));
-    CU_OK(t.cu->ModuleUnload(module));
-    twin_finish(&t);
+    CU_OK(t->cu->MemFree(memory));
+    CU_OK(t->cu->ModuleUnload(module));
 }
 
-static void launch_errors(void)
+TWIN_CASE(launch_errors, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     CUmodule module = raw_cuda_load(cu, "twin_kernels"), other;
     CUfunction function = raw_cuda_function(cu, module, "twin_poke"), none;
     CUdeviceptr address = 0;
     int value = 1;
     void *params[] = {&address, &value};
-    CU_IS(cu->LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, t.stream, params, NULL),
+    CU_IS(cu->LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, t->stream, params, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 32, 33, 1, 0, t.stream, params, NULL),
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 32, 33, 1, 0, t->stream, params, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, t.stream, params, NULL),
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, t->stream, params, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, t.stream, NULL, NULL),
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, t->stream, NULL, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->LaunchKernel((CUfunction)(void *)&value, 1, 1, 1, 1, 1, 1, 0, t.stream, params, NULL),
-          CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(
+        cu->LaunchKernel((CUfunction)(void *)&value, 1, 1, 1, 1, 1, 1, 0, t->stream, params, NULL),
+        CUDA_ERROR_INVALID_HANDLE);
     CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)(void *)&value, params, NULL),
           CUDA_ERROR_INVALID_HANDLE);
     CU_IS(cu->ModuleGetFunction(&none, module, "nothing"), CUDA_ERROR_NOT_FOUND);
@@ -115,7 +109,6 @@ static void launch_errors(void)
     CU_IS(cu->ModuleLoad(&other, "/proc/self/exe"), CUDA_ERROR_INVALID_IMAGE);
     CU_OK(cu->ModuleUnload(module));
     CU_IS(cu->ModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
-    twin_finish(&t);
 }
 
 /* A fault sticks to the context; everything can still be destroyed, and a new life of the context
@@ -166,37 +159,28 @@ static void fault_far_away(void)
     check_fault(0x7ffffffffffc); /* no address at all, whatever the base */
 }
 
-static void fault_past_the_end(void)
-{
-    check_fault(4096);
-}
-
-static void fault_before_the_start(void)
-{
-    check_fault(-4);
-}
+TEST_AS(fault_past_the_end, check_fault(4096))
+TEST_AS(fault_before_the_start, check_fault(-4))
 
 /* Nothing was loaded, mapped or allocated before: registered pages that the program has taken
  * away. */
-static void fault_of_the_first_work(void)
+TWIN_CASE(fault_of_the_first_work, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CUdeviceptr there;
     REQUIRE(pages != MAP_FAILED);
-    CU_OK(t.cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_DEVICEMAP));
-    CU_OK(t.cu->MemHostGetDevicePointer(&there, pages, 0));
+    CU_OK(t->cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(t->cu->MemHostGetDevicePointer(&there, pages, 0));
     /* Not unmapped: something else may be there at once. */
     REQUIRE_EQ(mprotect(pages, page, PROT_NONE), 0);
-    CU_OK(t.cu->MemsetD32Async(there, 7, page / 4, t.stream));
-    CU_IS(t.cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_OK(t->cu->MemsetD32Async(there, 7, page / 4, t->stream));
+    CU_IS(t->cu->StreamSynchronize(t->stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE_EQ(munmap(pages, page), 0);
-    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
-    CU_OK(t.cu->DevicePrimaryCtxReset(0));
-    REQUIRE(raw_cuda_context(t.cu, 0) == t.context);
-    CU_OK(t.cu->StreamCreate(&t.stream, 0));
-    twin_finish(&t);
+    CU_OK(t->cu->DevicePrimaryCtxRelease(0));
+    CU_OK(t->cu->DevicePrimaryCtxReset(0));
+    REQUIRE(raw_cuda_context(t->cu, 0) == t->context);
+    CU_OK(t->cu->StreamCreate(&t->stream, 0));
 }
 
 /* A case in which a kernel faults and that does not say so fails, whatever else it does. */

@@ -7,61 +7,58 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void copies(void)
+TWIN_CASE(copies, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, MemcpyHtoDAsync, 3020);
-    PROC(t.cu, MemsetD8, 3020);
+    PROC(t->cu, MemcpyHtoDAsync, 3020);
+    PROC(t->cu, MemsetD8, 3020);
     unsigned char host[1000], back[1000];
     CUdeviceptr a, b;
     twin_gate *gate = twin_gate_new();
     memset(host, 7, sizeof host);
-    CU_OK(t.cu->MemAlloc(&a, sizeof host));
-    CU_OK(t.cu->MemAlloc(&b, sizeof host));
+    CU_OK(t->cu->MemAlloc(&a, sizeof host));
+    CU_OK(t->cu->MemAlloc(&b, sizeof host));
     REQUIRE_EQ(a % 256, 0);
     /* Pageable memory may change as soon as the call is back. */
-    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-    CU_OK(MemcpyHtoDAsync(a, host, sizeof host, t.stream));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(MemcpyHtoDAsync(a, host, sizeof host, t->stream));
     memset(host, 9, sizeof host);
-    CU_OK(t.cu->MemcpyDtoDAsync(b, a, sizeof host, t.stream));
+    CU_OK(t->cu->MemcpyDtoDAsync(b, a, sizeof host, t->stream));
     twin_gate_open(gate);
-    CU_OK(t.cu->StreamSynchronize(t.stream));
-    CU_OK(t.cu->MemcpyDtoH(back, b, sizeof back));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
+    CU_OK(t->cu->MemcpyDtoH(back, b, sizeof back));
     for (size_t i = 0; i < sizeof back; i++)
         REQUIRE_EQ(back[i], 7);
     CU_OK(MemsetD8(b, 5, 10));
-    CU_OK(t.cu->MemcpyDtoH(back, b, 11)); /* both on the legacy stream */
+    CU_OK(t->cu->MemcpyDtoH(back, b, 11)); /* both on the legacy stream */
     REQUIRE(back[9] == 5 && back[10] == 7);
-    CU_IS(t.cu->MemcpyDtoH(back, b, sizeof back + 1), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->MemcpyHtoD(b + 1, host, sizeof host), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->MemcpyDtoH(back, 0, 0));
-    CU_OK(t.cu->MemFree(a));
-    CU_IS(t.cu->MemFree(a), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->MemFree(b + 1), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->MemFree(b));
-    CU_OK(t.cu->MemFree(0));
-    CU_IS(t.cu->MemAlloc(&a, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->MemAlloc(&a, (size_t)1 << 60), CUDA_ERROR_OUT_OF_MEMORY);
+    CU_IS(t->cu->MemcpyDtoH(back, b, sizeof back + 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->MemcpyHtoD(b + 1, host, sizeof host), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemcpyDtoH(back, 0, 0));
+    CU_OK(t->cu->MemFree(a));
+    CU_IS(t->cu->MemFree(a), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->MemFree(b + 1), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemFree(b));
+    CU_OK(t->cu->MemFree(0));
+    CU_IS(t->cu->MemAlloc(&a, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t->cu->MemAlloc(&a, (size_t)1 << 60), CUDA_ERROR_OUT_OF_MEMORY);
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
-static void pointers(void)
+TWIN_CASE(pointers, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, PointerGetAttribute, 4000);
-    PROC(t.cu, MemGetAddressRange, 3020);
-    PROC(t.cu, MemHostAlloc, 2020);
-    PROC(t.cu, MemFreeHost, 2000);
-    PROC(t.cu, MemHostRegister, 6050);
-    PROC(t.cu, MemHostUnregister, 4000);
+    PROC(t->cu, PointerGetAttribute, 4000);
+    PROC(t->cu, MemGetAddressRange, 3020);
+    PROC(t->cu, MemHostAlloc, 2020);
+    PROC(t->cu, MemFreeHost, 2000);
+    PROC(t->cu, MemHostRegister, 6050);
+    PROC(t->cu, MemHostUnregister, 4000);
     unsigned type = 0;
     unsigned long long id = 0;
     int ordinal = -1, local = 0;
     CUdeviceptr memory, base = 0;
     size_t size = 0;
     void *pinned;
-    CU_OK(t.cu->MemAlloc(&memory, 1000));
+    CU_OK(t->cu->MemAlloc(&memory, 1000));
     CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory + 999));
     REQUIRE_EQ(type, CU_MEMORYTYPE_DEVICE);
     CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory));
@@ -70,65 +67,61 @@ static void pointers(void)
     REQUIRE_EQ(ordinal, 0);
     CU_OK(MemGetAddressRange(&base, &size, memory + 500));
     REQUIRE(base == memory && size == 1000);
-    CU_OK(t.cu->MemFree(memory));
+    CU_OK(t->cu->MemFree(memory));
     CU_IS(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory),
           CUDA_ERROR_INVALID_VALUE);
     CU_OK(MemHostAlloc(&pinned, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
     CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                               (CUdeviceptr)(uintptr_t)pinned));
     REQUIRE_EQ(type, CU_MEMORYTYPE_HOST);
-    REQUIRE_EQ(twin_counts(t.cu).host_allocations, 1);
+    REQUIRE_EQ(twin_counts(t->cu).host_allocations, 1);
     CU_OK(MemFreeHost(pinned));
     CU_OK(MemHostRegister(&local, sizeof local, 0));
     CU_IS(MemHostRegister(&local, sizeof local, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     CU_OK(MemHostUnregister(&local));
     CU_IS(MemHostUnregister(&local), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-    twin_finish(&t);
 }
 
 enum { SIZE = 20000 };
 
-static void imported(void)
+TWIN_CASE(imported, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, PointerGetAttribute, 4000);
+    PROC(t->cu, PointerGetAttribute, 4000);
     unsigned char *payload, back[SIZE];
     CUexternalMemory memory;
     CUdeviceptr whole, part;
     unsigned long long id = 0;
     int fd = twin_memory_fd(SIZE, &payload);
-    CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, false, &memory));
-    REQUIRE_EQ(twin_counts(t.cu).fds, 1);
+    CU_OK(raw_cuda_import_memory(t->cu, fd, SIZE, false, &memory));
+    REQUIRE_EQ(twin_counts(t->cu).fds, 1);
     REQUIRE(!twin_fd_open(fd));
-    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &whole));
-    CU_OK(raw_cuda_map_buffer(t.cu, memory, 5000, 100, &part));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &whole));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 5000, 100, &part));
     unsigned long long other = 0;
     CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, whole));
     CU_OK(PointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_BUFFER_ID, part));
     REQUIRE(id != 0 && other != 0 && id != other);
     for (int i = 0; i < SIZE; i++)
         payload[i] = (unsigned char)i;
-    CU_OK(t.cu->MemcpyDtoH(back, whole, SIZE));
+    CU_OK(t->cu->MemcpyDtoH(back, whole, SIZE));
     REQUIRE_EQ_BYTES(back, payload, SIZE);
-    CU_OK(t.cu->MemcpyDtoH(back, part, 100));
+    CU_OK(t->cu->MemcpyDtoH(back, part, 100));
     REQUIRE_EQ_BYTES(back, payload + 5000, 100);
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, 1, SIZE, &part), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, UINT64_MAX, 2, &part), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, 0, 0, &part), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE_EQ(twin_counts(t.cu).external_mappings, 2);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 1, SIZE, &part), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, UINT64_MAX, 2, &part), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 0, 0, &part), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE_EQ(twin_counts(t->cu).external_mappings, 2);
     /* Mappings outlive the import. */
-    CU_OK(t.cu->DestroyExternalMemory(memory));
-    CU_IS(t.cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t.cu->MemsetD32Async(whole, 0x01010101, SIZE / 4, t.stream));
-    CU_OK(t.cu->MemFree(whole));
+    CU_OK(t->cu->DestroyExternalMemory(memory));
+    CU_IS(t->cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->MemsetD32Async(whole, 0x01010101, SIZE / 4, t->stream));
+    CU_OK(t->cu->MemFree(whole));
     REQUIRE_EQ(payload[0], 1);
-    CU_OK(t.cu->MemFree(part));
-    twin_finish(&t);
+    CU_OK(t->cu->MemFree(part));
 }
 
-static void import_errors(void)
+TWIN_CASE(import_errors, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     unsigned char *payload;
     CUexternalMemory memory;
     CUdeviceptr pointer;
@@ -137,33 +130,32 @@ static void import_errors(void)
         plain = memfd_create("plain", 0);
     REQUIRE_EQ(pipe(ends), 0);
     REQUIRE_EQ(ftruncate(plain, SIZE), 0);
-    CU_IS(raw_cuda_import_memory(t.cu, null, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
-    CU_IS(raw_cuda_import_memory(t.cu, ends[0], SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
-    CU_IS(raw_cuda_import_memory(t.cu, plain, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
-    CU_IS(raw_cuda_import_memory(t.cu, -1, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
-    CU_IS(raw_cuda_import_memory(t.cu, fd, 0, false, &memory), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_import_memory(t->cu, null, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
+    CU_IS(raw_cuda_import_memory(t->cu, ends[0], SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
+    CU_IS(raw_cuda_import_memory(t->cu, plain, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
+    CU_IS(raw_cuda_import_memory(t->cu, -1, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
+    CU_IS(raw_cuda_import_memory(t->cu, fd, 0, false, &memory), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(!twin_fd_open(null) && !twin_fd_open(ends[0]) && !twin_fd_open(plain) &&
             twin_fd_open(fd));
     /* Twice the size imports and does not map; half of it does both. */
     int second = dup(fd);
-    CU_OK(raw_cuda_import_memory(t.cu, second, 2 * SIZE, false, &memory));
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, 0, 2 * SIZE, &pointer), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->DestroyExternalMemory(memory));
+    CU_OK(raw_cuda_import_memory(t->cu, second, 2 * SIZE, false, &memory));
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 0, 2 * SIZE, &pointer), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->DestroyExternalMemory(memory));
     second = dup(fd);
-    CU_OK(raw_cuda_import_memory(t.cu, second, SIZE / 2, false, &memory));
-    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE / 2, &pointer));
-    CU_OK(t.cu->MemFree(pointer));
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &pointer), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->DestroyExternalMemory(memory));
+    CU_OK(raw_cuda_import_memory(t->cu, second, SIZE / 2, false, &memory));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE / 2, &pointer));
+    CU_OK(t->cu->MemFree(pointer));
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &pointer), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->DestroyExternalMemory(memory));
     /* A dedicated import maps once, at 0. */
     CUdeviceptr again;
-    CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, true, &memory));
-    CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &pointer));
-    CU_IS(raw_cuda_map_buffer(t.cu, memory, 4096, 4096, &again), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(t.cu->MemFree(pointer));
-    CU_OK(t.cu->DestroyExternalMemory(memory));
+    CU_OK(raw_cuda_import_memory(t->cu, fd, SIZE, true, &memory));
+    CU_OK(raw_cuda_map_buffer(t->cu, memory, 0, SIZE, &pointer));
+    CU_IS(raw_cuda_map_buffer(t->cu, memory, 4096, 4096, &again), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(t->cu->MemFree(pointer));
+    CU_OK(t->cu->DestroyExternalMemory(memory));
     close(ends[1]);
-    twin_finish(&t);
 }
 
 /* Another process cuts the file of an import off: the copy fails as one of memory that is not
@@ -185,20 +177,18 @@ static void cut_off(void)
 }
 
 /* The page of a timeline that could be cut off is none. */
-static void cut_off_timeline(void)
+TWIN_CASE(cut_off_timeline, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
     unsigned char bytes[CULV_SOFT_TIMELINE_SIZE];
-    const int sealed = twin_timeline_fd(t.cu, false, &page),
+    const int sealed = twin_timeline_fd(t->cu, false, &page),
               plain = memfd_create("timeline", MFD_CLOEXEC);
     memcpy(bytes, page, sizeof bytes);
     REQUIRE(plain >= 0 && write(plain, bytes, sizeof bytes) == (ssize_t)sizeof bytes);
-    CU_IS(raw_cuda_import_timeline(t.cu, plain, &semaphore), CUDA_ERROR_UNKNOWN);
-    CU_OK(raw_cuda_import_timeline(t.cu, sealed, &semaphore));
-    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
-    twin_finish(&t);
+    CU_IS(raw_cuda_import_timeline(t->cu, plain, &semaphore), CUDA_ERROR_UNKNOWN);
+    CU_OK(raw_cuda_import_timeline(t->cu, sealed, &semaphore));
+    CU_OK(t->cu->DestroyExternalSemaphore(semaphore));
 }
 
 const test_case twin_memory_cases[] = {

@@ -240,10 +240,9 @@ static void events(void)
     two_finish(&w);
 }
 
-static void host_memory(void)
+TWIN_CASE(host_memory, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     PROC(cu, MemHostGetFlags, 2030);
     void *pinned;
     unsigned flags = 0;
@@ -254,8 +253,8 @@ static void host_memory(void)
     REQUIRE_EQ(flags, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     CU_OK(cu->MemHostGetDevicePointer(&pointer, (char *)pinned + 8, 0));
     REQUIRE_EQ(pointer, (uintptr_t)pinned + 8);
-    CU_OK(cu->MemsetD32Async(pointer, 7, 4, t.stream));
-    CU_OK(cu->StreamSynchronize(t.stream));
+    CU_OK(cu->MemsetD32Async(pointer, 7, 4, t->stream));
+    CU_OK(cu->StreamSynchronize(t->stream));
     REQUIRE_EQ(((uint32_t *)pinned)[2], 7);
     CU_IS(cu->MemHostGetDevicePointer(&pointer, pinned, 1), CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->MemFreeHost(pinned));
@@ -292,13 +291,11 @@ static void host_memory(void)
     CU_OK(cu->MemHostRegister(pages, page, CU_MEMHOSTREGISTER_READ_ONLY));
     CU_OK(cu->MemHostUnregister(pages));
     REQUIRE_EQ(munmap(pages, 3 * page), 0);
-    twin_finish(&t);
 }
 
-static void dma_bufs(void)
+TWIN_CASE(dma_bufs, 0)
 {
-    twin t = twin_begin(0);
-    const raw_cuda *cu = t.cu;
+    const raw_cuda *cu = t->cu;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char *payload;
     CUexternalMemory memory = NULL;
@@ -337,7 +334,6 @@ static void dma_bufs(void)
     CU_IS(cu->ImportExternalMemory(&memory, &desc), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(memory == NULL && twin_fd_open(desc.handle.fd));
     close(desc.handle.fd);
-    twin_finish(&t);
 }
 
 const test_case twin_peer_cases[] = {

@@ -101,9 +101,8 @@ static void check_planes(const twin *t, const format_row *row, CUarray array, si
     REQUIRE(beyond == NULL);
 }
 
-static void every_format(void)
+TWIN_CASE(every_format, 0)
 {
-    twin t = twin_begin(0);
     for (size_t i = 0; i < ROWS; i++)
         for (unsigned channels = 1; channels <= 4; channels++) {
             const format_row *row = &rows[i];
@@ -112,94 +111,92 @@ static void every_format(void)
             CUarray array = NULL;
             const bool right =
                 has_arrays(row) && (row->channels == 0 ? channels != 3 : channels == row->channels);
-            CU_IS(t.cu->Array3DCreate(&array, &desc),
+            CU_IS(t->cu->Array3DCreate(&array, &desc),
                   right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (!right) continue;
             if (is_video(row)) { /* for the encoder and the decoder alone */
                 CUarray none = NULL;
                 CUmipmappedArray levels = NULL;
                 desc.Flags ^= VIDEO;
-                CU_IS(t.cu->Array3DCreate(&none, &desc), CUDA_ERROR_INVALID_VALUE);
-                CU_IS(t.cu->MipmappedArrayCreate(&levels, &desc, 1), CUDA_ERROR_INVALID_VALUE);
+                CU_IS(t->cu->Array3DCreate(&none, &desc), CUDA_ERROR_INVALID_VALUE);
+                CU_IS(t->cu->MipmappedArrayCreate(&levels, &desc, 1), CUDA_ERROR_INVALID_VALUE);
                 desc.Flags ^= VIDEO;
             }
-            CU_OK(t.cu->Array3DGetDescriptor(&found, array));
+            CU_OK(t->cu->Array3DGetDescriptor(&found, array));
             REQUIRE_EQ_BYTES(&found, &desc, sizeof desc);
             if (row->planes > 0) {
                 CUsurfObject surface;
                 unsigned char texel[W * 4] = {0};
-                check_planes(&t, row, array, 1);
-                CU_IS(raw_cuda_surface(t.cu, array, &surface), CUDA_ERROR_INVALID_VALUE);
-                CU_IS(raw_cuda_write_array(t.cu, array, texel, W, 1), CUDA_ERROR_INVALID_VALUE);
+                check_planes(t, row, array, 1);
+                CU_IS(raw_cuda_surface(t->cu, array, &surface), CUDA_ERROR_INVALID_VALUE);
+                CU_IS(raw_cuda_write_array(t->cu, array, texel, W, 1), CUDA_ERROR_INVALID_VALUE);
             } else {
                 CUarray plane;
-                check_copies(&t, array, W * row->bytes * (row->channels == 0 ? channels : 1), H, 1,
+                check_copies(t, array, W * row->bytes * (row->channels == 0 ? channels : 1), H, 1,
                              3);
-                CU_IS(t.cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_VALUE);
+                CU_IS(t->cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_VALUE);
             }
-            CU_OK(t.cu->ArrayDestroy(array));
+            CU_OK(t->cu->ArrayDestroy(array));
         }
-    twin_finish(&t);
 }
 
-static void planar_rules(void)
+TWIN_CASE(planar_rules, 0)
 {
-    twin t = twin_begin(0);
     for (size_t i = 0; i < ROWS; i++) {
         const format_row *row = &rows[i];
         if ((row->planes == 0 && !row->half_width) || !has_arrays(row)) continue;
         CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(row, row->channels);
         CUarray array;
         CUmipmappedArray mipmap;
-        CU_OK(t.cu->Array3DCreate(&array, &desc));
-        CU_OK(t.cu->ArrayDestroy(array));
+        CU_OK(t->cu->Array3DCreate(&array, &desc));
+        CU_OK(t->cu->ArrayDestroy(array));
         desc.Width = W - 1;
-        CU_IS(t.cu->Array3DCreate(&array, &desc),
+        CU_IS(t->cu->Array3DCreate(&array, &desc),
               row->half_width ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-        if (!row->half_width) CU_OK(t.cu->ArrayDestroy(array));
+        if (!row->half_width) CU_OK(t->cu->ArrayDestroy(array));
         desc.Width = W;
         desc.Height = H - 1;
-        CU_IS(t.cu->Array3DCreate(&array, &desc),
+        CU_IS(t->cu->Array3DCreate(&array, &desc),
               row->half_height ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
-        if (!row->half_height) CU_OK(t.cu->ArrayDestroy(array));
+        if (!row->half_height) CU_OK(t->cu->ArrayDestroy(array));
         if (row->planes == 0) continue;
         desc.Height = 0;
-        CU_IS(t.cu->Array3DCreate(&array, &desc), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(t->cu->Array3DCreate(&array, &desc), CUDA_ERROR_INVALID_VALUE);
         desc.Height = H;
         desc.Depth = 2;
-        CU_IS(t.cu->Array3DCreate(&array, &desc), CUDA_ERROR_INVALID_VALUE); /* no 3D */
+        CU_IS(t->cu->Array3DCreate(&array, &desc), CUDA_ERROR_INVALID_VALUE); /* no 3D */
         desc.Flags |= CUDA_ARRAY3D_LAYERED;
-        CU_OK(t.cu->Array3DCreate(&array, &desc));
-        check_planes(&t, row, array, 2);
-        CU_OK(t.cu->ArrayDestroy(array));
+        CU_OK(t->cu->Array3DCreate(&array, &desc));
+        check_planes(t, row, array, 2);
+        CU_OK(t->cu->ArrayDestroy(array));
         /* One level */
-        CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 2), CUDA_ERROR_INVALID_VALUE);
-        CU_OK(t.cu->MipmappedArrayCreate(&mipmap, &desc, 1));
-        CU_OK(t.cu->MipmappedArrayGetLevel(&array, mipmap, 0));
-        check_planes(&t, row, array, 2);
-        CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+        CU_IS(t->cu->MipmappedArrayCreate(&mipmap, &desc, 2), CUDA_ERROR_INVALID_VALUE);
+        CU_OK(t->cu->MipmappedArrayCreate(&mipmap, &desc, 1));
+        CU_OK(t->cu->MipmappedArrayGetLevel(&array, mipmap, 0));
+        check_planes(t, row, array, 2);
+        CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
         CUarray plane;
-        CU_IS(t.cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_HANDLE);
+        CU_IS(t->cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_HANDLE);
         /* Mapped: plane after plane, each as an image of its own format. */
         CUexternalMemory memory;
         unsigned char *payload;
-        CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
-        CU_OK(raw_cuda_map_image(t.cu, memory, 0, &desc, 1, &mipmap));
-        CU_OK(t.cu->MipmappedArrayGetLevel(&array, mipmap, 0));
-        check_planes(&t, row, array, 2);
-        CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(
+            raw_cuda_import_memory(t->cu, twin_memory_fd(65536, &payload), 65536, false, &memory));
+        CU_OK(raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &mipmap));
+        CU_OK(t->cu->MipmappedArrayGetLevel(&array, mipmap, 0));
+        check_planes(t, row, array, 2);
+        CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
         /* Without the flag NV12 alone (measured on an H200). */
         desc.Flags ^= VIDEO;
-        CUresult result = raw_cuda_map_image(t.cu, memory, 0, &desc, 1, &mipmap);
+        CUresult result = raw_cuda_map_image(t->cu, memory, 0, &desc, 1, &mipmap);
         CU_IS(result, row->format == 0xb0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-        if (result == CUDA_SUCCESS) CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
-        CU_OK(t.cu->DestroyExternalMemory(memory));
+        if (result == CUDA_SUCCESS) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(t->cu->DestroyExternalMemory(memory));
     }
     CUDA_ARRAY3D_DESCRIPTOR plain = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
     CUarray array;
     plain.Flags = VIDEO;
-    CU_IS(t.cu->Array3DCreate(&array, &plain), CUDA_ERROR_INVALID_VALUE); /* not a video format */
-    twin_finish(&t);
+    CU_IS(t->cu->Array3DCreate(&array, &plain), CUDA_ERROR_INVALID_VALUE); /* not a video format */
 }
 
 /* The planes' surfaces end with the image. */
@@ -230,15 +227,14 @@ static void planes_go_with_the_image(void)
     raw_cuda_require_empty(t.cu);
 }
 
-static void older_driver(void)
+TWIN_CASE(older_driver, 0)
 {
     static const int versions[] = {11000, 11020, 11040, 11050, 12040, 12080, 13000};
-    twin t = twin_begin(0);
-    REQUIRE(t.cu->SoftPlayVersion != NULL);
+    REQUIRE(t->cu->SoftPlayVersion != NULL);
     for (size_t v = 0; v < sizeof versions / sizeof versions[0]; v++) {
         int said = 0;
-        t.cu->SoftPlayVersion(versions[v]);
-        CU_OK(t.cu->DriverGetVersion(&said));
+        t->cu->SoftPlayVersion(versions[v]);
+        CU_OK(t->cu->DriverGetVersion(&said));
         REQUIRE_EQ(said, versions[v]);
         for (size_t i = 0; i < ROWS; i++) {
             const CUDA_ARRAY3D_DESCRIPTOR desc =
@@ -246,24 +242,23 @@ static void older_driver(void)
             CUarray array = NULL;
             CUmipmappedArray mipmap;
             const bool there = rows[i].since <= versions[v] && has_arrays(&rows[i]);
-            CU_IS(t.cu->Array3DCreate(&array, &desc),
+            CU_IS(t->cu->Array3DCreate(&array, &desc),
                   there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-            if (there) CU_OK(t.cu->ArrayDestroy(array));
-            CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 1),
+            if (there) CU_OK(t->cu->ArrayDestroy(array));
+            CU_IS(t->cu->MipmappedArrayCreate(&mipmap, &desc, 1),
                   there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-            if (there) CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+            if (there) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
         }
     }
     /* What was made before stays. */
     const CUDA_ARRAY3D_DESCRIPTOR desc = row_desc(&rows[22], 3);
     CUarray array;
-    t.cu->SoftPlayVersion(0);
-    CU_OK(t.cu->Array3DCreate(&array, &desc));
-    t.cu->SoftPlayVersion(11000);
-    check_planes(&t, &rows[22], array, 1);
-    CU_OK(t.cu->ArrayDestroy(array));
-    t.cu->SoftPlayVersion(0);
-    twin_finish(&t);
+    t->cu->SoftPlayVersion(0);
+    CU_OK(t->cu->Array3DCreate(&array, &desc));
+    t->cu->SoftPlayVersion(11000);
+    check_planes(t, &rows[22], array, 1);
+    CU_OK(t->cu->ArrayDestroy(array));
+    t->cu->SoftPlayVersion(0);
 }
 
 const test_case twin_plane_cases[] = {

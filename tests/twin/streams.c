@@ -18,80 +18,74 @@ static void CUDA_CB take_number(void *data)
     s->seen = atomic_fetch_add(s->counter, 1);
 }
 
-static void fifo(void)
+TWIN_CASE(fifo, CU_STREAM_NON_BLOCKING)
 {
     enum { STEPS = 1000 };
     static step steps[STEPS];
     atomic_int counter = 0;
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     for (int i = 0; i < STEPS; i++) {
         steps[i].counter = &counter;
-        CU_OK(t.cu->LaunchHostFunc(t.stream, take_number, &steps[i]));
+        CU_OK(t->cu->LaunchHostFunc(t->stream, take_number, &steps[i]));
     }
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     for (int i = 0; i < STEPS; i++)
         REQUIRE_EQ(steps[i].seen, i);
-    twin_finish(&t);
 }
 
 /* Blocking streams and the legacy stream wait for each other; a non-blocking stream waits for
  * neither. */
-static void legacy_order(void)
+TWIN_CASE(legacy_order, CU_STREAM_DEFAULT)
 {
-    twin t = twin_begin(CU_STREAM_DEFAULT);
     CUstream other, free_one;
     atomic_int counter = 0;
     step in_legacy = {.counter = &counter}, after = {.counter = &counter},
          beside = {.counter = &counter};
     twin_gate *gate = twin_gate_new();
-    CU_OK(t.cu->StreamCreate(&other, CU_STREAM_DEFAULT));
-    CU_OK(t.cu->StreamCreate(&free_one, CU_STREAM_NON_BLOCKING));
-    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-    CU_OK(t.cu->LaunchHostFunc(NULL, take_number, &in_legacy));
-    CU_OK(t.cu->LaunchHostFunc(other, take_number, &after));
-    CU_OK(t.cu->LaunchHostFunc(free_one, take_number, &beside));
-    CU_OK(t.cu->StreamSynchronize(free_one));
+    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_DEFAULT));
+    CU_OK(t->cu->StreamCreate(&free_one, CU_STREAM_NON_BLOCKING));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(t->cu->LaunchHostFunc(NULL, take_number, &in_legacy));
+    CU_OK(t->cu->LaunchHostFunc(other, take_number, &after));
+    CU_OK(t->cu->LaunchHostFunc(free_one, take_number, &beside));
+    CU_OK(t->cu->StreamSynchronize(free_one));
     REQUIRE_EQ(beside.seen, 0);
-    CU_IS(t.cu->StreamQuery(NULL), CUDA_ERROR_NOT_READY);
-    CU_IS(t.cu->StreamQuery(other), CUDA_ERROR_NOT_READY);
+    CU_IS(t->cu->StreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    CU_IS(t->cu->StreamQuery(other), CUDA_ERROR_NOT_READY);
     twin_gate_open(gate);
-    CU_OK(t.cu->StreamSynchronize(other));
+    CU_OK(t->cu->StreamSynchronize(other));
     REQUIRE_EQ(in_legacy.seen, 1);
     REQUIRE_EQ(after.seen, 2);
-    CU_OK(t.cu->StreamQuery(NULL));
-    CU_OK(t.cu->StreamDestroy(other));
-    CU_OK(t.cu->StreamDestroy(free_one));
+    CU_OK(t->cu->StreamQuery(NULL));
+    CU_OK(t->cu->StreamDestroy(other));
+    CU_OK(t->cu->StreamDestroy(free_one));
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
-static void cross_stream_wait(void)
+TWIN_CASE(cross_stream_wait, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUstream other;
     CUevent event;
     atomic_int counter = 0;
     step before = {.counter = &counter}, after = {.counter = &counter};
     twin_gate *gate = twin_gate_new();
-    CU_OK(t.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
-    CU_OK(t.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(t.cu->EventQuery(event)); /* never recorded */
-    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-    CU_OK(t.cu->LaunchHostFunc(t.stream, take_number, &before));
-    CU_OK(t.cu->EventRecord(event, t.stream));
-    CU_OK(t.cu->StreamWaitEvent(other, event, 0));
-    CU_IS(t.cu->EventQuery(event), CUDA_ERROR_NOT_READY);
+    CU_OK(t->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(t->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(t->cu->EventQuery(event)); /* never recorded */
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, take_number, &before));
+    CU_OK(t->cu->EventRecord(event, t->stream));
+    CU_OK(t->cu->StreamWaitEvent(other, event, 0));
+    CU_IS(t->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
     /* The wait keeps what was recorded when it was called, and outlives the event. */
-    CU_OK(t.cu->EventRecord(event, other));
-    CU_OK(t.cu->EventDestroy(event));
-    CU_OK(t.cu->LaunchHostFunc(other, take_number, &after));
+    CU_OK(t->cu->EventRecord(event, other));
+    CU_OK(t->cu->EventDestroy(event));
+    CU_OK(t->cu->LaunchHostFunc(other, take_number, &after));
     twin_gate_open(gate);
-    CU_OK(t.cu->StreamSynchronize(other));
+    CU_OK(t->cu->StreamSynchronize(other));
     REQUIRE_EQ(before.seen, 0);
     REQUIRE_EQ(after.seen, 1);
-    CU_OK(t.cu->StreamDestroy(other));
+    CU_OK(t->cu->StreamDestroy(other));
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
 static void CUDA_CB sleep_20ms(void *data)
@@ -100,69 +94,63 @@ static void CUDA_CB sleep_20ms(void *data)
     usleep(20000);
 }
 
-static void event_times(void)
+TWIN_CASE(event_times, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, EventElapsedTime, 2000);
+    PROC(t->cu, EventElapsedTime, 2000);
     CUevent start, end, untimed;
     float ms = -1.0f;
-    CU_OK(t.cu->EventCreate(&start, 0));
-    CU_OK(t.cu->EventCreate(&end, 0));
-    CU_OK(t.cu->EventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
+    CU_OK(t->cu->EventCreate(&start, 0));
+    CU_OK(t->cu->EventCreate(&end, 0));
+    CU_OK(t->cu->EventCreate(&untimed, CU_EVENT_DISABLE_TIMING));
     CU_IS(EventElapsedTime(&ms, start, end), CUDA_ERROR_INVALID_HANDLE); /* not recorded */
     const double before = test_now_us();
-    CU_OK(t.cu->EventRecord(start, t.stream));
-    CU_OK(t.cu->LaunchHostFunc(t.stream, sleep_20ms, NULL));
-    CU_OK(t.cu->EventRecord(end, t.stream));
-    CU_OK(t.cu->EventRecord(untimed, t.stream));
+    CU_OK(t->cu->EventRecord(start, t->stream));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, sleep_20ms, NULL));
+    CU_OK(t->cu->EventRecord(end, t->stream));
+    CU_OK(t->cu->EventRecord(untimed, t->stream));
     CU_IS(EventElapsedTime(&ms, start, end), CUDA_ERROR_NOT_READY);
-    CU_OK(t.cu->EventSynchronize(end));
+    CU_OK(t->cu->EventSynchronize(end));
     CU_OK(EventElapsedTime(&ms, start, end));
     REQUIRE(ms >= 19.0f && ms <= (float)(1e-3 * (test_now_us() - before)) + 1.0f);
-    CU_OK(t.cu->EventSynchronize(untimed));
+    CU_OK(t->cu->EventSynchronize(untimed));
     CU_IS(EventElapsedTime(&ms, start, untimed), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t.cu->EventDestroy(start));
-    CU_OK(t.cu->EventDestroy(end));
-    CU_OK(t.cu->EventDestroy(untimed));
-    CU_IS(t.cu->EventDestroy(untimed), CUDA_ERROR_INVALID_HANDLE);
-    twin_finish(&t);
+    CU_OK(t->cu->EventDestroy(start));
+    CU_OK(t->cu->EventDestroy(end));
+    CU_OK(t->cu->EventDestroy(untimed));
+    CU_IS(t->cu->EventDestroy(untimed), CUDA_ERROR_INVALID_HANDLE);
 }
 
 /* cuCtxRecordEvent captures all streams of the context, non-blocking ones too. */
-static void context_event(void)
+TWIN_CASE(context_event, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUevent event;
     twin_gate *gate = twin_gate_new();
-    REQUIRE(t.cu->CtxRecordEvent != NULL);
-    CU_OK(t.cu->EventCreate(&event, 0));
-    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-    CU_OK(t.cu->CtxRecordEvent(t.context, event));
-    CU_IS(t.cu->EventQuery(event), CUDA_ERROR_NOT_READY);
+    REQUIRE(t->cu->CtxRecordEvent != NULL);
+    CU_OK(t->cu->EventCreate(&event, 0));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+    CU_OK(t->cu->CtxRecordEvent(t->context, event));
+    CU_IS(t->cu->EventQuery(event), CUDA_ERROR_NOT_READY);
     twin_gate_open(gate);
-    CU_OK(t.cu->EventSynchronize(event));
-    CU_OK(t.cu->EventDestroy(event));
+    CU_OK(t->cu->EventSynchronize(event));
+    CU_OK(t->cu->EventDestroy(event));
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
-static void destroy_with_work(void)
+TWIN_CASE(destroy_with_work, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUstream doomed;
     atomic_int counter = 0;
     step last = {.counter = &counter, .seen = -1};
     twin_gate *gate = twin_gate_new();
-    CU_OK(t.cu->StreamCreate(&doomed, CU_STREAM_NON_BLOCKING));
-    CU_OK(t.cu->LaunchHostFunc(doomed, twin_gate_wait, gate));
-    CU_OK(t.cu->LaunchHostFunc(doomed, take_number, &last));
-    CU_OK(t.cu->StreamDestroy(doomed)); /* returns at once */
-    CU_IS(t.cu->StreamQuery(doomed), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t->cu->StreamCreate(&doomed, CU_STREAM_NON_BLOCKING));
+    CU_OK(t->cu->LaunchHostFunc(doomed, twin_gate_wait, gate));
+    CU_OK(t->cu->LaunchHostFunc(doomed, take_number, &last));
+    CU_OK(t->cu->StreamDestroy(doomed)); /* returns at once */
+    CU_IS(t->cu->StreamQuery(doomed), CUDA_ERROR_INVALID_HANDLE);
     twin_gate_open(gate);
-    CU_OK(t.cu->CtxSynchronize()); /* its work was submitted, and is done */
+    CU_OK(t->cu->CtxSynchronize()); /* its work was submitted, and is done */
     REQUIRE_EQ(last.seen, 0);
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
 static void CUDA_CB call_cuda(void *data)
@@ -172,21 +160,18 @@ static void CUDA_CB call_cuda(void *data)
     *result = raw_cuda_open()->CtxGetCurrent(&current);
 }
 
-static void host_functions_make_no_calls(void)
+TWIN_CASE(host_functions_make_no_calls, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUresult result = CUDA_SUCCESS;
-    CU_OK(t.cu->LaunchHostFunc(t.stream, call_cuda, &result));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t->cu->LaunchHostFunc(t->stream, call_cuda, &result));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     CU_IS(result, CUDA_ERROR_NOT_PERMITTED);
-    twin_finish(&t);
 }
 
 /* The per-thread stream by its handle: one a thread, ordered against the legacy stream. */
-static void per_thread(void)
+TWIN_CASE(per_thread, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, StreamGetId, 12000);
+    PROC(t->cu, StreamGetId, 12000);
     unsigned long long first = 0, again = 1, legacy = 0;
     atomic_int counter = 0;
     step one = {.counter = &counter}, two = {.counter = &counter};
@@ -194,13 +179,12 @@ static void per_thread(void)
     CU_OK(StreamGetId(CU_STREAM_PER_THREAD, &again));
     CU_OK(StreamGetId(CU_STREAM_LEGACY, &legacy));
     REQUIRE(first == again && first != legacy);
-    CU_OK(t.cu->LaunchHostFunc(CU_STREAM_PER_THREAD, take_number, &one));
-    CU_OK(t.cu->LaunchHostFunc(CU_STREAM_LEGACY, take_number, &two));
-    CU_OK(t.cu->StreamSynchronize(CU_STREAM_LEGACY));
+    CU_OK(t->cu->LaunchHostFunc(CU_STREAM_PER_THREAD, take_number, &one));
+    CU_OK(t->cu->LaunchHostFunc(CU_STREAM_LEGACY, take_number, &two));
+    CU_OK(t->cu->StreamSynchronize(CU_STREAM_LEGACY));
     REQUIRE_EQ(one.seen, 0);
     REQUIRE_EQ(two.seen, 1);
-    REQUIRE_EQ(twin_counts(t.cu).streams, 1); /* default streams are not the program's */
-    twin_finish(&t);
+    REQUIRE_EQ(twin_counts(t->cu).streams, 1); /* default streams are not the program's */
 }
 
 /* The functions whose stream 0 is the thread's own. */
@@ -315,16 +299,14 @@ static void *one_of_the_crowd(void *arg)
     return NULL;
 }
 
-static void crowded(void)
+TWIN_CASE(crowded, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    crowd c = {.cu = t.cu, .context = t.context};
+    crowd c = {.cu = t->cu, .context = t->context};
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_create(&threads[i], NULL, one_of_the_crowd, &c), 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    twin_finish(&t);
 }
 
 const test_case twin_stream_cases[] = {

@@ -251,35 +251,34 @@ static void handles(void)
 }
 
 /* Reported: the cost of a pixel. */
-static void paint(void)
+TWIN_CASE(paint, CU_STREAM_NON_BLOCKING)
 {
     enum { W = 1280, H = 720, TURNS = 20 };
     int width = W, height = H;
     float phase = 0.25f;
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    CUmodule module = raw_cuda_load(t.cu, "twin_surfaces");
-    CUfunction function = raw_cuda_function(t.cu, module, "paint");
+    CUmodule module = raw_cuda_load(t->cu, "twin_surfaces");
+    CUfunction function = raw_cuda_function(t->cu, module, "paint");
     CUarray array;
     CUsurfObject surface;
     unsigned char *texels = malloc((size_t)W * H * 4);
     REQUIRE(texels != NULL);
-    CU_OK(t.cu->Array3DCreate(&array, &desc));
-    CU_OK(raw_cuda_surface(t.cu, array, &surface));
+    CU_OK(t->cu->Array3DCreate(&array, &desc));
+    CU_OK(raw_cuda_surface(t->cu, array, &surface));
     void *params[] = {&surface, &width, &height, &phase};
     double start = test_now_us();
     for (int i = 0; i < TURNS; i++)
-        CU_OK(t.cu->LaunchKernel(function, W / 32, H / 8, 1, 32, 8, 1, 0, t.stream, params, NULL));
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+        CU_OK(
+            t->cu->LaunchKernel(function, W / 32, H / 8, 1, 32, 8, 1, 0, t->stream, params, NULL));
+    CU_OK(t->cu->StreamSynchronize(t->stream));
     MEASURED("paint", "%.2f ms for %d x %d", (test_now_us() - start) / TURNS / 1000.0, W, H);
-    CU_OK(raw_cuda_read_array(t.cu, array, texels, (size_t)W * 4, H));
+    CU_OK(raw_cuda_read_array(t->cu, array, texels, (size_t)W * 4, H));
     const unsigned char *last = texels + ((size_t)W * H - 1) * 4;
     REQUIRE(last[0] == 254 && last[1] == 254 && last[2] == 63 && last[3] == 255);
     free(texels);
-    CU_OK(t.cu->SurfObjectDestroy(surface));
-    CU_OK(t.cu->ArrayDestroy(array));
-    CU_OK(t.cu->ModuleUnload(module));
-    twin_finish(&t);
+    CU_OK(t->cu->SurfObjectDestroy(surface));
+    CU_OK(t->cu->ArrayDestroy(array));
+    CU_OK(t->cu->ModuleUnload(module));
 }
 
 const test_case twin_surface_cases[] = {

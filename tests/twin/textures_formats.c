@@ -287,9 +287,8 @@ static const refusal refusals[] = {
      CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
 };
 
-static void settings(void)
+TWIN_CASE(settings, 0)
 {
-    twin t = twin_begin(0);
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
         const refusal *r = &refusals[i];
         CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(r->format, r->channels, 8, 8);
@@ -301,40 +300,39 @@ static void settings(void)
         CUmipmappedArray mipmap = NULL;
         CUtexObject texture = 0;
         if (r->mipmapped)
-            CU_OK(t.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
+            CU_OK(t->cu->MipmappedArrayCreate(&mipmap, &desc, 3));
         else
-            CU_OK(t.cu->Array3DCreate(&array, &desc));
-        CUresult result = r->mipmapped ? raw_cuda_mip_texture(t.cu, mipmap, &sampling, &texture)
-                                       : raw_cuda_texture(t.cu, array, &sampling, &texture);
+            CU_OK(t->cu->Array3DCreate(&array, &desc));
+        CUresult result = r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
+                                       : raw_cuda_texture(t->cu, array, &sampling, &texture);
         if (result != r->result) FAIL("row %zu: %s", i, raw_cuda_result_name(result));
         sampling.reserved[11] = 1;
         if (result == CUDA_SUCCESS) {
-            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t.cu, mipmap, &sampling, &texture)
-                               : raw_cuda_texture(t.cu, array, &sampling, &texture),
+            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
+                               : raw_cuda_texture(t->cu, array, &sampling, &texture),
                   INVALID);
             sampling.reserved[11] = 0;
             sampling.minMipmapLevelClamp = NAN;
-            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t.cu, mipmap, &sampling, &texture)
-                               : raw_cuda_texture(t.cu, array, &sampling, &texture),
+            CU_IS(r->mipmapped ? raw_cuda_mip_texture(t->cu, mipmap, &sampling, &texture)
+                               : raw_cuda_texture(t->cu, array, &sampling, &texture),
                   INVALID);
-            REQUIRE_EQ(twin_counts(t.cu).textures, 1);
-            CU_OK(t.cu->TexObjectDestroy(texture));
+            REQUIRE_EQ(twin_counts(t->cu).textures, 1);
+            CU_OK(t->cu->TexObjectDestroy(texture));
         }
-        if (array != NULL) CU_OK(t.cu->ArrayDestroy(array));
-        if (mipmap != NULL) CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
+        if (array != NULL) CU_OK(t->cu->ArrayDestroy(array));
+        if (mipmap != NULL) CU_OK(t->cu->MipmappedArrayDestroy(mipmap));
     }
     CUDA_RESOURCE_DESC resource;
     CUDA_TEXTURE_DESC sampling = texture_desc(CLAMP, POINT, 0);
     CUtexObject texture;
     memset(&resource, 0, sizeof resource);
-    CU_IS(t.cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
-    CU_IS(t.cu->TexObjectCreate(NULL, &resource, &sampling, NULL), INVALID);
-    CU_IS(t.cu->TexObjectCreate(&texture, NULL, &sampling, NULL), INVALID);
-    CU_IS(t.cu->TexObjectCreate(&texture, &resource, NULL, NULL), INVALID);
+    CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
+    CU_IS(t->cu->TexObjectCreate(NULL, &resource, &sampling, NULL), INVALID);
+    CU_IS(t->cu->TexObjectCreate(&texture, NULL, &sampling, NULL), INVALID);
+    CU_IS(t->cu->TexObjectCreate(&texture, &resource, NULL, NULL), INVALID);
     resource.resType = (CUresourcetype)4;
-    CU_IS(t.cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
-    CU_OK(t.cu->TexObjectDestroy(0));
-    twin_finish(&t);
+    CU_IS(t->cu->TexObjectCreate(&texture, &resource, &sampling, NULL), INVALID);
+    CU_OK(t->cu->TexObjectDestroy(0));
 }
 
 /* What is undefined on the device ends the context here. */

@@ -24,6 +24,7 @@ typedef struct twin {
 twin twin_begin(unsigned stream_flags);
 /* Destroys all that, and requires that nothing is left in the driver. */
 void twin_finish(twin *t);
+#define TWIN_CASE(name, flags) TEST_ON(twin, t, *t = twin_begin(flags), twin_finish(t), name)
 
 culv_soft_counts twin_counts(const raw_cuda *cu);
 

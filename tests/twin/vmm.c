@@ -42,64 +42,60 @@ static CUresult allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, 
     return cu->MemSetAccess(pointer, size, &desc, 1);
 }
 
-static void counted(void)
+TWIN_CASE(counted, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUdeviceptr a = 0, b = 0;
     CUmemGenericAllocationHandle retained = 0;
     const size_t fds = test_open_fds();
-    CUmemGenericAllocationHandle plain = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CUmemGenericAllocationHandle plain = create(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
     REQUIRE_EQ(test_open_fds(), fds); /* only what may be exported is a file */
-    CUmemGenericAllocationHandle shared = create(t.cu, 0, GRANULE, POSIX);
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2);
-    REQUIRE_EQ(twin_counts(t.cu).fds, 1);
-    CU_OK(t.cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
-    CU_OK(t.cu->MemAddressReserve(&b, GRANULE, 0, 0, 0));
-    REQUIRE_EQ(twin_counts(t.cu).reservations, 2);
-    CU_OK(t.cu->MemMap(a, GRANULE, 0, plain, 0));
-    CU_OK(t.cu->MemMap(a + GRANULE, GRANULE, 0, shared, 0));
-    CU_OK(t.cu->MemMap(b, GRANULE, 0, plain, 0));
-    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 3);
-    CU_OK(t.cu->MemRelease(plain));
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2); /* mapped yet */
-    CU_OK(t.cu->MemUnmap(a, 2 * GRANULE));
-    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 1);
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2);
-    CU_OK(t.cu->MemRetainAllocationHandle(&retained, (void *)(uintptr_t)b));
+    CUmemGenericAllocationHandle shared = create(t->cu, 0, GRANULE, POSIX);
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 2);
+    REQUIRE_EQ(twin_counts(t->cu).fds, 1);
+    CU_OK(t->cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
+    CU_OK(t->cu->MemAddressReserve(&b, GRANULE, 0, 0, 0));
+    REQUIRE_EQ(twin_counts(t->cu).reservations, 2);
+    CU_OK(t->cu->MemMap(a, GRANULE, 0, plain, 0));
+    CU_OK(t->cu->MemMap(a + GRANULE, GRANULE, 0, shared, 0));
+    CU_OK(t->cu->MemMap(b, GRANULE, 0, plain, 0));
+    REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 3);
+    CU_OK(t->cu->MemRelease(plain));
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 2); /* mapped yet */
+    CU_OK(t->cu->MemUnmap(a, 2 * GRANULE));
+    REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 1);
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 2);
+    CU_OK(t->cu->MemRetainAllocationHandle(&retained, (void *)(uintptr_t)b));
     REQUIRE(retained == plain);
-    CU_OK(t.cu->MemUnmap(b, GRANULE));
-    CU_OK(t.cu->MemRelease(retained));
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
-    CU_OK(t.cu->MemRelease(shared));
-    CU_OK(t.cu->MemAddressFree(a, 4 * GRANULE));
-    CU_OK(t.cu->MemAddressFree(b, GRANULE));
+    CU_OK(t->cu->MemUnmap(b, GRANULE));
+    CU_OK(t->cu->MemRelease(retained));
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 1);
+    CU_OK(t->cu->MemRelease(shared));
+    CU_OK(t->cu->MemAddressFree(a, 4 * GRANULE));
+    CU_OK(t->cu->MemAddressFree(b, GRANULE));
     REQUIRE_EQ(test_open_fds(), fds);
-    twin_finish(&t);
 }
 
 /* Neither a context nor its end means anything to it. */
-static void outlives_contexts(void)
+TWIN_CASE(outlives_contexts, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUdeviceptr a = 0;
     uint32_t word = 0;
     CUcontext made;
-    CU_OK(t.cu->CtxSetCurrent(NULL));
-    CUmemGenericAllocationHandle handle = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
-    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
-    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
-    CU_OK(allow(t.cu, 0, a, GRANULE));
-    CU_OK(t.cu->CtxCreate(&made, 0, 0));
-    CU_OK(t.cu->MemsetD32Async(a, 0x11223344u, GRANULE / 4, NULL));
-    CU_OK(t.cu->CtxSynchronize());
-    CU_OK(t.cu->CtxDestroy(made));
-    CU_OK(t.cu->CtxSetCurrent(t.context));
-    CU_OK(t.cu->MemcpyDtoH(&word, a + GRANULE - 4, 4));
+    CU_OK(t->cu->CtxSetCurrent(NULL));
+    CUmemGenericAllocationHandle handle = create(t->cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CU_OK(t->cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
+    CU_OK(t->cu->MemMap(a, GRANULE, 0, handle, 0));
+    CU_OK(allow(t->cu, 0, a, GRANULE));
+    CU_OK(t->cu->CtxCreate(&made, 0, 0));
+    CU_OK(t->cu->MemsetD32Async(a, 0x11223344u, GRANULE / 4, NULL));
+    CU_OK(t->cu->CtxSynchronize());
+    CU_OK(t->cu->CtxDestroy(made));
+    CU_OK(t->cu->CtxSetCurrent(t->context));
+    CU_OK(t->cu->MemcpyDtoH(&word, a + GRANULE - 4, 4));
     REQUIRE_EQ(word, 0x11223344u);
-    CU_OK(t.cu->MemUnmap(a, GRANULE));
-    CU_OK(t.cu->MemRelease(handle));
-    CU_OK(t.cu->MemAddressFree(a, GRANULE));
-    twin_finish(&t);
+    CU_OK(t->cu->MemUnmap(a, GRANULE));
+    CU_OK(t->cu->MemRelease(handle));
+    CU_OK(t->cu->MemAddressFree(a, GRANULE));
 }
 
 /* Work that is under way when the memory goes faults; what lies beside it is untouched. */
@@ -127,22 +123,20 @@ static void unmapped_under_work(void)
     test_pass();
 }
 
-static void limits(void)
+TWIN_CASE(limits, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     size_t total = 0, before = 0, after = 0;
     CUmemGenericAllocationHandle handle = 0, half;
     const CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
-    CU_OK(t.cu->MemGetInfo(&before, &total));
+    CU_OK(t->cu->MemGetInfo(&before, &total));
     const size_t most = total / GRANULE * GRANULE;
-    CU_IS(t.cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    half = create(t.cu, 0, most / 2 / GRANULE * GRANULE,
+    CU_IS(t->cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    half = create(t->cu, 0, most / 2 / GRANULE * GRANULE,
                   CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
-    CU_IS(t.cu->MemCreate(&handle, most, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    CU_OK(t.cu->MemRelease(half));
-    CU_OK(t.cu->MemGetInfo(&after, NULL));
+    CU_IS(t->cu->MemCreate(&handle, most, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    CU_OK(t->cu->MemRelease(half));
+    CU_OK(t->cu->MemGetInfo(&after, NULL));
     REQUIRE_EQ(after, before);
-    twin_finish(&t);
 }
 
 static void two_devices(void)
@@ -192,39 +186,37 @@ static void two_devices(void)
     twin_finish(&t);
 }
 
-static void played(void)
+TWIN_CASE(played, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     CUmemGenericAllocationHandle handle = 0;
     CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE), found;
     int value = -1;
     prop.allocFlags.gpuDirectRDMACapable = 1;
     prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
-    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
-    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
-    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1);
-    CU_OK(t.cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
+    CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
+    t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1);
+    CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
     REQUIRE_EQ(value, 1);
-    CU_OK(t.cu->MemCreate(&handle, GRANULE, &prop, 0));
-    CU_OK(t.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+    CU_OK(t->cu->MemCreate(&handle, GRANULE, &prop, 0));
+    CU_OK(t->cu->MemGetAllocationPropertiesFromHandle(&found, handle));
     REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
     REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_GENERIC);
-    CU_OK(t.cu->MemRelease(handle));
+    CU_OK(t->cu->MemRelease(handle));
     prop = prop_of(0, CU_MEM_HANDLE_TYPE_FABRIC);
-    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
-    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
-    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_PERMITTED);
-    CU_OK(t.cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
+    CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
+    CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_PERMITTED);
+    CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0));
     REQUIRE_EQ(value, POSIX | CU_MEM_HANDLE_TYPE_FABRIC); /* as an H200 says */
-    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    t->cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
     prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
-    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
-    t.cu->SoftPlayAttribute(0, 0);
-    CU_OK(t.cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
+    CU_IS(t->cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t->cu->SoftPlayAttribute(0, 0);
+    CU_OK(t->cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
     REQUIRE_EQ(value, 0);
-    CU_OK(t.cu->MemCreate(&handle, GRANULE, &prop, 0));
-    CU_OK(t.cu->MemRelease(handle));
-    twin_finish(&t);
+    CU_OK(t->cu->MemCreate(&handle, GRANULE, &prop, 0));
+    CU_OK(t->cu->MemRelease(handle));
 }
 
 /* What a small program holds; zero = not made. */
@@ -275,22 +267,21 @@ static CUresult clean(const raw_cuda *cu, held *h)
     return r;
 }
 
-static void every_call_fails_once(void)
+TWIN_CASE(every_call_fails_once, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     size_t fds = 0;
     unsigned n = 1;
     for (;; n++) {
         held h = {.fd = -1};
-        t.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        CUresult result = run(t.cu, &h);
-        if (result == CUDA_SUCCESS) result = clean(t.cu, &h);
-        const char *failed = t.cu->SoftFailedCall();
-        t.cu->SoftFailAt(0, 0);
-        CU_OK(clean(t.cu, &h)); /* what the failed call left, and it can be tried again */
+        t->cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        CUresult result = run(t->cu, &h);
+        if (result == CUDA_SUCCESS) result = clean(t->cu, &h);
+        const char *failed = t->cu->SoftFailedCall();
+        t->cu->SoftFailAt(0, 0);
+        CU_OK(clean(t->cu, &h)); /* what the failed call left, and it can be tried again */
         if (n == 2) fds = test_open_fds();
         if (n > 2) REQUIRE_EQ(test_open_fds(), fds);
-        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
         if (failed == NULL) {
             CU_OK(result);
             break;
@@ -298,14 +289,12 @@ static void every_call_fails_once(void)
         CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
     }
     REQUIRE_EQ(n - 1, 15);
-    twin_finish(&t);
 }
 
 /* A tile keeps its pool until it is unmapped in stream order, or its array goes. */
-static void sparse_counted(void)
+TWIN_CASE(sparse_counted, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    PROC(t.cu, MemMapArrayAsync, 11010);
+    PROC(t->cu, MemMapArrayAsync, 11010);
     CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
     CUDA_ARRAY3D_DESCRIPTOR desc;
     CUarrayMapInfo info;
@@ -318,7 +307,7 @@ static void sparse_counted(void)
     desc.NumChannels = 1;
     desc.Flags = CUDA_ARRAY3D_SPARSE;
     memset(&info, 0, sizeof info);
-    CU_OK(t.cu->Array3DCreate(&array, &desc));
+    CU_OK(t->cu->Array3DCreate(&array, &desc));
     info.resourceType = CU_RESOURCE_TYPE_ARRAY;
     info.resource.array = array;
     info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 256;
@@ -327,28 +316,27 @@ static void sparse_counted(void)
     info.deviceBitMask = 1;
     prop.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
     for (int turn = 0; turn < 2; turn++) {
-        CU_OK(t.cu->MemCreate(&pool, GRANULE, &prop, 0));
+        CU_OK(t->cu->MemCreate(&pool, GRANULE, &prop, 0));
         info.memHandle.memHandle = pool;
-        t.cu->SoftFailAt(1, CUDA_ERROR_OUT_OF_MEMORY);
-        CU_IS(MemMapArrayAsync(&info, 1, t.stream), CUDA_ERROR_OUT_OF_MEMORY);
-        CU_OK(MemMapArrayAsync(&info, 1, t.stream));
-        CU_OK(t.cu->MemRelease(pool));
-        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
+        t->cu->SoftFailAt(1, CUDA_ERROR_OUT_OF_MEMORY);
+        CU_IS(MemMapArrayAsync(&info, 1, t->stream), CUDA_ERROR_OUT_OF_MEMORY);
+        CU_OK(MemMapArrayAsync(&info, 1, t->stream));
+        CU_OK(t->cu->MemRelease(pool));
+        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 1);
         if (turn == 1) break;
         CUarrayMapInfo unmap = info;
         unmap.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
         unmap.memHandle.memHandle = 0;
-        CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
-        CU_OK(MemMapArrayAsync(&unmap, 1, t.stream));
-        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
+        CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
+        CU_OK(MemMapArrayAsync(&unmap, 1, t->stream));
+        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 1);
         twin_gate_open(gate);
-        CU_OK(t.cu->StreamSynchronize(t.stream));
-        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+        CU_OK(t->cu->StreamSynchronize(t->stream));
+        REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
     }
-    CU_OK(t.cu->ArrayDestroy(array));
-    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+    CU_OK(t->cu->ArrayDestroy(array));
+    REQUIRE_EQ(twin_counts(t->cu).physical_allocations, 0);
     twin_gate_free(gate);
-    twin_finish(&t);
 }
 
 /* Grows and shrinks a range of its own, with work in it, as others do beside it. */
@@ -381,16 +369,14 @@ static void *grow_and_shrink(void *arg)
     return NULL;
 }
 
-static void threads(void)
+TWIN_CASE(threads, CU_STREAM_NON_BLOCKING)
 {
-    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     pthread_t thread[4];
     for (size_t i = 0; i < 4; i++)
-        REQUIRE_EQ(pthread_create(&thread[i], NULL, grow_and_shrink, &t), 0);
+        REQUIRE_EQ(pthread_create(&thread[i], NULL, grow_and_shrink, t), 0);
     for (size_t i = 0; i < 4; i++)
         REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
-    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 0);
-    twin_finish(&t);
+    REQUIRE_EQ(twin_counts(t->cu).virtual_mappings, 0);
 }
 
 const test_case twin_vmm_cases[] = {

@@ -207,12 +207,6 @@ static const texture *find_texture(const void *object)
     return t;
 }
 
-void *overlay_pages(const void *object)
-{
-    const texture *t = find_texture(object);
-    return t != NULL ? t->pages : NULL;
-}
-
 static bool is_a(ID3D12DeviceChild *object, const GUID *id)
 {
     IUnknown *found = NULL;

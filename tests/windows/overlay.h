@@ -43,7 +43,5 @@ unsigned overlay_calls(void);
 int overlay_references(void);
 /* Forgets what was shared. Nothing must be imported. */
 void overlay_clear(void);
-/* The bytes of a shared texture, as the twin's arrays lie on them; NULL: there is none. */
-void *overlay_pages(const void *object);
 
 #endif

@@ -82,10 +82,9 @@ static void *right_in_first(void *user)
         uint32_t word = 0;
         LIB_OK(culv_memory_import_borrow(s->w.device, &d, &memory));
         LIB_OK(culv_buffer_map(memory, NULL, &mapped));
-        CUcontext before = lib_enter(&s->w);
-        CU_OK(s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
-                                  sizeof word));
-        lib_leave(&s->w, before);
+        LIB_CU_OK(&s->w,
+                  s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
+                                      sizeof word));
         REQUIRE_EQ(word, 0x0b57a4de);
         culv_buffer_unmap(&mapped);
         culv_memory_destroy(&memory);
@@ -174,15 +173,8 @@ static void run(int (*open_wrong)(void), bool reopen)
 
 /* One open file description, so that a bystander's dup() looks like the duplicate that was
  * refused. */
-static void same_description(void)
-{
-    run(open_null, false);
-}
-
-static void same_file(void)
-{
-    run(open_garbage, true);
-}
+TEST_AS(same_description, run(open_null, false))
+TEST_AS(same_file, run(open_garbage, true))
 
 const test_case bystander_cases[] = {
     {.name = "bystanders.same_description", .run = same_description},

@@ -114,8 +114,7 @@ static void *other_thread(void *unused)
     REQUIRE_EQ(e.reason, CULV_REASON_NONE);
     REQUIRE_EQ_STR(culv_last_error_message(), "");
     pthread_barrier_wait(&barrier); /* the first thread has its error */
-    LIB_ERROR(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_device_open_by_uuid");
     pthread_barrier_wait(&barrier); /* both have */
     pthread_barrier_wait(&barrier); /* the first has looked */
@@ -127,7 +126,7 @@ static void last_error_is_the_threads_own(void)
 {
     pthread_t thread;
     REQUIRE_EQ(pthread_barrier_init(&barrier, NULL, 2), 0);
-    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(pthread_create(&thread, NULL, other_thread, NULL), 0);
     pthread_barrier_wait(&barrier);
     pthread_barrier_wait(&barrier);
@@ -143,7 +142,7 @@ static void last_error_stays_after_success(void)
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b;
     t.queue_family = 0;
-    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     memset(&t.buffer, 1, sizeof t.buffer);
     LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, &b));
     LIB_SAYS("culv_buffer_map");
@@ -156,7 +155,7 @@ static void last_error_copies_as_far_as_it_fits(void)
         culv_error e;
         unsigned char beyond[64];
     } out;
-    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_map(NULL, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
 
     memset(&out, 0x77, sizeof out);
     out.e.struct_size = offsetof(culv_error, native_api);
@@ -260,8 +259,8 @@ static void nulls(void)
     NULLS(culv_device_open_for_vk(lib_lying_loader, NULL, NULL, NULL, &device));
     NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
     NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
-    LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore),
+                CULV_REASON_NULL_ARGUMENT);
     culv_shared_semaphore *made = POISON(culv_shared_semaphore);
     NULLS(culv_vk_semaphore_create(NULL, NULL, &made));
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE &&

@@ -23,7 +23,7 @@ void described_check(lib_world *w, const described *d)
     LIB_OK(d->call(w, copy));
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memcpy(copy, &wrong[i], sizeof(size_t));
-        LIB_ERROR(d->call(w, copy), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(d->call(w, copy), CULV_REASON_STRUCT_SIZE);
         LIB_SAYS(d->name);
     }
     free(copy);
@@ -190,20 +190,18 @@ static culv_result set_ring(lib_world *w, const void *settings)
     return make_ring(w, &d);
 }
 
-static void descriptors(void)
+LIB_CASE(descriptors)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 3, true);
-    int fd = raw_vk_buffer_fd(&w.vk, &buffer);
-    int timeline_fd = raw_vk_timeline_fd(&w.vk, timeline);
-    shared_memory = lib_import(&w, &buffer);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 3, true);
+    int fd = raw_vk_buffer_fd(&w->vk, &buffer);
+    int timeline_fd = raw_vk_timeline_fd(&w->vk, timeline);
+    shared_memory = lib_import(w, &buffer);
 
     culv_device_desc device = culv_device_desc_init();
-    culv_vk_device_desc vk = lib_vk_desc(&w);
-    culv_memory_desc memory = lib_memory_desc(&w, &buffer, fd);
+    culv_vk_device_desc vk = lib_vk_desc(w);
+    culv_memory_desc memory = lib_memory_desc(w, &buffer, fd);
     culv_buffer_desc range = culv_buffer_desc_init();
     culv_semaphore_desc semaphore = culv_semaphore_desc_init();
     semaphore.handle = culv_handle_opaque_fd(timeline_fd);
@@ -245,14 +243,13 @@ static void descriptors(void)
         {"culv_ring_settings", &settings, sizeof settings, 16, set_ring},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        described_check(&w, &rows[i]);
+        described_check(w, &rows[i]);
 
     culv_memory_destroy(&shared_memory);
     close(fd);
     close(timeline_fd);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* An error in an old, short descriptor is reported without looking beyond it. */
@@ -266,8 +263,7 @@ static void short_transfer_with_an_error(void)
     memcpy(t, &size, sizeof size);
     memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
     memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &stage, sizeof stage);
-    LIB_ERROR(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), CULV_REASON_VALUE);
     free(t);
 }
 
@@ -311,24 +307,20 @@ static void outputs(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&out, 0x77, sizeof out);
         out.caps.struct_size = wrong[i];
-        LIB_ERROR(culv_device_get_caps(device, &out.caps), CULV_ERROR_INVALID,
-                  CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_device_get_caps(device, &out.caps), CULV_REASON_STRUCT_SIZE);
         memset(&numbers, 0x77, sizeof numbers);
         numbers.counts.struct_size = wrong[i];
-        LIB_ERROR(culv_device_get_counts(device, &numbers.counts), CULV_ERROR_INVALID,
-                  CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_device_get_counts(device, &numbers.counts), CULV_REASON_STRUCT_SIZE);
     }
     culv_device_close(&device);
 }
 
 /* The array of culv_vk_rank_physical_devices() has the caller's stride. */
-static void candidates(void)
+LIB_VULKAN_CASE(candidates)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     uint32_t count = 0;
-    LIB_OK(
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, 0, &count));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0,
+                                         &count));
     REQUIRE(count >= 1 && count < 64);
     uint32_t total = count;
     culv_vk_candidate *now = calloc(count, sizeof *now);
@@ -337,13 +329,13 @@ static void candidates(void)
     REQUIRE(now != NULL && newer != NULL);
     for (uint32_t i = 0; i < total; i++)
         now[i] = culv_vk_candidate_init();
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, now, count,
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, now, count,
                                          &count));
     REQUIRE_EQ(count, total);
     memset(newer, 0x77, (total + 1) * stride);
     for (uint32_t i = 0; i < total; i++)
         memcpy(newer + i * stride, &stride, sizeof stride);
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL,
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL,
                                          (culv_vk_candidate *)(void *)newer, count, &count));
     for (uint32_t i = 0; i < total; i++) {
         REQUIRE_EQ_BYTES(newer + i * stride + sizeof(size_t), (char *)&now[i] + sizeof(size_t),
@@ -356,7 +348,7 @@ static void candidates(void)
     count = 0; /* room for none */
     memset(newer, 0x77, stride);
     memcpy(newer, &stride, sizeof stride);
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL,
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL,
                                          (culv_vk_candidate *)(void *)newer, count, &count));
     REQUIRE_EQ(count, total);
     REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
@@ -366,15 +358,14 @@ static void candidates(void)
                                    SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         now[0].struct_size = wrong[i];
-        LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, now,
-                                                count, &count),
-                  CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, now,
+                                                  count, &count),
+                    CULV_REASON_STRUCT_SIZE);
         LIB_SAYS("culv_vk_candidate");
     }
     REQUIRE_EQ(count, total);
     free(newer);
     free(now);
-    lib_close(&w);
 }
 
 const test_case struct_cases[] = {

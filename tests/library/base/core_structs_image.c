@@ -59,17 +59,14 @@ static culv_result barriers(lib_world *w, const void *desc)
     return r;
 }
 
-static void descriptors(void)
+IMAGE_CASE(descriptors)
 {
-    stage s;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &subject);
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &subject);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &external);
     const VkImageCreateInfo plain = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, NULL);
-    const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                            .size = 4096,
-                                            .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo buffer_info =
+        raw_vk_buffer_info(4096, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_image_desc image = culv_image_desc_init();
     image.format = CULV_FORMAT_R8G8B8A8_UNORM;
     image.width = image.height = 64;
@@ -95,9 +92,8 @@ static void descriptors(void)
          offsetof(culv_vk_image_transfer, base_mip_level), barriers},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        described_check(&s.w, &rows[i]);
-    shared_image_close(&s, &subject);
-    stage_close(&s);
+        described_check(&s->w, &rows[i]);
+    shared_image_close(s, &subject);
 }
 
 const test_case image_struct_cases[] = {

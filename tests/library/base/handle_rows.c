@@ -227,9 +227,7 @@ static culv_result from_handle(const stage *s, culv_handle handle)
 
 static culv_result plan(const stage *s, culv_handle handle)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_check_desc d = culv_vk_check_desc_init();
     culv_vk_sharing_info out = culv_vk_sharing_info_init();
     d.handle_type = handle.type;
@@ -499,7 +497,7 @@ static void no_type(void)
             culv_handle handle = culv_handle_opaque_fd(fd);
             handle.type = (culv_handle_type)none[k];
             printf("%s, type %d\n", calls[i].name, none[k]);
-            LIB_ERROR(calls[i].run(&s, handle), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+            LIB_INVALID(calls[i].run(&s, handle), CULV_REASON_HANDLE_TYPE);
             lib_fd_require_untouched(&watched);
             lib_fd_done(&watched, true);
         }

@@ -129,7 +129,7 @@ static void duplicates_refused(void)
     culv_handle out, h = culv_handle_opaque_fd(-1);
     int ends[2];
     REFUSES_HANDLE(out, culv_handle_dup(NULL, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_handle_dup(&h, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_handle_dup(&h, NULL), CULV_REASON_NULL_ARGUMENT);
     REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
     h.value.fd = ends[0];
@@ -155,69 +155,64 @@ static void duplicates_refused(void)
 }
 
 /* Handles of other systems, and those that name no such object anywhere. */
-static void imports_refused(void)
+LIB_CASE(imports_refused)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
-    lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w.vk, timeline));
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+    lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     culv_semaphore_desc sd = culv_semaphore_desc_init();
-    const culv_handle windows[] = {culv_handle_opaque_win32(&w),
+    const culv_handle windows[] = {culv_handle_opaque_win32(w),
                                    culv_handle_opaque_win32_named(L"heights"),
-                                   culv_handle_opaque_win32_kmt(&w)};
+                                   culv_handle_opaque_win32_kmt(w)};
     for (int i = 0; i < 3; i++) {
         d.handle = sd.handle = windows[i];
-        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &d, &memory),
+        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &d, &memory),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("culv_memory_desc.handle.type");
         sd.type = CULV_SEMAPHORE_BINARY;
         LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_semaphore_import_take(w.device, &sd, &semaphore), CULV_ERROR_UNSUPPORTED,
+                    culv_semaphore_import_take(w->device, &sd, &semaphore), CULV_ERROR_UNSUPPORTED,
                     CULV_REASON_HANDLE_TYPE);
         sd.type = CULV_SEMAPHORE_TIMELINE;
         bool kmt = i == 2; /* CUDA has no such import on Windows either */
         LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_semaphore_import_take(w.device, &sd, &semaphore),
+                    culv_semaphore_import_take(w->device, &sd, &semaphore),
                     kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
     }
     sd.handle = culv_handle_dma_buf_fd(fd2.fd);
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("a dma-buf; handles of timelines are OPAQUE_FD");
     d.handle = culv_handle_opaque_fd(fd.fd);
     sd.handle = culv_handle_opaque_fd(fd2.fd);
     d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(w.device, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(w->device, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("culv_memory_desc.handle.name");
-    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w->device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     lib_fd_require_untouched(&fd);
     lib_fd_require_untouched(&fd2);
     lib_fd_done(&fd, true);
     lib_fd_done(&fd2, true);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's
  * always. */
-static void dma_buf_import(void)
+LIB_CASE(dma_buf_import)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
-    culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     culv_device_caps caps = culv_device_caps_init();
     culv_error e = culv_error_init();
     d.handle = culv_handle_dma_buf_fd(fd.fd);
@@ -225,8 +220,8 @@ static void dma_buf_import(void)
     for (int take = 0; take < 2; take++) {
         culv_memory *memory = NULL;
         LIB_REFUSES(culv_memory, memory,
-                    take ? culv_memory_import_take(w.device, &d, &memory)
-                         : culv_memory_import_borrow(w.device, &d, &memory),
+                    take ? culv_memory_import_take(w->device, &d, &memory)
+                         : culv_memory_import_borrow(w->device, &d, &memory),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("Thor");
         culv_last_error(&e);
@@ -237,32 +232,29 @@ static void dma_buf_import(void)
     MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d",
              (int)e.native_code);
     REQUIRE_EQ(test_open_fds(), fds);
-    LIB_OK(culv_device_get_caps(w.device, &caps));
+    LIB_OK(culv_device_get_caps(w->device, &caps));
     REQUIRE_EQ(caps.memory_handle_types & 1u << CULV_HANDLE_DMA_BUF_FD, 0);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Exports of one memory: each a new descriptor, all the same memory, which outlives none of
  * them. */
-static void memory_is_exported(void)
+LIB_CASE(memory_is_exported)
 {
     enum { WORDS = 4096, TIMES = 3 };
     static uint32_t words[WORDS], back[WORDS];
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, sizeof words, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w->vk, sizeof words, RAW_VK_EXPORT, &vk);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 77);
-    raw_vk_write(&w.vk, &vk, 0, words, sizeof words);
+    raw_vk_write(&w->vk, &vk, 0, words, sizeof words);
     size_t fds = test_open_fds();
     culv_handle handles[TIMES];
     for (int i = 0; i < TIMES; i++) {
-        LIB_OK(
-            culv_vk_memory_export_dup(w.attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &handles[i]));
+        LIB_OK(culv_vk_memory_export_dup(w->attachment, vk.memory, CULV_HANDLE_OPAQUE_FD,
+                                         &handles[i]));
         REQUIRE_EQ(handles[i].type, CULV_HANDLE_OPAQUE_FD);
         REQUIRE(open_and_private(&handles[i]));
         for (int other = 0; other < i; other++)
@@ -272,11 +264,11 @@ static void memory_is_exported(void)
     for (int i = 0; i < TIMES; i++) { /* the last one taken, the others borrowed */
         culv_memory *memory = NULL;
         culv_buffer *buffer = NULL;
-        culv_memory_desc d = lib_memory_desc(&w, &vk, handles[i].value.fd);
+        culv_memory_desc d = lib_memory_desc(w, &vk, handles[i].value.fd);
         lib_fd fd = lib_fd_watch(handles[i].value.fd);
         bool take = i == TIMES - 1;
-        LIB_OK(take ? culv_memory_import_take(w.device, &d, &memory)
-                    : culv_memory_import_borrow(w.device, &d, &memory));
+        LIB_OK(take ? culv_memory_import_take(w->device, &d, &memory)
+                    : culv_memory_import_borrow(w->device, &d, &memory));
         if (take)
             lib_fd_require_gone(&fd);
         else
@@ -284,56 +276,50 @@ static void memory_is_exported(void)
         lib_fd_done(&fd, false);
         if (!take) culv_handle_close(&handles[i]);
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-        CUcontext before = lib_enter(&w);
+        CUcontext before = lib_enter(w);
         memset(back, 0, sizeof back);
         CU_OK(cu->MemcpyDtoH(back, culv_buffer_pointer(buffer) + vk.offset, sizeof back));
-        lib_leave(&w, before);
+        lib_leave(w, before);
         REQUIRE_WORDS(back, WORDS, 77);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
     }
     if (cu->software) REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
-static void semaphore_is_exported(void)
+LIB_CASE(semaphore_is_exported)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 4, true);
-    CUstream stream = lib_stream(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 4, true);
+    CUstream stream = lib_stream(w);
     culv_handle one, two;
-    LIB_OK(culv_vk_semaphore_export_dup(w.attachment, timeline, CULV_HANDLE_OPAQUE_FD, &one));
-    LIB_OK(culv_vk_semaphore_export_dup(w.attachment, timeline, CULV_HANDLE_OPAQUE_FD, &two));
+    LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &one));
+    LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &two));
     REQUIRE(one.value.fd != two.value.fd && open_and_private(&one) && open_and_private(&two));
     culv_semaphore *semaphore = NULL;
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 4;
     d.handle = two;
-    LIB_OK(culv_semaphore_import_borrow(w.device, &d, &semaphore));
+    LIB_OK(culv_semaphore_import_borrow(w->device, &d, &semaphore));
     culv_handle_close(&two);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, TEST_FAR_MS));
-    lib_finish(&w, stream);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
+    lib_finish(w, stream);
     culv_semaphore_destroy(&semaphore);
     culv_handle_close(&one);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
-static void exports_refused(void)
+LIB_CASE(exports_refused)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_vk_device *vk = w.attachment;
+    culv_vk_device *vk = w->attachment;
     raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     /* From its first export on, Vulkan's side keeps an fd */
-    close(raw_vk_timeline_fd(&w.vk, timeline));
+    close(raw_vk_timeline_fd(&w->vk, timeline));
     size_t fds = test_open_fds();
     culv_handle out;
     const culv_handle_type fd = CULV_HANDLE_OPAQUE_FD;
@@ -342,14 +328,12 @@ static void exports_refused(void)
     REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, VK_NULL_HANDLE, fd, &out), CULV_ERROR_INVALID,
                    CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("memory is VK_NULL_HANDLE");
-    LIB_ERROR(culv_vk_memory_export_dup(vk, buffer.memory, fd, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_export_dup(vk, buffer.memory, fd, NULL), CULV_REASON_NULL_ARGUMENT);
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(NULL, timeline, fd, &out), CULV_ERROR_INVALID,
                    CULV_REASON_NULL_ARGUMENT);
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out),
                    CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), CULV_REASON_NULL_ARGUMENT);
     static const struct {
         int type;
         culv_result result;
@@ -368,7 +352,7 @@ static void exports_refused(void)
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, CULV_HANDLE_DMA_BUF_FD, &out),
                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
-    if (!raw_vk_has_device_extension(w.vk.physical,
+    if (!raw_vk_has_device_extension(w->vk.physical,
                                      VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
         REFUSES_HANDLE(out,
                        culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
@@ -376,9 +360,8 @@ static void exports_refused(void)
         LIB_SAYS(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     }
     REQUIRE_EQ(test_open_fds(), fds);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* A success is no cause. */
@@ -390,13 +373,11 @@ static void require_no_success(void)
 
 /* A driver that gives nothing: without an error, as Mesa of memory that was not made for export, or
  * with one. */
-static void export_fails(void)
+LIB_CASE(export_fails)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     static const struct {
         VkResult vulkan;
         culv_result result;
@@ -409,13 +390,13 @@ static void export_fails(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vk_device *lying = NULL;
         culv_handle out;
-        culv_vk_device_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.memory_fd_fails = true,
                                .memory_fd_result = rows[i].vulkan,
                                .semaphore_fd_fails = true,
                                .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
         REFUSES_HANDLE(out,
                        culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
                        rows[i].result, rows[i].reason);
@@ -426,29 +407,26 @@ static void export_fails(void)
         require_no_success();
         culv_vk_detach(&lying);
     }
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 /* A VkDevice without the extensions, which can be attached for fallbacks: there is no function to
  * call. */
-static void not_enabled(void)
+LIB_CASE(not_enabled)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     static const char *const missing[] = {"vkGetMemoryFdKHR", "vkGetSemaphoreFdKHR"};
     for (int semaphores = 0; semaphores < 2; semaphores++) {
         culv_vk_device *poor = NULL;
         culv_handle out;
-        culv_vk_device_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.missing = missing[semaphores]};
         vd.get_instance_proc_addr = lib_lying_loader;
         vd.fallback = CULV_FALLBACK_ANY;
-        LIB_OK(culv_vk_attach(w.device, &vd, &poor));
+        LIB_OK(culv_vk_attach(w->device, &vd, &poor));
         if (semaphores) {
             REFUSES_HANDLE(
                 out, culv_vk_semaphore_export_dup(poor, timeline, CULV_HANDLE_OPAQUE_FD, &out),
@@ -466,9 +444,8 @@ static void not_enabled(void)
         }
         culv_vk_detach(&poor);
     }
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 extern const test_case from_handle_cases[], dma_buf_cases[], bystander_cases[], handle_rows_cases[];

@@ -71,9 +71,7 @@ static void run(void)
     VkDeviceMemory second = VK_NULL_HANDLE;
     culv_memory *never = POISON(culv_memory);
     lib_open_culvert(w);
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemAlloc(&pointer, BYTES));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemAlloc(&pointer, BYTES));
 
     TRY_AGAIN(
         culv_vk_memory_export_dup(w->attachment, shared.memory, CULV_HANDLE_OPAQUE_FD, &memory_fd),
@@ -110,9 +108,7 @@ static void run(void)
     DO(culv_handle_close(&memory_fd));
     DO(culv_handle_close(&semaphore_fd));
     DO(culv_handle_close(&copy));
-    before = lib_enter(w);
-    CU_OK(cu->MemFree(pointer));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemFree(pointer));
     DO(culv_vk_detach(&w->attachment));
     DO(culv_device_close(&w->device));
     REQUIRE(w->attachment == NULL && w->device == NULL);

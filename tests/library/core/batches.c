@@ -84,10 +84,8 @@ static void sizes(void)
     require_values(0);
     static const uint32_t too_many[] = {MAX + 1, MAX + 2, UINT32_MAX};
     for (int i = 0; i < 3; i++) { /* refused before what is beyond the array is read */
-        LIB_ERROR(culv_semaphore_signal_batch(points, too_many[i], f.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        LIB_ERROR(culv_semaphore_wait_batch(points, too_many[i], f.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
+        LIB_INVALID(culv_semaphore_signal_batch(points, too_many[i], f.stream), CULV_REASON_VALUE);
+        LIB_INVALID(culv_semaphore_wait_batch(points, too_many[i], f.stream), CULV_REASON_VALUE);
     }
     require_values(0);
     /* The largest one, and one of a single semaphore. */
@@ -162,11 +160,10 @@ static void mixed_types(void)
 static void require_binary(int i, bool signaled)
 {
     if (signaled)
-        LIB_ERROR(culv_semaphore_mark_signaled(f.binaries[i]), CULV_ERROR_INVALID,
-                  CULV_REASON_DOUBLE_SIGNAL);
+        LIB_INVALID(culv_semaphore_mark_signaled(f.binaries[i]), CULV_REASON_DOUBLE_SIGNAL);
     else
-        LIB_ERROR(culv_semaphore_wait(f.binaries[i], f.stream, 0), CULV_ERROR_INVALID,
-                  CULV_REASON_WAIT_BEFORE_SIGNAL);
+        LIB_INVALID(culv_semaphore_wait(f.binaries[i], f.stream, 0),
+                    CULV_REASON_WAIT_BEFORE_SIGNAL);
 }
 
 static void one_is_wrong(void)
@@ -190,29 +187,27 @@ static void one_is_wrong(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 5}, {f.binaries[0], 0}, rows[i].wrong, {f.semaphores[1], 5}};
-        LIB_ERROR(culv_semaphore_signal_batch(points, 4, s), CULV_ERROR_INVALID, rows[i].reason);
+        LIB_INVALID(culv_semaphore_signal_batch(points, 4, s), rows[i].reason);
         require_binary(0, false);
         require_binary(1, false);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[0]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[1]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[2]), 9);
     }
-    LIB_ERROR(culv_semaphore_signal_batch(NULL, 1, s), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_semaphore_wait_batch(NULL, 1, s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_signal_batch(NULL, 1, s), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_wait_batch(NULL, 1, s), CULV_REASON_NULL_ARGUMENT);
 
     /* Waits: the first is signaled, the third is not. */
     raw_binary_signal(&f.w.vk, f.w.cu, &f.others[0]);
     LIB_OK(culv_semaphore_mark_signaled(f.binaries[0]));
     const culv_semaphore_point waits[] = {
         {f.binaries[0], 0}, {f.semaphores[2], 9}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_ERROR(culv_semaphore_wait_batch(waits, 4, s), CULV_ERROR_INVALID,
-              CULV_REASON_WAIT_BEFORE_SIGNAL);
+    LIB_INVALID(culv_semaphore_wait_batch(waits, 4, s), CULV_REASON_WAIT_BEFORE_SIGNAL);
     require_binary(0, true);
     require_binary(1, false);
     const culv_semaphore_point twice[] = {
         {f.semaphores[0], 0}, {f.binaries[0], 0}, {f.semaphores[0], 0}};
-    LIB_ERROR(culv_semaphore_wait_batch(twice, 3, s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_wait_batch(twice, 3, s), CULV_REASON_VALUE);
     require_binary(0, true);
     LIB_OK(culv_semaphore_wait(f.binaries[0], s, 0));
     lib_finish(&f.w, s);
@@ -246,11 +241,11 @@ static void timelines_that_are_wrong(void)
                 all_timelines(points, 10);
                 points[at].value = rows[r].value;
                 if (rows[r].again) points[at].semaphore = f.semaphores[at > 0 ? at - 1 : 1];
-                LIB_ERROR(culv_semaphore_signal_batch(points, sizes[k], f.stream),
-                          CULV_ERROR_INVALID, rows[r].reason);
+                LIB_INVALID(culv_semaphore_signal_batch(points, sizes[k], f.stream),
+                            rows[r].reason);
                 if (rows[r].again)
-                    LIB_ERROR(culv_semaphore_wait_batch(points, sizes[k], f.stream),
-                              CULV_ERROR_INVALID, rows[r].reason);
+                    LIB_INVALID(culv_semaphore_wait_batch(points, sizes[k], f.stream),
+                                rows[r].reason);
             }
     require_values(9);
     all_timelines(points, 9); /* waits may repeat a value */
@@ -276,10 +271,8 @@ static void failures_are_taken_back(void)
         {f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
     const culv_semaphore_point waits[] = {
         {f.semaphores[0], 0}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_ERROR(culv_semaphore_signal_batch(signals, 3, foreign), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
-    LIB_ERROR(culv_semaphore_wait_batch(waits, 3, foreign), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_signal_batch(signals, 3, foreign), CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_semaphore_wait_batch(waits, 3, foreign), CULV_REASON_STREAM_DEVICE);
     require_binary(0, false);
     require_binary(1, true);
     static const struct {
@@ -335,10 +328,8 @@ static void of_two_devices(void)
         LIB_OK(culv_semaphore_import_take(second, &d, &stranger));
         const culv_semaphore_point points[] = {
             {f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
-        LIB_ERROR(culv_semaphore_signal_batch(points, 3, f.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_DEVICE_MISMATCH);
-        LIB_ERROR(culv_semaphore_wait_batch(points, 3, f.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(culv_semaphore_signal_batch(points, 3, f.stream), CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(culv_semaphore_wait_batch(points, 3, f.stream), CULV_REASON_DEVICE_MISMATCH);
         REQUIRE_EQ(culv_semaphore_last_value(stranger), 0);
         require_values(0);
         culv_semaphore_destroy(&stranger);

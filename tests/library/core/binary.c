@@ -47,6 +47,8 @@ static void pair_close(pair *p)
     lib_close(&p->w);
 }
 
+#define PAIR_CASE(name) TEST_ON(pair, p, pair_open(p), pair_close(p), name)
+
 /* The state table ------------------------------------------------------------------------------ */
 
 typedef enum state { UNSIGNALED, BY_CUDA, BY_PEER, STATES } state;
@@ -106,12 +108,12 @@ static void bring_back(pair *p, state from)
 static void require_state(pair *p, state expected)
 {
     if (expected == BY_PEER) {
-        LIB_ERROR(act(p, SIGNAL), CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
+        LIB_INVALID(act(p, SIGNAL), CULV_REASON_DOUBLE_SIGNAL);
         LIB_SAYS("the other API");
         return;
     }
-    LIB_ERROR(act(p, WAIT), CULV_ERROR_INVALID,
-              expected == BY_CUDA ? CULV_REASON_SAME_SIDE : CULV_REASON_WAIT_BEFORE_SIGNAL);
+    LIB_INVALID(act(p, WAIT),
+                expected == BY_CUDA ? CULV_REASON_SAME_SIDE : CULV_REASON_WAIT_BEFORE_SIGNAL);
 }
 
 /* What each action is in each state: refused for a reason, or the next state. */
@@ -140,282 +142,251 @@ static const struct {
                  [NOTE_WAIT] = {CULV_REASON_NONE, UNSIGNALED}},
 };
 
-static void state_table(void)
+PAIR_CASE(state_table)
 {
-    pair p;
-    pair_open(&p);
     for (int from = 0; from < STATES; from++) {
         for (int what = 0; what < ACTIONS; what++) {
             printf("%s, %s\n", state_names[from], action_names[what]);
-            bring_into(&p, (state)from);
+            bring_into(p, (state)from);
             if (table[from][what].reason == CULV_REASON_NONE) {
-                really_act(&p, (action)what);
+                really_act(p, (action)what);
             } else {
-                LIB_ERROR(act(&p, (action)what), CULV_ERROR_INVALID, table[from][what].reason);
+                LIB_INVALID(act(p, (action)what), table[from][what].reason);
                 LIB_SAYS("'gate'");
             }
-            require_state(&p, table[from][what].next);
-            bring_back(&p, table[from][what].next);
-            require_state(&p, UNSIGNALED);
+            require_state(p, table[from][what].next);
+            bring_back(p, table[from][what].next);
+            require_state(p, UNSIGNALED);
         }
     }
-    pair_close(&p);
 }
 
 /* Neither a stream that is refused nor a driver that refuses changes what is known. */
-static void failed_calls_change_nothing(void)
+PAIR_CASE(failed_calls_change_nothing)
 {
-    pair p;
-    pair_open(&p);
-    const raw_cuda *cu = p.w.cu;
+    const raw_cuda *cu = p->w.cu;
     CUcontext context = NULL, popped = NULL;
-    CUstream stream = NULL, own = p.stream;
+    CUstream stream = NULL, own = p->stream;
     REQUIRE(cu->CtxCreate != NULL);
     CU_OK(cu->CtxCreate(&context, 0, 0));
     CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxPopCurrent(&popped));
     for (int what = SIGNAL; what <= WAIT_BATCH; what++) {
         state from = what == WAIT || what == WAIT_BATCH ? BY_PEER : UNSIGNALED;
-        bring_into(&p, from);
-        p.stream = stream;
-        LIB_ERROR(act(&p, (action)what), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
-        p.stream = own;
-        require_state(&p, from);
+        bring_into(p, from);
+        p->stream = stream;
+        LIB_INVALID(act(p, (action)what), CULV_REASON_STREAM_DEVICE);
+        p->stream = own;
+        require_state(p, from);
         bool met = cu->SoftFailAt == NULL;
         /* Each driver call of it in turn. */
         for (uint64_t n = 1; cu->SoftFailAt != NULL; n++) {
             lib_forget_error();
             cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-            culv_result r = act(&p, (action)what);
+            culv_result r = act(p, (action)what);
             const char *call = cu->SoftFailedCall();
             cu->SoftFailAt(0, 0);
             if (r == CULV_OK) break;
             REQUIRE_EQ(r, CULV_ERROR_DRIVER);
             REQUIRE(call != NULL);
             met = met || strstr(call, "ExternalSemaphoresAsync") != NULL;
-            require_state(&p, from);
+            require_state(p, from);
         }
         REQUIRE(met);
-        if (cu->SoftFailAt == NULL) LIB_OK(act(&p, (action)what));
-        lib_finish(&p.w, own);
-        require_state(&p, table[from][what].next);
-        bring_back(&p, table[from][what].next);
+        if (cu->SoftFailAt == NULL) LIB_OK(act(p, (action)what));
+        lib_finish(&p->w, own);
+        require_state(p, table[from][what].next);
+        bring_back(p, table[from][what].next);
     }
     CU_OK(cu->CtxPushCurrent(context));
     CU_OK(cu->StreamDestroy(stream));
     CU_OK(cu->CtxDestroy(context));
-    pair_close(&p);
 }
 
-static void values_are_for_timelines(void)
+PAIR_CASE(values_are_for_timelines)
 {
-    pair p;
-    pair_open(&p);
     static const uint64_t values[] = {1, 2, UINT64_MAX};
     for (int i = 0; i < 3; i++) {
-        const culv_semaphore_point point = {p.semaphore, values[i]};
-        LIB_ERROR(culv_semaphore_signal(p.semaphore, p.stream, values[i]), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        LIB_ERROR(culv_semaphore_signal_batch(&point, 1, p.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        require_state(&p, UNSIGNALED);
-        bring_into(&p, BY_PEER);
-        LIB_ERROR(culv_semaphore_wait(p.semaphore, p.stream, values[i]), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        LIB_ERROR(culv_semaphore_wait_batch(&point, 1, p.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
-        require_state(&p, BY_PEER);
-        bring_back(&p, BY_PEER);
+        const culv_semaphore_point point = {p->semaphore, values[i]};
+        LIB_INVALID(culv_semaphore_signal(p->semaphore, p->stream, values[i]), CULV_REASON_VALUE);
+        LIB_INVALID(culv_semaphore_signal_batch(&point, 1, p->stream), CULV_REASON_VALUE);
+        require_state(p, UNSIGNALED);
+        bring_into(p, BY_PEER);
+        LIB_INVALID(culv_semaphore_wait(p->semaphore, p->stream, values[i]), CULV_REASON_VALUE);
+        LIB_INVALID(culv_semaphore_wait_batch(&point, 1, p->stream), CULV_REASON_VALUE);
+        require_state(p, BY_PEER);
+        bring_back(p, BY_PEER);
     }
-    culv_semaphore_mark_value(p.semaphore, 7); /* a timeline's */
-    REQUIRE_EQ(culv_semaphore_last_value(p.semaphore), 0);
-    require_state(&p, UNSIGNALED);
-    bring_into(&p, BY_CUDA);
-    bring_back(&p, BY_CUDA);
-    REQUIRE_EQ(culv_semaphore_get_type(p.semaphore), CULV_SEMAPHORE_BINARY);
+    culv_semaphore_mark_value(p->semaphore, 7); /* a timeline's */
+    REQUIRE_EQ(culv_semaphore_last_value(p->semaphore), 0);
+    require_state(p, UNSIGNALED);
+    bring_into(p, BY_CUDA);
+    bring_back(p, BY_CUDA);
+    REQUIRE_EQ(culv_semaphore_get_type(p->semaphore), CULV_SEMAPHORE_BINARY);
     REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
 
     /* And the other way round. */
-    VkSemaphore timeline = raw_vk_timeline(&p.w.vk, 0, true);
-    culv_semaphore *other = lib_import_timeline(&p.w, timeline);
+    VkSemaphore timeline = raw_vk_timeline(&p->w.vk, 0, true);
+    culv_semaphore *other = lib_import_timeline(&p->w, timeline);
     REQUIRE_EQ(culv_semaphore_get_type(other), CULV_SEMAPHORE_TIMELINE);
-    LIB_ERROR(culv_semaphore_mark_signaled(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_mark_signaled(other), CULV_REASON_VALUE);
     LIB_SAYS("culv_semaphore_mark_value");
-    LIB_ERROR(culv_semaphore_mark_waited(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_semaphore_mark_signaled(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_semaphore_mark_waited(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_mark_waited(other), CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_mark_signaled(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_semaphore_mark_waited(NULL), CULV_REASON_NULL_ARGUMENT);
     culv_semaphore_destroy(&other);
-    lib_settle(&p.w);
-    raw_vk_timeline_destroy(&p.w.vk, timeline);
-    pair_close(&p);
+    lib_settle(&p->w);
+    raw_vk_timeline_destroy(&p->w.vk, timeline);
 }
 
 /* Imports -------------------------------------------------------------------------------------- */
 
-static void take_and_borrow(void)
+PAIR_CASE(take_and_borrow)
 {
-    pair p;
-    pair_open(&p);
-    culv_semaphore *first = p.semaphore;
-    culv_semaphore_desc d = describe(&p);
+    culv_semaphore *first = p->semaphore;
+    culv_semaphore_desc d = describe(p);
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_semaphore_import_borrow(p.w.device, &d, &p.semaphore));
+    LIB_OK(culv_semaphore_import_borrow(p->w.device, &d, &p->semaphore));
     lib_fd_require_untouched(&fd);
-    REQUIRE_EQ(lib_counts(&p.w).semaphores, 2);
-    really_act(&p, SIGNAL);
-    really_act(&p, NOTE_WAIT);
-    culv_semaphore_destroy(&p.semaphore);
-    LIB_OK(culv_semaphore_import_take(p.w.device, &d, &p.semaphore));
+    REQUIRE_EQ(lib_counts(&p->w).semaphores, 2);
+    really_act(p, SIGNAL);
+    really_act(p, NOTE_WAIT);
+    culv_semaphore_destroy(&p->semaphore);
+    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
-    really_act(&p, NOTE_SIGNAL);
-    really_act(&p, WAIT);
-    culv_semaphore_destroy_after(&p.semaphore, p.stream);
-    p.semaphore = first;
-    require_state(&p, UNSIGNALED); /* each import knows what it was told itself */
-    pair_close(&p);
+    really_act(p, NOTE_SIGNAL);
+    really_act(p, WAIT);
+    culv_semaphore_destroy_after(&p->semaphore, p->stream);
+    p->semaphore = first;
+    require_state(p, UNSIGNALED); /* each import knows what it was told itself */
 }
 
-static void signal_is_pending_at_import(void)
+PAIR_CASE(signal_is_pending_at_import)
 {
-    pair p;
-    pair_open(&p);
-    culv_semaphore_destroy(&p.semaphore);
-    culv_semaphore_desc d = describe(&p);
+    culv_semaphore_destroy(&p->semaphore);
+    culv_semaphore_desc d = describe(p);
     d.signal_pending = 1;
-    raw_binary_signal(&p.w.vk, p.w.cu, &p.other);
-    LIB_OK(culv_semaphore_import_take(p.w.device, &d, &p.semaphore));
-    REQUIRE_EQ(culv_semaphore_last_value(p.semaphore), 0);
-    require_state(&p, BY_PEER);
-    LIB_ERROR(act(&p, NOTE_SIGNAL), CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
-    really_act(&p, WAIT);
-    require_state(&p, UNSIGNALED);
-    pair_close(&p);
+    raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
+    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
+    REQUIRE_EQ(culv_semaphore_last_value(p->semaphore), 0);
+    require_state(p, BY_PEER);
+    LIB_INVALID(act(p, NOTE_SIGNAL), CULV_REASON_DOUBLE_SIGNAL);
+    really_act(p, WAIT);
+    require_state(p, UNSIGNALED);
 }
 
 /* Whoever asks for it keeps the order alone. */
-static void untracked(void)
+PAIR_CASE(untracked)
 {
-    pair p;
-    pair_open(&p);
-    culv_semaphore_destroy(&p.semaphore);
-    culv_semaphore_desc d = describe(&p);
+    culv_semaphore_destroy(&p->semaphore);
+    culv_semaphore_desc d = describe(p);
     d.untracked = 1;
-    LIB_OK(culv_semaphore_import_take(p.w.device, &d, &p.semaphore));
+    LIB_OK(culv_semaphore_import_take(p->w.device, &d, &p->semaphore));
     for (int i = 0; i < 3; i++) { /* no-ops, in any order */
-        LIB_OK(act(&p, NOTE_WAIT));
-        LIB_OK(act(&p, NOTE_SIGNAL));
-        LIB_OK(act(&p, NOTE_SIGNAL));
-        LIB_OK(act(&p, NOTE_WAIT));
-        LIB_OK(act(&p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signaled one, as it was told */
-        REQUIRE(raw_binary_wait(&p.w.vk, p.w.cu, &p.other, TEST_FAR_MS));
-        raw_binary_signal(&p.w.vk, p.w.cu, &p.other);
-        LIB_OK(act(&p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
-        lib_finish(&p.w, p.stream);
+        LIB_OK(act(p, NOTE_WAIT));
+        LIB_OK(act(p, NOTE_SIGNAL));
+        LIB_OK(act(p, NOTE_SIGNAL));
+        LIB_OK(act(p, NOTE_WAIT));
+        LIB_OK(act(p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signaled one, as it was told */
+        REQUIRE(raw_binary_wait(&p->w.vk, p->w.cu, &p->other, TEST_FAR_MS));
+        raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
+        LIB_OK(act(p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
+        lib_finish(&p->w, p->stream);
     }
-    LIB_ERROR(culv_semaphore_signal(p.semaphore, p.stream, 1), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_semaphore_wait(p.semaphore, p.stream, 1), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    pair_close(&p);
+    LIB_INVALID(culv_semaphore_signal(p->semaphore, p->stream, 1), CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_wait(p->semaphore, p->stream, 1), CULV_REASON_VALUE);
 }
 
 /* Of the other type: the twin's handles tell, NVIDIA's driver takes many an fd for what it is
  * not. */
-static void types_are_mixed_up(void)
+PAIR_CASE(types_are_mixed_up)
 {
-    pair p;
-    pair_open(&p);
-    VkSemaphore timeline = raw_vk_timeline(&p.w.vk, 0, true);
+    VkSemaphore timeline = raw_vk_timeline(&p->w.vk, 0, true);
     culv_semaphore *wrong = POISON(culv_semaphore);
-    culv_semaphore_desc d = describe(&p);
+    culv_semaphore_desc d = describe(p);
     d.type = CULV_SEMAPHORE_TIMELINE;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    if (p.w.cu->software)
-        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p.w.device, &d, &wrong),
+    if (p->w.cu->software)
+        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p->w.device, &d, &wrong),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     d.type = CULV_SEMAPHORE_BINARY;
-    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p.w.vk, timeline));
+    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&p->w.vk, timeline));
     fd = lib_fd_watch(d.handle.value.fd);
-    if (p.w.cu->software)
-        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p.w.device, &d, &wrong),
+    if (p->w.cu->software)
+        LIB_REFUSES(culv_semaphore, wrong, culv_semaphore_import_take(p->w.device, &d, &wrong),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_timeline_destroy(&p.w.vk, timeline);
-    pair_close(&p);
+    raw_vk_timeline_destroy(&p->w.vk, timeline);
 }
 
 /* Data ----------------------------------------------------------------------------------------- */
 
 /* CUDA's wait is submitted while the signal, which was submitted before it, still waits for
  * something else. */
-static void stream_waits(void)
+PAIR_CASE(stream_waits)
 {
-    pair p;
-    pair_open(&p);
-    VkSemaphore gate = raw_vk_timeline(&p.w.vk, 0, false);
-    bool played = p.other.vk == VK_NULL_HANDLE;
+    VkSemaphore gate = raw_vk_timeline(&p->w.vk, 0, false);
+    bool played = p->other.vk == VK_NULL_HANDLE;
     if (!played)
         raw_vk_submit(
-            &p.w.vk, raw_vk_begin(&p.w.vk, 0),
-            &(raw_vk_job){.wait = gate, .wait_value = 1, .signal = p.other.vk, .pending = true});
-    LIB_OK(act(&p, NOTE_SIGNAL));
-    LIB_OK(act(&p, WAIT));
+            &p->w.vk, raw_vk_begin(&p->w.vk, 0),
+            &(raw_vk_job){.wait = gate, .wait_value = 1, .signal = p->other.vk, .pending = true});
+    LIB_OK(act(p, NOTE_SIGNAL));
+    LIB_OK(act(p, WAIT));
     lib_sleep_ms(30);
-    REQUIRE_EQ(lib_query(&p.w, p.stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&p.w.vk, gate, 1);
-    if (played) raw_binary_signal(&p.w.vk, p.w.cu, &p.other);
-    lib_finish(&p.w, p.stream);
-    raw_vk_idle(&p.w.vk);
-    raw_vk_timeline_destroy(&p.w.vk, gate);
-    pair_close(&p);
+    REQUIRE_EQ(lib_query(&p->w, p->stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&p->w.vk, gate, 1);
+    if (played) raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
+    lib_finish(&p->w, p->stream);
+    raw_vk_idle(&p->w.vk);
+    raw_vk_timeline_destroy(&p->w.vk, gate);
 }
 
 /* A thousand turns. Vulkan writes word r and signals; CUDA waits, logs it, writes an answer and
  * signals; Vulkan waits and logs that with its next word. One semaphore for each direction, and one
  * queue: a wait that is submitted to another one ahead of time takes a signal meant for an earlier
  * wait (measured, tests/contract/binaries.c). */
-static void alternations(void)
+LIB_CASE(alternations)
 {
     enum { ROUNDS = 1000, BATCH = 100 };
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     raw_binary asked, answered;
-    raw_binary_create(&w.vk, cu, &asked);
-    raw_binary_create(&w.vk, cu, &answered);
+    raw_binary_create(&w->vk, cu, &asked);
+    raw_binary_create(&w->vk, cu, &answered);
     culv_semaphore *to_cuda = NULL, *to_vulkan = NULL;
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
-    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w.vk, &asked));
-    LIB_OK(culv_semaphore_import_take(w.device, &d, &to_cuda));
-    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w.vk, &answered));
-    LIB_OK(culv_semaphore_import_take(w.device, &d, &to_vulkan));
+    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &asked));
+    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_cuda));
+    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &answered));
+    LIB_OK(culv_semaphore_import_take(w->device, &d, &to_vulkan));
     raw_vk_buffer shared, log;
-    raw_vk_buffer_create(&w.vk, 4096, RAW_VK_EXPORT, &shared);
-    raw_vk_buffer_create(&w.vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);
-    culv_memory *memory = lib_import(&w, &shared);
+    raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
+    raw_vk_buffer_create(&w->vk, (ROUNDS + 1) * 4, RAW_VK_HOST, &log);
+    culv_memory *memory = lib_import(w, &shared);
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, words = 0;
     static uint32_t heard[ROUNDS];
-    CUcontext before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->MemAlloc(&words, ROUNDS * 4));
     double start = test_now_us();
     for (uint32_t r = 0; r <= ROUNDS; r++) {
         const uint32_t queue = 0;
-        VkCommandBuffer commands = raw_vk_begin(&w.vk, queue);
+        VkCommandBuffer commands = raw_vk_begin(&w->vk, queue);
         const VkBufferCopy copy = {.srcOffset = 4, .dstOffset = (VkDeviceSize)r * 4, .size = 4};
-        raw_vk_acquire(&w.vk, commands, queue, &shared);
+        raw_vk_acquire(&w->vk, commands, queue, &shared);
         if (r > 0) vkCmdCopyBuffer(commands, shared.buffer, log.buffer, 1, &copy);
         if (r < ROUNDS) vkCmdFillBuffer(commands, shared.buffer, 0, 4, lib_word(r, 5));
-        raw_vk_release(&w.vk, commands, queue, &shared);
+        raw_vk_release(&w->vk, commands, queue, &shared);
         raw_binary_turn turn = {
             .queue = queue, .wait = r > 0 ? &answered : NULL, .signal = r < ROUNDS ? &asked : NULL};
-        raw_vk_submit(&w.vk, commands, raw_binary_turn_begin(cu, &turn));
+        raw_vk_submit(&w->vk, commands, raw_binary_turn_begin(cu, &turn));
         raw_binary_turn_end(cu, &turn);
         if (r > 0) LIB_OK(culv_semaphore_mark_waited(to_vulkan));
         if (r == ROUNDS) break;
@@ -425,27 +396,26 @@ static void alternations(void)
         CU_OK(cu->MemcpyDtoDAsync(words + (CUdeviceptr)r * 4, p, 4, stream));
         CU_OK(cu->MemsetD32Async(p + 4, lib_word(r, 9), 1, stream));
         LIB_OK(culv_semaphore_signal(to_vulkan, stream, 0));
-        if (r % BATCH == 0) raw_vk_idle(&w.vk);
+        if (r % BATCH == 0) raw_vk_idle(&w->vk);
     }
     CU_OK(cu->StreamSynchronize(stream));
-    raw_vk_idle(&w.vk);
+    raw_vk_idle(&w->vk);
     MEASURED("library.binary_round_trip_us", "%.1f", (test_now_us() - start) / ROUNDS);
     CU_OK(cu->MemcpyDtoH(heard, words, sizeof heard));
     CU_OK(cu->MemFree(words));
-    lib_leave(&w, before);
+    lib_leave(w, before);
     REQUIRE_WORDS(heard, ROUNDS, 5);
     REQUIRE_WORDS((const uint32_t *)log.mapped + 1, ROUNDS, 9);
     culv_semaphore_destroy(&to_cuda);
     culv_semaphore_destroy(&to_vulkan);
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    lib_settle(&w);
-    lib_stream_destroy(&w, stream);
-    raw_binary_destroy(&w.vk, &asked);
-    raw_binary_destroy(&w.vk, &answered);
-    raw_vk_buffer_destroy(&w.vk, &log);
-    raw_vk_buffer_destroy(&w.vk, &shared);
-    lib_close(&w);
+    lib_settle(w);
+    lib_stream_destroy(w, stream);
+    raw_binary_destroy(&w->vk, &asked);
+    raw_binary_destroy(&w->vk, &answered);
+    raw_vk_buffer_destroy(&w->vk, &log);
+    raw_vk_buffer_destroy(&w->vk, &shared);
 }
 
 static const test_case cases[] = {

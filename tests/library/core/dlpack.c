@@ -42,10 +42,8 @@ enum { WORDS = 4096, BYTES = WORDS * 4 };
 static culv_shared_buffer *make_buffer(const lib_world *w)
 {
     culv_shared_buffer *buffer = NULL;
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "positions";
@@ -82,12 +80,10 @@ static void delete_on_another_thread(culv_dl_managed_tensor_versioned *tensor)
 
 /* What Vulkan wrote is in the tensor and the other way round, and the tensor outlives the VkBuffer,
  * the attachment and the caller's device. */
-static void buffer_both_ways(void)
+LIB_CASE(buffer_both_ways)
 {
     static uint32_t words[WORDS];
-    lib_world w;
-    lib_open(&w);
-    culv_shared_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(w);
     const raw_vk_buffer raw = as_raw(made);
     culv_dl_managed_tensor_versioned *tensor = NULL;
     const int64_t shape[] = {WORDS / 4, 4};
@@ -99,7 +95,7 @@ static void buffer_both_ways(void)
     REQUIRE_EQ(tensor->version.major, CULV_DLPACK_VERSION_MAJOR);
     REQUIRE_EQ(tensor->flags, 0);
     REQUIRE_EQ(tensor->dl_tensor.device.device_type,
-               w.cu->software ? CULV_DL_DEVICE_CPU : CULV_DL_DEVICE_CUDA);
+               w->cu->software ? CULV_DL_DEVICE_CPU : CULV_DL_DEVICE_CUDA);
     REQUIRE_EQ(tensor->dl_tensor.device.device_id, 0);
     REQUIRE_EQ(tensor->dl_tensor.ndim, 2);
     REQUIRE(tensor->dl_tensor.shape[0] == WORDS / 4 && tensor->dl_tensor.shape[1] == 4);
@@ -108,33 +104,32 @@ static void buffer_both_ways(void)
     REQUIRE_EQ(address(tensor), culv_shared_buffer_pointer(made));
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 1);
-    raw_vk_write(&w.vk, &raw, 0, words, BYTES);
+    raw_vk_write(&w->vk, &raw, 0, words, BYTES);
     memset(words, 0, sizeof words);
-    CUcontext before = lib_enter(&w);
-    CU_OK(w.cu->MemcpyDtoH(words, address(tensor), BYTES));
+    CUcontext before = lib_enter(w);
+    CU_OK(w->cu->MemcpyDtoH(words, address(tensor), BYTES));
     REQUIRE_WORDS(words, WORDS, 1);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 2);
-    CU_OK(raw_cuda_upload(w.cu, address(tensor), words, BYTES));
-    lib_leave(&w, before);
+    CU_OK(raw_cuda_upload(w->cu, address(tensor), words, BYTES));
+    lib_leave(w, before);
     memset(words, 0, sizeof words);
-    raw_vk_read(&w.vk, &raw, 0, words, BYTES);
+    raw_vk_read(&w->vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 2);
 
     culv_shared_buffer_destroy(&made);
     REQUIRE(made == NULL);
-    culv_device_counts c = lib_counts(&w);
+    culv_device_counts c = lib_counts(w);
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.buffers, 1);
-    culv_vk_detach(&w.attachment);
-    culv_device_close(&w.device);
-    before = lib_enter(&w);
+    culv_vk_detach(&w->attachment);
+    culv_device_close(&w->device);
+    before = lib_enter(w);
     memset(words, 0, sizeof words);
-    CU_OK(w.cu->MemcpyDtoH(words, address(tensor), BYTES));
+    CU_OK(w->cu->MemcpyDtoH(words, address(tensor), BYTES));
     REQUIRE_WORDS(words, WORDS, 2);
-    lib_leave(&w, before);
+    lib_leave(w, before);
     delete_on_another_thread(tensor);
-    lib_close(&w);
 }
 
 typedef struct row {
@@ -198,11 +193,9 @@ static const row rows[] = {
      REFUSED = CULV_REASON_VALUE},
 };
 
-static void shapes(void)
+LIB_CASE(shapes)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_shared_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(w);
     culv_buffer *buffer = culv_shared_buffer_cuda(made);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const row *r = &rows[i];
@@ -217,7 +210,7 @@ static void shapes(void)
         if (r->result != CULV_OK) {
             LIB_REFUSES(culv_dl_managed_tensor_versioned, tensor,
                         culv_buffer_get_dlpack(buffer, &d, &tensor), r->result, r->reason);
-            REQUIRE_EQ(lib_counts(&w).buffers, 1);
+            REQUIRE_EQ(lib_counts(w).buffers, 1);
             continue;
         }
         LIB_OK(culv_buffer_get_dlpack(buffer, &d, &tensor));
@@ -238,7 +231,7 @@ static void shapes(void)
             REQUIRE_EQ(size, r->size);
         }
         tensor->deleter(tensor);
-        REQUIRE_EQ(lib_counts(&w).buffers, 1);
+        REQUIRE_EQ(lib_counts(w).buffers, 1);
     }
     /* Without elements there is a tensor, but no range. */
     culv_dl_managed_tensor_versioned *empty = NULL;
@@ -249,22 +242,17 @@ static void shapes(void)
     LIB_OK(culv_buffer_get_dlpack(buffer, &d, &empty));
     CUdeviceptr pointer = 5;
     uint64_t size = 5;
-    LIB_ERROR(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_ERROR_INVALID,
-              CULV_REASON_SIZE);
+    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_REASON_SIZE);
     REQUIRE(pointer == 5 && size == 5);
     empty->dl_tensor.ndim = 99;
-    LIB_ERROR(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_get_range(&empty->dl_tensor, &pointer, &size), CULV_REASON_VALUE);
     empty->deleter(empty);
     culv_shared_buffer_destroy(&made);
-    lib_close(&w);
 }
 
-static void forms(void)
+LIB_CASE(forms)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_shared_buffer *made = make_buffer(&w);
+    culv_shared_buffer *made = make_buffer(w);
     culv_dl_managed_tensor_versioned *tensor = NULL, *none = NULL;
     culv_dl_managed_tensor *old = NULL;
     culv_dlpack_desc d = culv_dlpack_desc_init();
@@ -287,9 +275,9 @@ static void forms(void)
     REQUIRE_EQ(old->dl_tensor.shape[0], BYTES);
     REQUIRE_EQ(old->dl_tensor.strides[0], 1);
     REQUIRE_EQ((CUdeviceptr)(uintptr_t)old->dl_tensor.data, culv_shared_buffer_pointer(made));
-    REQUIRE_EQ(lib_counts(&w).buffers, 2);
+    REQUIRE_EQ(lib_counts(w).buffers, 2);
     old->deleter(old);
-    REQUIRE_EQ(lib_counts(&w).buffers, 1);
+    REQUIRE_EQ(lib_counts(w).buffers, 1);
 
     const culv_result null = CULV_ERROR_INVALID;
     LIB_ERROR(culv_dlpack_to_unversioned(&none, &old), null, CULV_REASON_NULL_ARGUMENT);
@@ -304,38 +292,34 @@ static void forms(void)
     LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &zero, &none), null,
               CULV_REASON_STRUCT_SIZE);
     d = culv_dlpack_desc_init();
-    d.device_type = w.cu->software ? CULV_DL_DEVICE_CUDA : CULV_DL_DEVICE_CPU;
+    d.device_type = w->cu->software ? CULV_DL_DEVICE_CUDA : CULV_DL_DEVICE_CPU;
     LIB_ERROR(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), &d, &none), null,
               CULV_REASON_VALUE);
     REQUIRE(none == NULL);
     culv_shared_buffer_destroy(&made);
-    lib_close(&w);
 }
 
 /* 10,000 exports and deletes hold nothing. */
-static void many(void)
+LIB_CASE(many)
 {
     enum { TIMES = 10000, AT_ONCE = 100 };
     static culv_dl_managed_tensor_versioned *tensors[AT_ONCE];
-    lib_world w;
-    lib_open(&w);
-    culv_shared_buffer *made = make_buffer(&w);
-    const culv_device_counts before = lib_counts(&w);
+    culv_shared_buffer *made = make_buffer(w);
+    const culv_device_counts before = lib_counts(w);
     for (int i = 0; i < TIMES; i++) {
         culv_dl_managed_tensor_versioned **t = &tensors[i % AT_ONCE];
         if (*t != NULL) (*t)->deleter(*t);
         LIB_OK(culv_buffer_get_dlpack(culv_shared_buffer_cuda(made), NULL, t));
     }
-    culv_device_counts now = lib_counts(&w);
+    culv_device_counts now = lib_counts(w);
     REQUIRE_EQ(now.buffers, before.buffers + AT_ONCE);
     REQUIRE_EQ(now.mappings, before.mappings);
     for (int i = 0; i < AT_ONCE; i++)
         tensors[i]->deleter(tensors[i]);
-    now = lib_counts(&w);
+    now = lib_counts(w);
     REQUIRE_EQ(now.buffers, before.buffers);
     REQUIRE_EQ(now.deferred, 0);
     culv_shared_buffer_destroy(&made);
-    lib_close(&w);
 }
 
 /* Texels of a LINEAR image. The layouts are what vkGetImageSubresourceLayout() may say. */
@@ -363,16 +347,14 @@ static void images(void)
     LIB_OK(culv_dlpack_describe_image(&l, 1, &d, shape, strides));
     REQUIRE_EQ(d.ndim, 3);
     REQUIRE(shape[0] == 3 && strides[0] == 16384 && shape[1] == 33 && shape[2] == 61);
-    const culv_result invalid = CULV_ERROR_INVALID;
-    LIB_ERROR(culv_dlpack_describe_image(&l, 4, &d, shape, strides), invalid, CULV_REASON_VALUE);
-    LIB_ERROR(culv_dlpack_describe_image(&l, 0, &d, shape, strides), invalid, CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 4, &d, shape, strides), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 0, &d, shape, strides), CULV_REASON_VALUE);
     l.depth = 2;
-    LIB_ERROR(culv_dlpack_describe_image(&l, 1, &d, shape, strides), invalid, CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), CULV_REASON_VALUE);
     l.depth = 1;
     l.row_pitch = 1022;
-    LIB_ERROR(culv_dlpack_describe_image(&l, 1, &d, shape, strides), invalid, CULV_REASON_VALUE);
-    LIB_ERROR(culv_dlpack_describe_image(NULL, 1, &d, shape, strides), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_dlpack_describe_image(&l, 1, &d, shape, strides), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_describe_image(NULL, 1, &d, shape, strides), CULV_REASON_NULL_ARGUMENT);
 }
 
 /* A module, a device and the context itself may go first. */

@@ -25,32 +25,29 @@ static CUdeviceptr address(const culv_dl_managed_tensor_versioned *tensor)
 }
 
 /* What a tensor covers stays; the rest of the vector lives on. */
-static void pins(void)
+VMM_CASE(pins)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vector *v = make(&s, 2);
-    CUstream stream = lib_stream(&s.w);
+    culv_vector *v = make(s, 2);
+    CUstream stream = lib_stream(&s->w);
     culv_dl_managed_tensor_versioned *tensor = NULL, *second = NULL;
     LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
     REQUIRE_EQ(tensor->dl_tensor.shape[0], 2 * VMM_BLOCK);
     REQUIRE_EQ(address(tensor), culv_vector_pointer(v));
     LIB_OK(culv_vector_grow(v, 4 * VMM_BLOCK));
     REQUIRE_EQ(tensor->dl_tensor.shape[0], 2 * VMM_BLOCK);
-    vmm_write(s.w.device, s.w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
+    vmm_write(s->w.device, s->w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
     LIB_OK(culv_vector_shrink(v, 2 * VMM_BLOCK, stream)); /* beyond the tensor */
     LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
     REQUIRE_EQ(culv_vector_size(v), 2 * VMM_BLOCK);
-    vmm_require_words(s.w.device, s.w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
+    vmm_require_words(s->w.device, s->w.cu, address(tensor) + VMM_BLOCK, WORDS, 4);
     LIB_OK(culv_vector_get_dlpack(v, NULL, &second));
     tensor->deleter(tensor);
     LIB_ERROR(culv_vector_shrink(v, VMM_BLOCK, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
     second->deleter(second);
     LIB_OK(culv_vector_shrink(v, VMM_BLOCK, stream));
-    lib_finish(&s.w, stream);
+    lib_finish(&s->w, stream);
     culv_vector_destroy(&v);
-    lib_stream_destroy(&s.w, stream);
-    vmm_stage_close(&s);
+    lib_stream_destroy(&s->w, stream);
 }
 
 /* The vector's memory is there until its last tensor goes, whichever destroy took it. */
@@ -81,87 +78,80 @@ static void outlives(void)
 }
 
 /* An old address is a tensor's until that is given up. */
-static void moves(void)
+VMM_CASE(moves)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vector *v = NULL;
     culv_vector_desc d = culv_vector_desc_init();
     d.size = d.reserve = VMM_BLOCK;
-    LIB_OK(culv_vector_create(s.w.device, &d, &v));
+    LIB_OK(culv_vector_create(s->w.device, &d, &v));
     /* What lies behind it is taken, so that it moves. */
     culv_vmm_range *wall = NULL;
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = VMM_BLOCK;
     r.address = culv_vector_pointer(v) + VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(s.w.device, &r, &wall));
-    CUstream stream = lib_stream(&s.w);
+    LIB_OK(culv_vmm_range_create(s->w.device, &r, &wall));
+    CUstream stream = lib_stream(&s->w);
     culv_dl_managed_tensor_versioned *tensor = NULL;
     LIB_OK(culv_vector_get_dlpack(v, NULL, &tensor));
     const CUdeviceptr before = address(tensor);
     LIB_OK(culv_vector_grow(v, 2 * VMM_BLOCK));
     if (culv_vector_pointer(v) != before) {
-        vmm_write(s.w.device, s.w.cu, culv_vector_pointer(v), WORDS, 8);
-        vmm_require_words(s.w.device, s.w.cu, before, WORDS, 8);
+        vmm_write(s->w.device, s->w.cu, culv_vector_pointer(v), WORDS, 8);
+        vmm_require_words(s->w.device, s->w.cu, before, WORDS, 8);
         LIB_ERROR(culv_vector_retire(v, before, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
         LIB_ERROR(culv_vector_retire(v, 0, stream), CULV_ERROR_BUSY, CULV_REASON_OWNED);
-        vmm_require_words(s.w.device, s.w.cu, before, WORDS, 8);
+        vmm_require_words(s->w.device, s->w.cu, before, WORDS, 8);
     }
     tensor->deleter(tensor);
     LIB_OK(culv_vector_retire(v, 0, stream));
-    lib_finish(&s.w, stream);
+    lib_finish(&s->w, stream);
     culv_vector_destroy(&v);
     LIB_OK(culv_vmm_range_destroy(&wall));
-    lib_stream_destroy(&s.w, stream);
-    vmm_stage_close(&s);
+    lib_stream_destroy(&s->w, stream);
 }
 
 /* A consumer's stream waits for what the producer's has: without the hand-over it would copy the
  * old words. */
-static void handed_over(void)
+VMM_CASE(handed_over)
 {
     static uint32_t words[WORDS];
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vector *v = make(&s, 2);
+    const raw_cuda *cu = s->w.cu;
+    culv_vector *v = make(s, 2);
     const CUdeviceptr from = culv_vector_pointer(v), to = from + VMM_BLOCK;
-    CUstream consumer = lib_stream(&s.w);
-    vmm_write(s.w.device, cu, from, WORDS, 1);
+    CUstream consumer = lib_stream(&s->w);
+    vmm_write(s->w.device, cu, from, WORDS, 1);
     for (int row = 0; row < 2; row++) {
         vmm_gate gate;
-        vmm_gate_begin(&s, &gate);
-        CUcontext before = lib_enter(&s.w);
+        vmm_gate_begin(s, &gate);
+        CUcontext before = lib_enter(&s->w);
         CU_OK(cu->MemsetD32Async(from, (unsigned)row + 5, WORDS, gate.stream));
         if (row == 0) {
-            LIB_OK(culv_dlpack_hand_over(s.w.device, gate.stream, CULV_DLPACK_STREAM_NONE));
-            LIB_OK(culv_dlpack_hand_over(s.w.device, gate.stream, (int64_t)(uintptr_t)gate.stream));
-            REQUIRE_EQ(lib_query(&s.w, consumer), CUDA_SUCCESS);
-            LIB_OK(culv_dlpack_hand_over(s.w.device, gate.stream, (int64_t)(uintptr_t)consumer));
+            LIB_OK(culv_dlpack_hand_over(s->w.device, gate.stream, CULV_DLPACK_STREAM_NONE));
+            LIB_OK(
+                culv_dlpack_hand_over(s->w.device, gate.stream, (int64_t)(uintptr_t)gate.stream));
+            REQUIRE_EQ(lib_query(&s->w, consumer), CUDA_SUCCESS);
+            LIB_OK(culv_dlpack_hand_over(s->w.device, gate.stream, (int64_t)(uintptr_t)consumer));
             CU_OK(cu->MemcpyDtoDAsync(to, from, WORDS * 4, consumer));
-            REQUIRE_EQ(lib_query(&s.w, consumer), CUDA_ERROR_NOT_READY);
-            vmm_gate_open(&s, &gate);
-            lib_finish(&s.w, consumer);
+            REQUIRE_EQ(lib_query(&s->w, consumer), CUDA_ERROR_NOT_READY);
+            vmm_gate_open(s, &gate);
+            lib_finish(&s->w, consumer);
         } else {
-            vmm_gate_open(&s, &gate);
+            vmm_gate_open(s, &gate);
             CU_OK(cu->MemcpyDtoDAsync(to, from, WORDS * 4, gate.stream));
-            LIB_OK(culv_dlpack_hand_over(s.w.device, gate.stream, CULV_DLPACK_STREAM_HOST));
+            LIB_OK(culv_dlpack_hand_over(s->w.device, gate.stream, CULV_DLPACK_STREAM_HOST));
         }
         CU_OK(cu->MemcpyDtoH(words, to, sizeof words));
-        lib_leave(&s.w, before);
+        lib_leave(&s->w, before);
         for (size_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(words[i], (uint32_t)row + 5);
-        vmm_gate_end(&s, &gate);
+        vmm_gate_end(s, &gate);
     }
-    LIB_ERROR(culv_dlpack_hand_over(s.w.device, consumer, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_dlpack_hand_over(s.w.device, consumer, -3), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_OK(culv_dlpack_hand_over(s.w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
-    LIB_OK(culv_dlpack_hand_over(s.w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
-    lib_stream_destroy(&s.w, consumer);
+    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_dlpack_hand_over(s->w.device, consumer, -3), CULV_REASON_VALUE);
+    LIB_OK(culv_dlpack_hand_over(s->w.device, NULL, CULV_DLPACK_STREAM_LEGACY));
+    LIB_OK(culv_dlpack_hand_over(s->w.device, consumer, CULV_DLPACK_STREAM_PER_THREAD));
+    lib_stream_destroy(&s->w, consumer);
     culv_vector_destroy(&v);
-    vmm_stage_close(&s);
 }
 
 const test_case dlpack_vector_cases[] = {

@@ -35,8 +35,7 @@ static void wrong_calls(culv_device *device, CUdeviceptr p, uint64_t page)
 {
     refuse("no device", NULL, p, page, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     refuse("no pointer", device, 0, page, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_dma_buf_export_dup(device, p, page, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_dma_buf_export_dup(device, p, page, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     refuse("unknown flags", device, p, page, 2, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     refuse("unknown flags", device, p, page, UINT64_C(1) << 40, CULV_ERROR_INVALID,
            CULV_REASON_VALUE);
@@ -49,36 +48,32 @@ static void wrong_calls(culv_device *device, CUdeviceptr p, uint64_t page)
            CULV_REASON_RANGE);
 }
 
-static void on_this_driver(void)
+LIB_CASE(on_this_driver)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     CUdeviceptr p = 0;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    CUcontext before = lib_enter(&w);
-    CU_OK(cu->MemAlloc(&p, BYTES));
-    lib_leave(&w, before);
-    culv_device_caps caps = lib_caps(w.device);
-    wrong_calls(w.device, p, page);
+    LIB_CU_OK(w, cu->MemAlloc(&p, BYTES));
+    culv_device_caps caps = lib_caps(w->device);
+    wrong_calls(w->device, p, page);
     static char not_cudas[8192];
     CUdeviceptr nobodys = ((CUdeviceptr)(uintptr_t)not_cudas + page - 1) / page * page;
     culv_handle none;
-    culv_result r = culv_dma_buf_export_dup(w.device, nobodys, page, 0, &none);
+    culv_result r = culv_dma_buf_export_dup(w->device, nobodys, page, 0, &none);
     printf("not CUDA's: %s\n", culv_last_error_message());
     REQUIRE(cu->software ? r == CULV_ERROR_INVALID : r != CULV_OK);
-    if (w.cu->software) {
-        refuse("the twin has none", w.device, p, BYTES, 0, CULV_ERROR_UNSUPPORTED,
+    if (w->cu->software) {
+        refuse("the twin has none", w->device, p, BYTES, 0, CULV_ERROR_UNSUPPORTED,
                CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("DMA_BUF_SUPPORTED is 0");
     }
     if (caps.dma_buf_export && cu->MemGetHandleForAddressRange != NULL) {
         culv_handle one, two, pcie;
-        LIB_OK(culv_dma_buf_export_dup(w.device, p, BYTES, 0, &one));
-        LIB_OK(culv_dma_buf_export_dup(w.device, p, BYTES / 2, 0, &two));
+        LIB_OK(culv_dma_buf_export_dup(w->device, p, BYTES, 0, &one));
+        LIB_OK(culv_dma_buf_export_dup(w->device, p, BYTES / 2, 0, &two));
         REQUIRE(one.value.fd != two.value.fd && one.type == CULV_HANDLE_DMA_BUF_FD);
         REQUIRE_EQ(fcntl(one.value.fd, F_GETFD), FD_CLOEXEC);
-        r = culv_dma_buf_export_dup(w.device, p, BYTES, CULV_DMA_BUF_PCIE, &pcie);
+        r = culv_dma_buf_export_dup(w->device, p, BYTES, CULV_DMA_BUF_PCIE, &pcie);
         MEASURED("library.dma_buf_pcie", "%s", r == CULV_OK ? "made" : culv_last_error_message());
         REQUIRE(r == CULV_OK || r == CULV_ERROR_UNSUPPORTED);
         if (r == CULV_OK) culv_handle_close(&pcie);
@@ -87,29 +82,26 @@ static void on_this_driver(void)
         d.handle = one;
         d.size = BYTES;
         d.exporter = caps.uuid;
-        r = culv_vk_memory_from_handle(w.attachment, &d, &memory);
+        r = culv_vk_memory_from_handle(w->attachment, &d, &memory);
         MEASURED("library.dma_buf_into_vulkan", "%s",
                  r == CULV_OK ? "made" : culv_last_error_message());
-        if (r == CULV_OK) vkFreeMemory(w.vk.device, memory, NULL);
+        if (r == CULV_OK) vkFreeMemory(w->vk.device, memory, NULL);
         culv_handle_close(&one);
         culv_handle_close(&two);
         /* What was imported has none: the driver says so. */
         raw_vk_buffer vk;
-        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
-        culv_memory *imported = lib_import(&w, &vk);
+        raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+        culv_memory *imported = lib_import(w, &vk);
         culv_buffer *buffer = NULL;
         LIB_OK(culv_buffer_map(imported, NULL, &buffer));
-        refuse("an imported buffer", w.device, culv_buffer_pointer(buffer), BYTES, 0,
+        refuse("an imported buffer", w->device, culv_buffer_pointer(buffer), BYTES, 0,
                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("imported from a graphics API");
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&imported);
-        raw_vk_buffer_destroy(&w.vk, &vk);
+        raw_vk_buffer_destroy(&w->vk, &vk);
     }
-    before = lib_enter(&w);
-    CU_OK(cu->MemFree(p));
-    lib_leave(&w, before);
-    lib_close(&w);
+    LIB_CU_OK(w, cu->MemFree(p));
 }
 
 /* The played driver ---------------------------------------------------------------------------- */
@@ -120,29 +112,15 @@ typedef struct stage {
     CUdeviceptr pointer;
 } stage;
 
-static void *cuda_function(const stage *s, const char *name, int version)
-{
-    void (*proc)(void) = culv_device_cuda_proc(s->device, name, version);
-    void *address = NULL;
-    REQUIRE(proc != NULL);
-    memcpy(&address, &proc, sizeof address);
-    return address;
-}
-
-#define CUDA(type, name, version)                                                                  \
-    type name;                                                                                     \
-    void *name##_address = cuda_function(s, #name, version);                                       \
-    memcpy(&name, &name##_address, sizeof name)
-
 static void make_current(const stage *s, CUcontext context)
 {
-    CUDA(PFN_cuCtxSetCurrent_v4000, cuCtxSetCurrent, 4000);
+    LIB_CUDA(s->device, PFN_cuCtxSetCurrent_v4000, cuCtxSetCurrent, 4000);
     CU_OK(cuCtxSetCurrent(context));
 }
 
 static void read_back(const stage *s, CUdeviceptr from, void *to, size_t size)
 {
-    CUDA(PFN_cuMemcpyDtoH_v3020, cuMemcpyDtoH, 3020);
+    LIB_CUDA(s->device, PFN_cuMemcpyDtoH_v3020, cuMemcpyDtoH, 3020);
     make_current(s, culv_device_context(s->device));
     CU_OK(cuMemcpyDtoH(to, from, size));
     make_current(s, NULL);
@@ -150,24 +128,10 @@ static void read_back(const stage *s, CUdeviceptr from, void *to, size_t size)
 
 static void stage_open(stage *s)
 {
-    char path[TEST_PATH_MAX];
-    /* The first time through: the second one finds the played driver under this name. */
-    if (getenv("CULVERT_TEST_TWIN") == NULL && !lib_driver()->software)
-        SKIP("the played driver is the twin, which needs software Vulkan");
-    REQUIRE(setenv("CULVERT_TEST_TWIN", test_path(path, "lib/libculvert-soft.so.0"), 1) == 0);
-    if (access(path, R_OK) != 0) SKIP("this build has no twin");
-    lib_with_libcuda_of("lib/dma_buf");
-    REQUIRE(unsetenv("CULVERT_SOFT") == 0);
     memset(s, 0, sizeof *s);
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s->device));
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    REQUIRE(driver != NULL);
-    s->plays = dlsym(driver, "culvDmaBufDriver");
-    REQUIRE(s->plays != NULL);
+    s->plays = lib_open_played("lib/dma_buf", "culvDmaBufDriver", &s->device);
     make_current(s, culv_device_context(s->device));
-    CUDA(PFN_cuMemAlloc_v3020, cuMemAlloc, 3020);
+    LIB_CUDA(s->device, PFN_cuMemAlloc_v3020, cuMemAlloc, 3020);
     CU_OK(cuMemAlloc(&s->pointer, BYTES));
     make_current(s, NULL);
 }
@@ -175,28 +139,28 @@ static void stage_open(stage *s)
 static void stage_close(stage *s)
 {
     make_current(s, culv_device_context(s->device));
-    CUDA(PFN_cuMemFree_v3020, cuMemFree, 3020);
+    LIB_CUDA(s->device, PFN_cuMemFree_v3020, cuMemFree, 3020);
     CU_OK(cuMemFree(s->pointer));
     make_current(s, NULL);
     culv_device_close(&s->device);
 }
 
-static void played_export(void)
+#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+
+STAGE_CASE(played_export)
 {
-    stage s;
-    stage_open(&s);
-    culv_device_caps caps = lib_caps(s.device);
+    culv_device_caps caps = lib_caps(s->device);
     REQUIRE_EQ(caps.dma_buf_export, 1);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     size_t fds = test_open_fds();
     culv_handle handles[3];
     for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_dma_buf_export_dup(s.device, s.pointer + page, page * 2,
+        LIB_OK(culv_dma_buf_export_dup(s->device, s->pointer + page, page * 2,
                                        i == 2 ? CULV_DMA_BUF_PCIE : 0, &handles[i]));
         REQUIRE(handles[i].type == CULV_HANDLE_DMA_BUF_FD);
         REQUIRE_EQ(fcntl(handles[i].value.fd, F_GETFD), FD_CLOEXEC); /* the driver left that out */
-        REQUIRE(s.plays->pointer == s.pointer + page && s.plays->size == page * 2);
-        REQUIRE_EQ(s.plays->flags,
+        REQUIRE(s->plays->pointer == s->pointer + page && s->plays->size == page * 2);
+        REQUIRE_EQ(s->plays->flags,
                    i == 2 ? 1 : 0); /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE */
     }
     REQUIRE_EQ(test_open_fds(), fds + 3);
@@ -204,17 +168,18 @@ static void played_export(void)
         culv_handle_close(&handles[i]);
     REQUIRE_EQ(test_open_fds(), fds);
 
-    wrong_calls(s.device, s.pointer, page);
-    unsigned calls = s.plays->calls;
-    s.plays->managed = 1;
-    refuse("managed", s.device, s.pointer, page, 0, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    wrong_calls(s->device, s->pointer, page);
+    unsigned calls = s->plays->calls;
+    s->plays->managed = 1;
+    refuse("managed", s->device, s->pointer, page, 0, CULV_ERROR_INVALID,
+           CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("managed memory");
-    s.plays->managed = 0;
-    s.plays->ordinal = 1;
-    refuse("another device's", s.device, s.pointer, page, 0, CULV_ERROR_INVALID,
+    s->plays->managed = 0;
+    s->plays->ordinal = 1;
+    refuse("another device's", s->device, s->pointer, page, 0, CULV_ERROR_INVALID,
            CULV_REASON_DEVICE_MISMATCH);
-    s.plays->ordinal = 0;
-    REQUIRE_EQ(s.plays->calls, calls); /* the driver was not asked */
+    s->plays->ordinal = 0;
+    REQUIRE_EQ(s->plays->calls, calls); /* the driver was not asked */
     static const struct {
         int code;
         uint64_t flags;
@@ -232,22 +197,20 @@ static void played_export(void)
                 {CUDA_ERROR_ILLEGAL_ADDRESS, 0, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE,
                  "not its cause"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        s.plays->answer = rows[i].code;
-        refuse("refused", s.device, s.pointer, page, rows[i].flags, rows[i].class, rows[i].reason);
+        s->plays->answer = rows[i].code;
+        refuse("refused", s->device, s->pointer, page, rows[i].flags, rows[i].class,
+               rows[i].reason);
         LIB_SAYS(rows[i].says);
     }
-    s.plays->answer = 0;
-    stage_close(&s);
+    s->plays->answer = 0;
 }
 
 /* A driver that takes dma-bufs, as on Tegra from Thor on: without flags, also of dedicated memory;
  * buffers, no arrays. */
-static void played_import(void)
+STAGE_CASE(played_import)
 {
-    stage s;
-    stage_open(&s);
     raw_vk vk;
-    culv_device_caps caps = lib_caps(s.device);
+    culv_device_caps caps = lib_caps(s->device);
     raw_vk_open(&vk, &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true});
     raw_vk_buffer buffer;
     raw_vk_buffer_create(&vk, 65536, RAW_VK_EXPORT | RAW_VK_DEDICATED, &buffer);
@@ -262,13 +225,13 @@ static void played_import(void)
     d.dedicated = 1;
     d.exporter = caps.uuid;
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
-    LIB_OK(culv_memory_import_take(s.device, &d, &memory));
-    REQUIRE_EQ(s.plays->imports, 1);
+    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
+    REQUIRE_EQ(s->plays->imports, 1);
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
     LIB_OK(culv_buffer_map(memory, NULL, &mapped));
     uint32_t word = 0;
-    read_back(&s, culv_buffer_pointer(mapped) + buffer.offset, &word, sizeof word);
+    read_back(s, culv_buffer_pointer(mapped) + buffer.offset, &word, sizeof word);
     REQUIRE_EQ(word, 0x0a0b0c0d);
     culv_image_desc id = culv_image_desc_init();
     id.format = CULV_FORMAT_R8G8B8A8_UNORM;
@@ -281,19 +244,16 @@ static void played_import(void)
     REQUIRE_EQ(test_open_fds(), fds);
     raw_vk_buffer_destroy(&vk, &buffer);
     raw_vk_close(&vk);
-    stage_close(&s);
 }
 
 /* What another thread opens while a refused import returns stays open, whatever number it got. */
-static void played_bystanders(void)
+STAGE_CASE(played_bystanders)
 {
     static const struct {
         int bystander;
         bool reopens; /* the import's file is one that can be opened anew */
     } rows[] = {
         {DUPLICATES, false}, {DUPLICATES_THERE, false}, {DUPLICATES, true}, {REOPENS_THERE, true}};
-    stage s;
-    stage_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int file = rows[i].reopens ? memfd_create("garbage", MFD_CLOEXEC)
                                    : open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -303,28 +263,25 @@ static void played_bystanders(void)
         culv_memory_desc d = culv_memory_desc_init();
         d.handle = culv_handle_opaque_fd(file);
         d.size = 65536;
-        s.plays->bystander = rows[i].bystander;
-        s.plays->file = file;
-        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s.device, &d, &memory),
+        s->plays->bystander = rows[i].bystander;
+        s->plays->file = file;
+        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s->device, &d, &memory),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-        s.plays->bystander = NO_BYSTANDER;
-        printf("given %d, the bystander's is %d\n", s.plays->given, s.plays->opened);
-        if (fcntl(s.plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
-        REQUIRE(close(s.plays->opened) == 0);
+        s->plays->bystander = NO_BYSTANDER;
+        printf("given %d, the bystander's is %d\n", s->plays->given, s->plays->opened);
+        if (fcntl(s->plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
+        REQUIRE(close(s->plays->opened) == 0);
         REQUIRE_EQ(test_open_fds(), fds);
         close(file);
     }
-    stage_close(&s);
 }
 
 /* On such a driver a LINEAR image is mapped by its rows. What only the import can tell, the gate
  * does not deny. */
-static void played_pitched(void)
+STAGE_CASE(played_pitched)
 {
-    stage s;
-    stage_open(&s);
     raw_vk vk;
-    culv_device_caps caps = lib_caps(s.device);
+    culv_device_caps caps = lib_caps(s->device);
     raw_vk_open(&vk,
                 &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true, .with_formats = true});
     const raw_vk_image_desc wanted = {.format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -333,11 +290,11 @@ static void played_pitched(void)
                                       .flags = RAW_VK_EXPORT | RAW_VK_LINEAR | RAW_VK_DEDICATED};
     if (!raw_vk_image_supported(&vk, &wanted)) SKIP("no such LINEAR image can be exported here");
     culv_vk_device *attachment = NULL;
-    lib_world w = {.vk = vk, .device = s.device};
+    lib_world w = {.vk = vk, .device = s->device};
     culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s.device, &vd, &attachment));
+    LIB_OK(culv_vk_attach(s->device, &vd, &attachment));
 
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
@@ -353,9 +310,7 @@ static void played_pitched(void)
                                     .tiling = VK_IMAGE_TILING_LINEAR,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
                                              VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    const VkBufferCreateInfo planned = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                        .size = BYTES,
-                                        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo planned = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     ask.handle_type = CULV_HANDLE_DMA_BUF_FD;
@@ -381,14 +336,14 @@ static void played_pitched(void)
     d.size = image.allocation_size;
     d.dedicated = 1;
     d.exporter = caps.uuid;
-    LIB_OK(culv_memory_import_take(s.device, &d, &memory));
+    LIB_OK(culv_memory_import_take(s->device, &d, &memory));
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = image.image;
     id.create_info = &info;
     id.offset = image.offset;
     LIB_OK(culv_vk_image_map_pitched(attachment, memory, &id, 0, 0, &rows, &layout));
     for (size_t y = 0; y < HEIGHT; y++)
-        read_back(&s, culv_buffer_pointer(rows) + y * layout.row_pitch, back + y * WIDTH * 4,
+        read_back(s, culv_buffer_pointer(rows) + y * layout.row_pitch, back + y * WIDTH * 4,
                   WIDTH * 4);
     REQUIRE_EQ_BYTES(back, texels, sizeof back);
     culv_buffer_unmap(&rows);
@@ -402,7 +357,6 @@ static void played_pitched(void)
     culv_vk_detach(&attachment);
     raw_vk_image_destroy(&vk, &image);
     raw_vk_close(&vk);
-    stage_close(&s);
 }
 
 const test_case dma_buf_cases[] = {

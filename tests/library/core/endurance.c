@@ -20,7 +20,6 @@ extern const test_case semaphore_endurance_cases[], image_endurance_cases[];
 static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream,
                  uint64_t i)
 {
-    const raw_cuda *cu = w->cu;
     raw_vk_buffer own;
     raw_vk_buffer *vk = lasting;
     if (i % 4 == 0) { /* an allocation of its own */
@@ -35,9 +34,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     LIB_OK(culv_buffer_map(memory, NULL, &one));
     LIB_OK(culv_buffer_map(memory, &d, &two));
     culv_semaphore *semaphore = lib_import_timeline(w, timeline);
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(two), (uint32_t)i, 64, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(two), (uint32_t)i, 64, stream));
     LIB_OK(culv_semaphore_signal(semaphore, stream, i));
     LIB_OK(culv_semaphore_wait(semaphore, stream, i));
     culv_buffer_unmap_after(&one, stream);
@@ -48,9 +45,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     if (!raw_vk_timeline_wait(&w->vk, timeline, i, TEST_FAR_MS))
         FAIL("turn %d: the timeline was not signaled", (int)i);
     if (vk == &own) {
-        before = lib_enter(w);
-        CU_OK(cu->StreamSynchronize(stream));
-        lib_leave(w, before);
+        lib_finish(w, stream);
         raw_vk_buffer_destroy(&w->vk, &own);
     }
 }

@@ -17,10 +17,7 @@ static const raw_vk_image_desc image_desc = {.format = VK_FORMAT_R8G8B8A8_UNORM,
 
 static void fill(const stage *s, CUdeviceptr p)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemsetD32Async(p, 5, BYTES / 4, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemsetD32Async(p, 5, BYTES / 4, s->stream));
 }
 
 /* By the API's calls --------------------------------------------------------------------------- */
@@ -37,9 +34,8 @@ static void use_image(culv_image *image)
 
 static void culvert_made(stage *s, bool after)
 {
-    const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                            .size = BYTES,
-                                            .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo buffer_info =
+        raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc bd = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     bd.create_info = &buffer_info;
@@ -128,14 +124,11 @@ static void raw_turn(void *user, long n)
     lib_leave(&s->w, before);
 }
 
-static void resources(void)
+IMAGE_CASE(resources)
 {
-    stage s;
-    stage_open(&s);
-    endurance_run(&s.w, &(endurance_pair){"resources", "", raw_turn, culvert_turn, &s});
-    culv_device_counts c = lib_counts(&s.w);
+    endurance_run(&s->w, &(endurance_pair){"resources", "", raw_turn, culvert_turn, s});
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.created, 0);
-    stage_close(&s);
 }
 
 const test_case image_endurance_cases[] = {

@@ -53,9 +53,7 @@ static void scene_open(kind k)
     s.module = raw_cuda_load(cu, "library_kernels");
     s.write = raw_cuda_function(cu, s.module, "library_write");
     lib_leave(&s.w, before);
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = WORDS * 4,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &s.buffer));
@@ -75,7 +73,6 @@ static void scene_open(kind k)
 
 static void scene_close(void)
 {
-    const raw_cuda *cu = s.w.cu;
     if (s.kind == BINARIES) {
         culv_semaphore_destroy(&s.to_vulkan);
         culv_semaphore_destroy(&s.to_cuda);
@@ -88,9 +85,7 @@ static void scene_close(void)
     }
     culv_shared_buffer_destroy(&s.buffer);
     lib_settle(&s.w);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->ModuleUnload(s.module));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->ModuleUnload(s.module));
     lib_stream_destroy(&s.w, s.stream);
     raw_vk_buffer_destroy(&s.w.vk, &s.log);
     lib_close(&s.w);
@@ -99,7 +94,6 @@ static void scene_close(void)
 /* CUDA's half of frame f: waits until frame f - 1 was read, writes, signals. */
 static void simulate(uint32_t f)
 {
-    const raw_cuda *cu = s.w.cu;
     if (s.kind == BATCHES) {
         const culv_semaphore_point read[] = {{s.to_cuda, f - 1},
                                              {culv_shared_semaphore_cuda(s.out[1]), f - 1}};
@@ -112,9 +106,8 @@ static void simulate(uint32_t f)
     CUdeviceptr pointer = culv_buffer_pointer(culv_shared_buffer_cuda(s.buffer));
     uint32_t count = WORDS;
     void *params[] = {&pointer, &count, &f};
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->LaunchKernel(s.write, WORDS / 256, 1, 1, 256, 1, 1, 0, s.stream, params, NULL));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->LaunchKernel(s.write, WORDS / 256, 1, 1, 256, 1, 1, 0, s.stream, params,
+                                         NULL));
     if (s.kind == BATCHES) {
         const culv_semaphore_point written[] = {{s.to_vulkan, f},
                                                 {culv_shared_semaphore_cuda(s.out[1]), f}};
@@ -185,20 +178,9 @@ static void loop(kind k)
     scene_close();
 }
 
-static void timelines(void)
-{
-    loop(TIMELINES);
-}
-
-static void batches(void)
-{
-    loop(BATCHES);
-}
-
-static void binaries(void)
-{
-    loop(BINARIES);
-}
+TEST_AS(timelines, loop(TIMELINES))
+TEST_AS(batches, loop(BATCHES))
+TEST_AS(binaries, loop(BINARIES))
 
 /* Driver calls --------------------------------------------------------------------------------- */
 

@@ -47,6 +47,8 @@ static void scene_close(scene *s)
     lib_close(&s->w);
 }
 
+#define SCENE_CASE(name) TEST_ON(scene, s, scene_open(s), scene_close(s), name)
+
 static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
 {
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
@@ -70,40 +72,37 @@ static void require_at(const scene *s, uint64_t value)
 /* Nodes by hand -------------------------------------------------------------------------------- */
 
 /* in >= n, then out = n: each launch has its own n, also of those that are queued. */
-static void launches(void)
+SCENE_CASE(launches)
 {
-    scene s;
-    scene_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUgraphNode wait = NULL, signal = NULL;
-    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){s.in, 1}, 1, &wait));
-    LIB_OK(culv_graph_add_signal(s.graph, &wait, 1, &(culv_semaphore_point){s.out, 1}, 1, &signal));
+    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){s->in, 1}, 1, &wait));
+    LIB_OK(
+        culv_graph_add_signal(s->graph, &wait, 1, &(culv_semaphore_point){s->out, 1}, 1, &signal));
     REQUIRE(wait != NULL && signal != NULL && wait != signal);
-    REQUIRE_EQ(culv_semaphore_last_value(s.out), 1); /* promised */
-    REQUIRE_EQ(culv_semaphore_last_value(s.in), 0);
-    CUgraphExec exec = instantiate(cu, s.graph);
-    CU_OK(cu->GraphLaunch(exec, s.stream));
+    REQUIRE_EQ(culv_semaphore_last_value(s->out), 1); /* promised */
+    REQUIRE_EQ(culv_semaphore_last_value(s->in), 0);
+    CUgraphExec exec = instantiate(cu, s->graph);
+    CU_OK(cu->GraphLaunch(exec, s->stream));
     for (uint64_t n = 2; n <= 6; n++) {
-        LIB_OK(culv_graph_exec_set_wait(exec, wait, &(culv_semaphore_point){s.in, n}, 1));
-        LIB_OK(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s.out, n}, 1));
-        CU_OK(cu->GraphLaunch(exec, s.stream));
-        REQUIRE_EQ(culv_semaphore_last_value(s.out), n);
+        LIB_OK(culv_graph_exec_set_wait(exec, wait, &(culv_semaphore_point){s->in, n}, 1));
+        LIB_OK(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s->out, n}, 1));
+        CU_OK(cu->GraphLaunch(exec, s->stream));
+        REQUIRE_EQ(culv_semaphore_last_value(s->out), n);
     }
-    require_at(&s, 0);
+    require_at(s, 0);
     for (uint64_t n = 1; n <= 6; n++) {
-        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
-        require_at(&s, n);
+        raw_vk_timeline_signal(&s->w.vk, s->in_vk, n);
+        require_at(s, n);
     }
     /* A second launch of the same value would leave the timeline where it is; Culvert knows. */
-    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s.out, 6}, 1),
-              CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_ERROR(culv_semaphore_signal(s.out, s.stream, 6), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_OK(culv_semaphore_signal(s.out, s.stream, 7)); /* and streams go on from there */
-    require_at(&s, 7);
-    lib_finish(&s.w, s.stream);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s->out, 6}, 1),
+                CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(s->out, s->stream, 6), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_OK(culv_semaphore_signal(s->out, s->stream, 7)); /* and streams go on from there */
+    require_at(s, 7);
+    lib_finish(&s->w, s->stream);
     CU_OK(cu->GraphExecDestroy(exec));
-    scene_close(&s);
 }
 
 /* The other semaphore of a node that signals two: they come one after the other. */
@@ -113,16 +112,15 @@ static void require_more_at(scene *s, uint64_t value)
     REQUIRE_EQ(raw_vk_timeline_value(&s->w.vk, s->more_vk), value);
 }
 
-static void several_semaphores(void)
+SCENE_CASE(several_semaphores)
 {
-    scene s;
-    scene_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUgraphNode wait = NULL, signal = NULL;
-    culv_semaphore_point waits[] = {{s.in, 1}, {s.more, 0}}, signals[] = {{s.out, 1}, {s.more, 10}};
-    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, waits, 2, &wait));
-    LIB_OK(culv_graph_add_signal(s.graph, &wait, 1, signals, 2, &signal));
-    CUgraphExec exec = instantiate(cu, s.graph);
+    culv_semaphore_point waits[] = {{s->in, 1}, {s->more, 0}},
+                         signals[] = {{s->out, 1}, {s->more, 10}};
+    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, waits, 2, &wait));
+    LIB_OK(culv_graph_add_signal(s->graph, &wait, 1, signals, 2, &signal));
+    CUgraphExec exec = instantiate(cu, s->graph);
     for (uint64_t n = 1; n <= 3; n++) {
         if (n > 1) {
             waits[0].value = n;
@@ -132,89 +130,83 @@ static void several_semaphores(void)
             LIB_OK(culv_graph_exec_set_wait(exec, wait, waits, 2));
             LIB_OK(culv_graph_exec_set_signal(exec, signal, signals, 2));
         }
-        CU_OK(cu->GraphLaunch(exec, s.stream));
-        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
-        require_at(&s, n);
-        require_more_at(&s, 10 * n);
+        CU_OK(cu->GraphLaunch(exec, s->stream));
+        raw_vk_timeline_signal(&s->w.vk, s->in_vk, n);
+        require_at(s, n);
+        require_more_at(s, 10 * n);
     }
     /* All or nothing: the first point's value would do. */
     signals[0].value = 100;
-    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, signals, 2), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, signals, 2),
+                CULV_REASON_TIMELINE_BACKWARDS);
     LIB_SAYS("30");
-    REQUIRE_EQ(culv_semaphore_last_value(s.out), 3);
-    lib_finish(&s.w, s.stream);
+    REQUIRE_EQ(culv_semaphore_last_value(s->out), 3);
+    lib_finish(&s->w, s->stream);
     CU_OK(cu->GraphExecDestroy(exec));
-    scene_close(&s);
 }
 
 /* Captures ------------------------------------------------------------------------------------- */
 
-static void captured(void)
+SCENE_CASE(captured)
 {
-    scene s;
-    scene_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUgraph graph = NULL;
-    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_OK(culv_semaphore_wait(s.in, s.stream, 1));
-    LIB_OK(culv_semaphore_signal(s.out, s.stream, 1));
-    const culv_semaphore_point batch[] = {{s.out, 2}, {s.more, 1}};
-    LIB_OK(culv_semaphore_signal_batch(batch, 2, s.stream));
-    CU_OK(cu->StreamEndCapture(s.stream, &graph));
+    CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_OK(culv_semaphore_wait(s->in, s->stream, 1));
+    LIB_OK(culv_semaphore_signal(s->out, s->stream, 1));
+    const culv_semaphore_point batch[] = {{s->out, 2}, {s->more, 1}};
+    LIB_OK(culv_semaphore_signal_batch(batch, 2, s->stream));
+    CU_OK(cu->StreamEndCapture(s->stream, &graph));
     CUgraphNode signals[4] = {NULL}, waits[4] = {NULL};
     size_t num_signals = 4, num_waits = 4;
-    LIB_OK(culv_graph_get_semaphore_nodes(s.w.device, graph, signals, &num_signals, waits,
+    LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, graph, signals, &num_signals, waits,
                                           &num_waits));
     REQUIRE_EQ(num_signals, 2);
     REQUIRE_EQ(num_waits, 1);
     REQUIRE(signals[0] != NULL && signals[1] != NULL && signals[2] == NULL && waits[0] != NULL);
     CUgraphExec exec = instantiate(cu, graph);
-    CU_OK(cu->GraphLaunch(exec, s.stream));
-    require_at(&s, 0);
-    raw_vk_timeline_signal(&s.w.vk, s.in_vk, 1);
-    require_at(&s, 2);
+    CU_OK(cu->GraphLaunch(exec, s->stream));
+    require_at(s, 0);
+    raw_vk_timeline_signal(&s->w.vk, s->in_vk, 1);
+    require_at(s, 2);
     for (uint64_t n = 2; n <= 4; n++) {
-        const culv_semaphore_point next[] = {{s.out, 2 * n}, {s.more, n}};
-        LIB_OK(culv_graph_exec_set_wait(exec, waits[0], &(culv_semaphore_point){s.in, n}, 1));
+        const culv_semaphore_point next[] = {{s->out, 2 * n}, {s->more, n}};
+        LIB_OK(culv_graph_exec_set_wait(exec, waits[0], &(culv_semaphore_point){s->in, n}, 1));
         LIB_OK(culv_graph_exec_set_signal(exec, signals[0],
-                                          &(culv_semaphore_point){s.out, 2 * n - 1}, 1));
+                                          &(culv_semaphore_point){s->out, 2 * n - 1}, 1));
         LIB_OK(culv_graph_exec_set_signal(exec, signals[1], next, 2));
-        CU_OK(cu->GraphLaunch(exec, s.stream));
-        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
-        require_at(&s, 2 * n);
-        require_more_at(&s, n);
+        CU_OK(cu->GraphLaunch(exec, s->stream));
+        raw_vk_timeline_signal(&s->w.vk, s->in_vk, n);
+        require_at(s, 2 * n);
+        require_more_at(s, n);
     }
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     CU_OK(cu->GraphExecDestroy(exec));
     CU_OK(cu->GraphDestroy(graph));
-    scene_close(&s);
 }
 
-static void found(void)
+SCENE_CASE(found)
 {
-    scene s;
-    scene_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     size_t num_signals = 7, num_waits = 7;
     /* An empty graph */
-    LIB_OK(
-        culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits));
+    LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, s->graph, NULL, &num_signals, NULL,
+                                          &num_waits));
     REQUIRE_EQ(num_signals, 0);
     REQUIRE_EQ(num_waits, 0);
     CUgraphNode signals[3], waits[2], other = NULL;
     for (uint64_t i = 0; i < 3; i++)
-        LIB_OK(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.out, i + 1}, 1,
+        LIB_OK(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){s->out, i + 1}, 1,
                                      &signals[i]));
-    CU_OK(cu->GraphAddEmptyNode(&other, s.graph, signals, 3));
+    CU_OK(cu->GraphAddEmptyNode(&other, s->graph, signals, 3));
     for (uint64_t i = 0; i < 2; i++)
-        LIB_OK(culv_graph_add_wait(s.graph, &other, 1, &(culv_semaphore_point){s.in, i}, 1,
+        LIB_OK(culv_graph_add_wait(s->graph, &other, 1, &(culv_semaphore_point){s->in, i}, 1,
                                    &waits[i]));
     for (size_t room = 0; room < 5; room++) {
         CUgraphNode got[5] = {NULL}, all[5] = {NULL};
         num_signals = room;
         num_waits = 5;
-        LIB_OK(culv_graph_get_semaphore_nodes(s.w.device, s.graph, room > 0 ? got : NULL,
+        LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, s->graph, room > 0 ? got : NULL,
                                               &num_signals, all, &num_waits));
         REQUIRE_EQ(num_signals, 3);
         REQUIRE_EQ(num_waits, 2);
@@ -223,16 +215,17 @@ static void found(void)
         REQUIRE((all[0] == waits[0] && all[1] == waits[1]) ||
                 (all[0] == waits[1] && all[1] == waits[0]));
     }
-    LIB_ERROR(culv_graph_get_semaphore_nodes(NULL, s.graph, NULL, &num_signals, NULL, &num_waits),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(
-        culv_graph_get_semaphore_nodes(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, NULL, NULL, &num_waits),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, &num_signals, NULL, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    scene_close(&s);
+    LIB_INVALID(
+        culv_graph_get_semaphore_nodes(NULL, s->graph, NULL, &num_signals, NULL, &num_waits),
+        CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(
+        culv_graph_get_semaphore_nodes(s->w.device, NULL, NULL, &num_signals, NULL, &num_waits),
+        CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_graph_get_semaphore_nodes(s->w.device, s->graph, NULL, NULL, NULL, &num_waits),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(
+        culv_graph_get_semaphore_nodes(s->w.device, s->graph, NULL, &num_signals, NULL, NULL),
+        CULV_REASON_NULL_ARGUMENT);
 }
 
 /* Refusals ------------------------------------------------------------------------------------- */
@@ -251,95 +244,84 @@ static void misused(const scene *s, const char *how, culv_result result)
     REQUIRE_EQ(e.reason, CULV_REASON_VALUE);
 }
 
-static void refused(void)
+SCENE_CASE(refused)
 {
-    scene s;
-    scene_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUgraphNode node = NULL;
-    culv_semaphore_point one = {s.out, 5}, many[CULV_SEMAPHORE_BATCH_MAX + 1],
-                         twice[] = {{s.out, 1}, {s.out, 2}};
+    culv_semaphore_point one = {s->out, 5}, many[CULV_SEMAPHORE_BATCH_MAX + 1],
+                         twice[] = {{s->out, 1}, {s->out, 2}};
     for (int i = 0; i <= CULV_SEMAPHORE_BATCH_MAX; i++)
         many[i] = one;
     NO_NODE(culv_graph_add_signal(NULL, NULL, 0, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 1, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, NULL, 1, &node), CULV_REASON_NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){NULL, 1}, 1, &node),
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 1, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, NULL, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){NULL, 1}, 1, &node),
             CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_add_signal(s.graph, NULL, 0, &one, 1, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, many, CULV_SEMAPHORE_BATCH_MAX + 1, &node),
+    LIB_INVALID(culv_graph_add_signal(s->graph, NULL, 0, &one, 1, NULL), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, many, CULV_SEMAPHORE_BATCH_MAX + 1, &node),
             CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
-    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
     NO_NODE(culv_graph_add_wait(NULL, NULL, 0, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
-    LIB_OK(culv_semaphore_signal(s.more, s.stream, 9));
+    LIB_OK(culv_semaphore_signal(s->more, s->stream, 9));
     for (uint64_t value = 0; value <= 9; value += 9)
-        NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.more, value}, 1,
+        NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){s->more, value}, 1,
                                       &node),
                 CULV_REASON_TIMELINE_BACKWARDS);
     size_t nodes = 77;
-    CU_OK(cu->GraphGetNodes(s.graph, NULL, &nodes));
+    CU_OK(cu->GraphGetNodes(s->graph, NULL, &nodes));
     REQUIRE_EQ(nodes, 0);
-    REQUIRE_EQ(culv_semaphore_last_value(s.out), 0);
+    REQUIRE_EQ(culv_semaphore_last_value(s->out), 0);
 
     CUgraphNode signal = NULL, wait = NULL;
-    LIB_OK(culv_graph_add_signal(s.graph, NULL, 0, &one, 1, &signal));
-    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){s.in, 0}, 1, &wait));
-    CUgraphExec exec = instantiate(cu, s.graph);
+    LIB_OK(culv_graph_add_signal(s->graph, NULL, 0, &one, 1, &signal));
+    LIB_OK(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){s->in, 0}, 1, &wait));
+    CUgraphExec exec = instantiate(cu, s->graph);
     one.value = 6;
-    const culv_semaphore_point two[] = {{s.out, 6}, {s.more, 10}};
-    LIB_ERROR(culv_graph_exec_set_signal(NULL, signal, &one, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_exec_set_signal(exec, NULL, &one, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, NULL, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    misused(&s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
-    misused(&s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
-    misused(&s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
-    LIB_ERROR(culv_graph_exec_set_wait(NULL, wait, &one, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    const culv_semaphore_point two[] = {{s->out, 6}, {s->more, 10}};
+    LIB_INVALID(culv_graph_exec_set_signal(NULL, signal, &one, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, NULL, &one, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, NULL, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_REASON_VALUE);
+    misused(s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
+    misused(s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
+    misused(s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
+    LIB_INVALID(culv_graph_exec_set_wait(NULL, wait, &one, 1), CULV_REASON_NULL_ARGUMENT);
     /* No value of those was noted */
-    if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s.out), 5);
+    if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s->out), 5);
     CU_OK(cu->GraphExecDestroy(exec));
-    lib_finish(&s.w, s.stream);
-    scene_close(&s);
+    lib_finish(&s->w, s->stream);
 }
 
 /* Another culv_device's, a binary one, one that is relayed. */
-static void refused_kinds(void)
+SCENE_CASE(refused_kinds)
 {
-    scene s;
-    scene_open(&s);
     CUgraphNode node = NULL;
     culv_device *other = NULL;
     culv_vk_device *attached = NULL;
     culv_shared_semaphore *theirs = NULL, *relayed = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, NULL,
                                    &other));
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
-    const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, mixed, 2, &node), CULV_REASON_DEVICE_MISMATCH);
+    const culv_semaphore_point mixed[] = {{s->out, 1}, {culv_shared_semaphore_cuda(theirs), 1}};
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, mixed, 2, &node), CULV_REASON_DEVICE_MISMATCH);
     culv_shared_semaphore_destroy(&theirs);
     culv_vk_detach(&attached);
 
     lib_lying = (lib_lies){.exports_no_semaphores = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &attached));
+    LIB_OK(culv_vk_attach(s->w.device, &vd, &attached));
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
     REQUIRE_EQ(culv_semaphore_sharing(culv_shared_semaphore_cuda(relayed)), CULV_SHARING_HOST);
     LIB_REFUSES(struct CUgraphNode_st, node,
                 culv_graph_add_signal(
-                    s.graph, NULL, 0,
+                    s->graph, NULL, 0,
                     &(culv_semaphore_point){culv_shared_semaphore_cuda(relayed), 1}, 1, &node),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
     culv_shared_semaphore_destroy(&relayed);
@@ -348,19 +330,18 @@ static void refused_kinds(void)
 
     raw_binary partner;
     culv_semaphore *binary = NULL;
-    raw_binary_create(&s.w.vk, s.w.cu, &partner);
+    raw_binary_create(&s->w.vk, s->w.cu, &partner);
     culv_semaphore_desc bd = culv_semaphore_desc_init();
     bd.type = CULV_SEMAPHORE_BINARY;
-    bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s.w.vk, &partner));
-    LIB_OK(culv_semaphore_import_take(s.w.device, &bd, &binary));
-    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+    bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s->w.vk, &partner));
+    LIB_OK(culv_semaphore_import_take(s->w.device, &bd, &binary));
+    NO_NODE(culv_graph_add_signal(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
             CULV_REASON_VALUE);
     LIB_SAYS("binary");
-    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+    NO_NODE(culv_graph_add_wait(s->graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
             CULV_REASON_VALUE);
     culv_semaphore_destroy(&binary);
-    raw_binary_destroy(&s.w.vk, &partner);
-    scene_close(&s);
+    raw_binary_destroy(&s->w.vk, &partner);
 }
 
 /* Rings ---------------------------------------------------------------------------------------- */
@@ -475,15 +456,8 @@ static void ring_by_graphs(culv_ring_side vulkan)
     ring_world_close(&s);
 }
 
-static void ring_produced(void)
-{
-    ring_by_graphs(CULV_RING_CONSUMER);
-}
-
-static void ring_consumed(void)
-{
-    ring_by_graphs(CULV_RING_PRODUCER);
-}
+TEST_AS(ring_produced, ring_by_graphs(CULV_RING_CONSUMER))
+TEST_AS(ring_consumed, ring_by_graphs(CULV_RING_PRODUCER))
 
 static const test_case cases[] = {
     {.name = "launches", .run = launches, .smoke = true},

@@ -98,14 +98,12 @@ static VkImageCreateInfo spoiled(const bad_info *bad, VkExternalMemoryImageCreat
     return info;
 }
 
-static void infos(void)
+IMAGE_CASE(infos)
 {
-    stage s;
     shared_image i;
     culv_image *mapped = NULL;
     culv_shared_image *made = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
     for (int n = 0; n < BAD_INFOS; n++) {
         VkExternalMemoryImageCreateInfo external;
         VkImageCreateInfo info = spoiled(&bad_infos[n], &external);
@@ -113,31 +111,28 @@ static void infos(void)
         d.image = i.image;
         d.create_info = &info;
         printf("%s\n", bad_infos[n].name);
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, i.memory, &d, &mapped),
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, i.memory, &d, &mapped),
                     bad_infos[n].result, bad_infos[n].reason);
         culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
         info.pNext = NULL;
         c.create_info = &info;
-        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(s.w.attachment, &c, &made),
+        LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(s->w.attachment, &c, &made),
                     bad_infos[n].result, bad_infos[n].reason);
     }
-    culv_device_counts counts = lib_counts(&s.w);
+    culv_device_counts counts = lib_counts(&s->w);
     REQUIRE_EQ(counts.images, 1);
     REQUIRE_EQ(counts.created, 0);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    shared_image_close(s, &i);
 }
 
 /* sType, the pNext chain, NULL everywhere. */
-static void descriptors(void)
+IMAGE_CASE(descriptors)
 {
-    stage s;
     shared_image i;
     culv_image *mapped = NULL;
     culv_shared_image *made = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
-    culv_vk_device *vk = s.w.attachment;
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    culv_vk_device *vk = s->w.attachment;
     VkExternalMemoryImageCreateInfo external;
     VkImageCreateInfo info = right_info(&external);
     culv_vk_image_desc d = culv_vk_image_desc_init();
@@ -158,13 +153,12 @@ static void descriptors(void)
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, NULL, &mapped),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(NULL, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(vk, NULL, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_create(vk, &c, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_create(vk, &c, NULL), CULV_REASON_NULL_ARGUMENT);
 
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
@@ -200,20 +194,17 @@ static void descriptors(void)
     formats.pNext = NULL;
     LIB_OK(culv_vk_image_create(vk, &c, &made));
     culv_shared_image_destroy(&made);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    shared_image_close(s, &i);
 }
 
 /* What the caller says of the binding, against what Vulkan says of the image. */
-static void bindings(void)
+IMAGE_CASE(bindings)
 {
-    stage s;
     shared_image i, at;
     culv_image *mapped = NULL;
     culv_memory *memory = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
-    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    shared_image_open(s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
     const VkDeviceSize size = at.caller.allocation_size, offset = at.caller.offset;
     const struct {
         VkDeviceSize size, offset;
@@ -240,12 +231,12 @@ static void bindings(void)
         md.dedicated = rows[n].dedicated;
         md.image = at.image;
         md.image_offset = rows[n].offset;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &md, &memory),
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory),
                     CULV_ERROR_INVALID, rows[n].reason);
         md.image = VK_NULL_HANDLE; /* not said at the import: then it is the mapping that refuses */
-        LIB_OK(culv_vk_memory_import(s.w.attachment, &md, &memory));
+        LIB_OK(culv_vk_memory_import(s->w.attachment, &md, &memory));
         d.offset = rows[n].offset;
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, memory, &d, &mapped),
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, memory, &d, &mapped),
                     CULV_ERROR_INVALID, rows[n].reason);
         culv_memory_destroy(&memory);
     }
@@ -254,14 +245,14 @@ static void bindings(void)
     other.extent.width = 4096;
     d.create_info = &other;
     d.offset = offset;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, at.memory, &d, &mapped),
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s->w.attachment, at.memory, &d, &mapped),
                 CULV_ERROR_INVALID, CULV_REASON_EXTENT);
 
     /* The same GPU, but another culv_device. */
     culv_device *device = NULL;
     culv_vk_device *vk = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, s->w.vk.instance, s->w.vk.physical, NULL,
                                    &device));
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
@@ -269,21 +260,18 @@ static void bindings(void)
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     culv_vk_detach(&vk);
     culv_device_close(&device);
-    shared_image_close(&s, &at);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    shared_image_close(s, &at);
+    shared_image_close(s, &i);
 }
 
 /* A Vulkan that has other needs or answers than any at hand. */
-static void vulkan_says_no(void)
+IMAGE_CASE(vulkan_says_no)
 {
-    stage s;
     shared_image at;
     culv_image *mapped = NULL;
     culv_shared_image *made = NULL;
     culv_shared_buffer *buffer = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
+    shared_image_open(s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = right_info(&external);
     VkImageCreateInfo plain = right_info(NULL);
@@ -324,10 +312,10 @@ static void vulkan_says_no(void)
                    {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}};
     for (int n = 0; n < 6; n++) {
         culv_vk_device *lying = NULL;
-        culv_vk_device_desc vd = lib_vk_desc(&s.w);
+        culv_vk_device_desc vd = lib_vk_desc(&s->w);
         lib_lying = lies[n];
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
+        LIB_OK(culv_vk_attach(s->w.device, &vd, &lying));
         LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped),
                     answers[n].result, answers[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */
@@ -348,8 +336,7 @@ static void vulkan_says_no(void)
                         answers[n].result, answers[n].reason);
         culv_vk_detach(&lying);
     }
-    shared_image_close(&s, &at);
-    stage_close(&s);
+    shared_image_close(s, &at);
 }
 
 static const test_case cases[] = {

@@ -5,14 +5,12 @@
 extern const test_case map_error_cases[];
 
 /* Without Vulkan's word for it: what the descriptor and the allocation contradict in. */
-static void maps(void)
+IMAGE_CASE(maps)
 {
-    stage s;
     shared_image i, at;
     culv_image *mapped = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &i);
-    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &at);
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &i);
+    shared_image_open(s, CALLERS_AT_OFFSET, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &at);
     const uint64_t size = at.caller.allocation_size, offset = at.caller.offset;
     const struct {
         uint64_t offset;
@@ -64,23 +62,20 @@ static void maps(void)
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_image, mapped, culv_image_map(at.memory, NULL, &mapped), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_map(at.memory, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    culv_device_counts c = lib_counts(&s.w);
+    LIB_INVALID(culv_image_map(at.memory, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.images, 2);
     REQUIRE_EQ(c.mappings, 2);
-    shared_image_close(&s, &at);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    shared_image_close(s, &at);
+    shared_image_close(s, &i);
 }
 
 /* Kinds of image: what type, extent, layers and format contradict in. */
-static void kinds(void)
+IMAGE_CASE(kinds)
 {
-    stage s;
     shared_image at;
     culv_image *mapped = NULL;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &at);
+    shared_image_open(s, CALLERS_AT_OFFSET, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &at);
     enum { FLOAT = CULV_FORMAT_R32_SFLOAT, NV12 = CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM };
     const struct {
         uint32_t type, format, texels, width, height, depth, layers, levels, gather;
@@ -135,17 +130,14 @@ static void kinds(void)
         LIB_REFUSES(culv_image, mapped, culv_image_map(at.memory, &d, &mapped), rows[n].result,
                     rows[n].reason);
     }
-    shared_image_close(&s, &at);
-    stage_close(&s);
+    shared_image_close(s, &at);
 }
 
 /* What was mapped, with the defaults. */
-static void told(void)
+IMAGE_CASE(told)
 {
-    stage s;
     shared_image i;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, 40, 30, 3, 0, &i);
+    shared_image_open(s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, 40, 30, 3, 0, &i);
     culv_image_desc d = culv_image_desc_init();
     LIB_OK(culv_image_get_desc(i.cuda, &d));
     REQUIRE_EQ(d.struct_size, sizeof d);
@@ -166,72 +158,59 @@ static void told(void)
     LIB_OK(culv_image_get_surface(i.cuda, 0, &a));
     LIB_OK(culv_image_get_plane_surface(i.cuda, 0, &b));
     REQUIRE(a == b);
-    LIB_ERROR(culv_image_get_plane_array(i.cuda, 1, &plane), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_get_plane_surface(i.cuda, 1, &b), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_get_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_desc(NULL, &d), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_desc(i.cuda, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_plane_array(i.cuda, 1, &plane), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_image_get_plane_surface(i.cuda, 1, &b), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_image_get_plane_array(NULL, 0, &plane), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_plane_surface(i.cuda, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_desc(NULL, &d), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_desc(i.cuda, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_image_get_desc(i.cuda, &d), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    LIB_INVALID(culv_image_get_desc(i.cuda, &d), CULV_REASON_STRUCT_SIZE);
+    shared_image_close(s, &i);
 }
 
-static void levels(void)
+IMAGE_CASE(levels)
 {
     static const uint32_t wrong[] = {3, 4, 31, 32, 33, UINT32_MAX};
-    stage s;
     shared_image i;
-    stage_open(&s);
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 3, 0, &i);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 3, 0, &i);
     CUarray array = POISON(struct CUarray_st);
     CUsurfObject surface = 99;
     uint32_t width = 98, height = 97;
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
-        LIB_ERROR(culv_image_get_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID,
-                  CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_get_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID,
-                  CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_get_extent(i.cuda, wrong[n], &width, &height, NULL),
-                  CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+        LIB_INVALID(culv_image_get_array(i.cuda, wrong[n], &array), CULV_REASON_LEVEL);
+        LIB_INVALID(culv_image_get_surface(i.cuda, wrong[n], &surface), CULV_REASON_LEVEL);
+        LIB_INVALID(culv_image_get_extent(i.cuda, wrong[n], &width, &height, NULL),
+                    CULV_REASON_LEVEL);
     }
-    LIB_ERROR(culv_image_get_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_array(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_surface(NULL, 0, &surface), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_extent(NULL, 0, &width, &height, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_array(NULL, 0, &array), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_array(i.cuda, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_surface(NULL, 0, &surface), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_surface(i.cuda, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_extent(NULL, 0, &width, &height, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE(array == POISON(struct CUarray_st) && surface == 99 && width == 98 && height == 97);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    shared_image_close(s, &i);
 }
 
 /* The caller's memory is only borrowed by a mapping that fails: its descriptor and its other
  * mappings stay. */
-static void handles_stay_untouched(void)
+LIB_CASE(handles_stay_untouched)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_image image;
     const raw_vk_image_desc wanted = {.format = VK_FORMAT_R32_SFLOAT,
                                       .width = 64,
                                       .height = 64,
                                       .levels = 1,
                                       .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED};
-    raw_vk_image_create(&w.vk, &wanted, &image);
-    lib_fd fd = lib_fd_watch(raw_vk_image_fd(&w.vk, &image));
+    raw_vk_image_create(&w->vk, &wanted, &image);
+    lib_fd fd = lib_fd_watch(raw_vk_image_fd(&w->vk, &image));
     culv_memory *memory = NULL;
     culv_image *mapped = NULL;
     culv_memory_desc md = culv_memory_desc_init();
     md.handle = culv_handle_opaque_fd(fd.fd);
     md.size = image.allocation_size;
     md.dedicated = 1;
-    LIB_OK(culv_memory_import_borrow(w.device, &md, &memory));
+    LIB_OK(culv_memory_import_borrow(w->device, &md, &memory));
     culv_image_desc d = culv_image_desc_init();
     d.format = CULV_FORMAT_R32_SFLOAT;
     d.width = d.height = 64;
@@ -246,8 +225,7 @@ static void handles_stay_untouched(void)
     culv_memory_destroy(&memory);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_image_destroy(&w.vk, &image);
-    lib_close(&w);
+    raw_vk_image_destroy(&w->vk, &image);
 }
 
 const test_case map_error_cases[] = {

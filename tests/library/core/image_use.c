@@ -174,15 +174,7 @@ static void fetch(stage *s, const shared_image *i, bool old_form)
     vkCmdPushConstants(commands, f.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
     vkCmdDispatch(commands, (e.width + 7) / 8, (e.height + 7) / 8, 1);
     record_barrier(commands, &t, TO_CUDA, old_form);
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &info);
+    raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_WRITE_BIT);
     stage_submit(s, commands, 0);
 
     image_fill(i, 12, 0, texels);
@@ -257,9 +249,7 @@ static void draw(stage *s, const shared_image *i, bool old_form)
         CUDA_ARRAY3D_DESCRIPTOR told;
         CUarray array = NULL;
         LIB_OK(culv_image_get_array(i->cuda, 0, &array));
-        CUcontext before = lib_enter(&s->w);
-        CU_OK(cu->Array3DGetDescriptor(&told, array));
-        lib_leave(&s->w, before);
+        LIB_CU_OK(&s->w, cu->Array3DGetDescriptor(&told, array));
         REQUIRE_EQ(told.Flags, CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_COLOR_ATTACHMENT);
     }
     image_first_release(s, i, 0, old_form);
@@ -330,15 +320,8 @@ static void each(void (*use)(stage *, const shared_image *, bool), VkImageUsageF
     stage_close(&s);
 }
 
-static void sampled(void)
-{
-    each(fetch, VK_IMAGE_USAGE_SAMPLED_BIT, 3);
-}
-
-static void drawn_into(void)
-{
-    each(draw, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, 1);
-}
+TEST_AS(sampled, each(fetch, VK_IMAGE_USAGE_SAMPLED_BIT, 3))
+TEST_AS(drawn_into, each(draw, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, 1))
 
 const test_case image_use_cases[] = {
     {.name = "use.sampled", .run = sampled},

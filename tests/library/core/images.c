@@ -109,74 +109,50 @@ static void data(culv_format format)
     stage_close(&s);
 }
 
-static void data_rgba8(void)
-{
-    data(CULV_FORMAT_R8G8B8A8_UNORM);
-}
-
-static void data_bgra8(void)
-{
-    data(CULV_FORMAT_B8G8R8A8_UNORM);
-}
-
-static void data_rgba16f(void)
-{
-    data(CULV_FORMAT_R16G16B16A16_SFLOAT);
-}
-
-static void data_r32f(void)
-{
-    data(CULV_FORMAT_R32_SFLOAT);
-}
-
-static void data_rgba32f(void)
-{
-    data(CULV_FORMAT_R32G32B32A32_SFLOAT);
-}
+TEST_AS(data_rgba8, data(CULV_FORMAT_R8G8B8A8_UNORM))
+TEST_AS(data_bgra8, data(CULV_FORMAT_B8G8R8A8_UNORM))
+TEST_AS(data_rgba16f, data(CULV_FORMAT_R16G16B16A16_SFLOAT))
+TEST_AS(data_r32f, data(CULV_FORMAT_R32_SFLOAT))
+TEST_AS(data_rgba32f, data(CULV_FORMAT_R32G32B32A32_SFLOAT))
 
 /* Each level has its own layout and owner: handed over one by one, while the others stay
  * Vulkan's. */
-static void levels_one_by_one(void)
+IMAGE_CASE(levels_one_by_one)
 {
-    stage s;
     shared_image i;
     raw_vk_buffer out;
-    stage_open(&s);
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 67, 40, 7, 0, &i);
-    raw_vk_buffer_create(&s.w.vk, i.size, RAW_VK_HOST, &out);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 67, 40, 7, 0, &i);
+    raw_vk_buffer_create(&s->w.vk, i.size, RAW_VK_HOST, &out);
     for (uint32_t level = 0; level < i.levels; level++) {
         culv_vk_image_transfer t = image_transfer(&i, 0, CULV_VK_USE_ANY);
         t.base_mip_level = level;
         t.level_count = 1;
         t.discard = VK_TRUE;
-        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+        VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
         record_barrier(commands, &t, TO_CUDA, level % 2 != 0);
-        stage_submit(&s, commands, 0);
-        stage_cuda_begin(&s);
-        cuda_paint(&s, &i, level, 9);
-        stage_cuda_end(&s);
+        stage_submit(s, commands, 0);
+        stage_cuda_begin(s);
+        cuda_paint(s, &i, level, 9);
+        stage_cuda_end(s);
         t.discard = VK_FALSE;
         t.use = CULV_VK_USE_TRANSFER_SRC;
-        commands = raw_vk_begin(&s.w.vk, 0);
+        commands = raw_vk_begin(&s->w.vk, 0);
         record_barrier(commands, &t, TO_VULKAN, level % 2 != 0);
         if (level + 1 == i.levels) record_copy_out(commands, &i, out.buffer);
-        stage_submit(&s, commands, 0);
+        stage_submit(s, commands, 0);
     }
     REQUIRE_IMAGE(&i, 9, 0, out.mapped);
-    raw_vk_buffer_destroy(&s.w.vk, &out);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    raw_vk_buffer_destroy(&s->w.vk, &out);
+    shared_image_close(s, &i);
 }
 
 /* A buffer and an image in one VkDeviceMemory: one import, a mapping of each kind, neither in the
  * other's way. */
-static void beside_a_buffer(void)
+IMAGE_CASE(beside_a_buffer)
 {
     enum { WORDS = 4096, BYTES = WORDS * 4, FAR = 1 << 20 };
     static uint32_t words[WORDS];
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     raw_vk_buffer buffer;
     raw_vk_image image;
     raw_vk_buffer_create_at(vk, BYTES, FAR, RAW_VK_EXPORT, &buffer);
@@ -188,7 +164,7 @@ static void beside_a_buffer(void)
                                  .flags = RAW_VK_EXPORT};
     raw_vk_image_create_in(vk, &d, &buffer, &image);
     REQUIRE(image.offset >= 5000 && image.offset + image.size <= buffer.offset);
-    culv_memory *memory = lib_import(&s.w, &buffer);
+    culv_memory *memory = lib_import(&s->w, &buffer);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = image_info(d.format, d.width, d.height, d.levels, 0, &external);
     culv_vk_image_desc id = culv_vk_image_desc_init();
@@ -200,17 +176,17 @@ static void beside_a_buffer(void)
     culv_buffer_desc bd = culv_buffer_desc_init();
     bd.offset = buffer.offset;
     bd.size = BYTES;
-    LIB_OK(culv_vk_image_map(s.w.attachment, memory, &id, &mapped));
+    LIB_OK(culv_vk_image_map(s->w.attachment, memory, &id, &mapped));
     LIB_OK(culv_buffer_map(memory, &bd, &range));
-    culv_device_counts c = lib_counts(&s.w);
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.memories, 1);
     REQUIRE_EQ(c.mappings, 2);
     REQUIRE_EQ(c.images, 1);
     REQUIRE_EQ(c.buffers, 1);
     REQUIRE_EQ(c.created, 0);
-    lib_require_driver_counts(&s.w, 1, 2, 2);
+    lib_require_driver_counts(&s->w, 1, 2, 2);
 
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 5);
     raw_vk_write(vk, &buffer, 0, words, BYTES);
@@ -222,16 +198,16 @@ static void beside_a_buffer(void)
     for (uint32_t level = 0; level < i.levels; level++) {
         i.at[level] = i.size;
         i.size += raw_vk_image_bytes(&image, level);
-        cuda_paint(&s, &i, level, 31);
+        cuda_paint(s, &i, level, 31);
     }
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     memset(words, 0, sizeof words);
-    CUcontext before = lib_enter(&s.w);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(range), BYTES));
     REQUIRE_WORDS(words, WORDS, 5);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(range), 0x11111111, WORDS, s.stream));
-    lib_leave(&s.w, before);
-    lib_finish(&s.w, s.stream);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(range), 0x11111111, WORDS, s->stream));
+    lib_leave(&s->w, before);
+    lib_finish(&s->w, s->stream);
     unsigned char *texels = malloc(i.size);
     REQUIRE(texels != NULL);
     for (uint32_t level = 0; level < i.levels; level++)
@@ -240,38 +216,34 @@ static void beside_a_buffer(void)
     free(texels);
     culv_memory_destroy(&memory);
     culv_buffer_unmap(&range);
-    REQUIRE_EQ(lib_counts(&s.w).memories, 1); /* the image holds it */
-    culv_image_unmap_after(&mapped, s.stream);
+    REQUIRE_EQ(lib_counts(&s->w).memories, 1); /* the image holds it */
+    culv_image_unmap_after(&mapped, s->stream);
     REQUIRE(mapped == NULL);
-    lib_settle(&s.w);
-    REQUIRE_EQ(lib_counts(&s.w).memories, 0);
+    lib_settle(&s->w);
+    REQUIRE_EQ(lib_counts(&s->w).memories, 0);
     raw_vk_image_destroy(vk, &image);
     raw_vk_buffer_destroy(vk, &buffer);
-    stage_close(&s);
 }
 
 /* The VkImage and its memory may go while CUDA has them mapped: the driver keeps the pages. */
-static void outlives_vulkans_image(void)
+IMAGE_CASE(outlives_vulkans_image)
 {
-    stage s;
     shared_image i;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R16G16B16A16_SFLOAT, 61, 33, 3, 0, &i);
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R16G16B16A16_SFLOAT, 61, 33, 3, 0, &i);
     unsigned char *texels = malloc(i.size);
     REQUIRE(texels != NULL);
-    raw_vk_image_destroy(&s.w.vk, &i.caller);
+    raw_vk_image_destroy(&s->w.vk, &i.caller);
     culv_memory_destroy(&i.memory);
     for (uint32_t level = 0; level < i.levels; level++) {
-        cuda_paint(&s, &i, level, 3);
-        cuda_flip(&s, &i, level);
-        cuda_copy_out(&s, &i, level, texels);
+        cuda_paint(s, &i, level, 3);
+        cuda_flip(s, &i, level);
+        cuda_copy_out(s, &i, level, texels);
     }
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     REQUIRE_IMAGE(&i, 3, FLIP, texels);
     free(texels);
     culv_image_unmap(&i.cuda);
     culv_image_unmap(&i.cuda); /* nothing happens */
-    stage_close(&s);
 }
 
 typedef struct opener {
@@ -318,44 +290,39 @@ static void unmapped_under_work(void)
 }
 
 /* The image keeps what it needs, whatever of attachment, device and import goes first. */
-static void outlives_its_parents(void)
+IMAGE_CASE(outlives_its_parents)
 {
-    stage s;
     shared_image i;
-    stage_open(&s);
-    lib_world first = s.w;
+    lib_world first = s->w;
     for (int order = 0; order < 6; order++) {
         static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                          {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-        lib_open_culvert(&s.w); /* another device and attachment */
-        shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 16, 16, 2, 0, &i);
+        lib_open_culvert(&s->w); /* another device and attachment */
+        shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 16, 16, 2, 0, &i);
         CUarray array = NULL;
         CUsurfObject surface = 0;
         for (int k = 0; k < 3; k++) {
-            if (orders[order][k] == 0) culv_vk_detach(&s.w.attachment);
-            if (orders[order][k] == 1) culv_device_close(&s.w.device);
+            if (orders[order][k] == 0) culv_vk_detach(&s->w.attachment);
+            if (orders[order][k] == 1) culv_device_close(&s->w.device);
             if (orders[order][k] == 2) culv_memory_destroy(&i.memory);
         }
         LIB_OK(culv_image_get_array(i.cuda, 1, &array));
         LIB_OK(culv_image_get_surface(i.cuda, 0, &surface));
         culv_image_unmap(&i.cuda);
-        raw_vk_image_destroy(&s.w.vk, &i.caller);
-        s.w.device = first.device;
-        s.w.attachment = first.attachment;
-        lib_require_driver_counts(&s.w, 0, 0, 2); /* the stage's timelines */
+        raw_vk_image_destroy(&s->w.vk, &i.caller);
+        s->w.device = first.device;
+        s->w.attachment = first.attachment;
+        lib_require_driver_counts(&s->w, 0, 0, 2); /* the stage's timelines */
     }
-    stage_close(&s);
 }
 
 /* Accessors ------------------------------------------------------------------------------------ */
 
-static void arrays_and_surfaces_are_kept(void)
+IMAGE_CASE(arrays_and_surfaces_are_kept)
 {
-    stage s;
     shared_image i;
-    stage_open(&s);
-    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 3, 0, &i);
-    const raw_cuda *cu = s.w.cu;
+    shared_image_open(s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 3, 0, &i);
+    const raw_cuda *cu = s->w.cu;
     REQUIRE(culv_image_mipmapped_array(i.cuda) != NULL);
     for (uint32_t level = 0; level < 3; level++) {
         CUarray array = NULL, array2 = NULL;
@@ -367,9 +334,7 @@ static void arrays_and_surfaces_are_kept(void)
         LIB_OK(culv_image_get_array(i.cuda, level, &array2));
         REQUIRE(surface != 0 && surface == surface2 && array2 != NULL);
         REQUIRE(level == 1 || array == array2);
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(cu->Array3DGetDescriptor(&d, array2));
-        lib_leave(&s.w, before);
+        LIB_CU_OK(&s->w, cu->Array3DGetDescriptor(&d, array2));
         REQUIRE_EQ(d.Width, 64 >> level);
         REQUIRE_EQ(d.Height, 32 >> level);
         REQUIRE_EQ(d.Format, i.format.cuda_array_format);
@@ -385,10 +350,9 @@ static void arrays_and_surfaces_are_kept(void)
     culv_image *none = NULL;
     culv_image_unmap(NULL);
     culv_image_unmap(&none);
-    culv_image_unmap_after(NULL, s.stream);
-    culv_image_unmap_after(&none, s.stream);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    culv_image_unmap_after(NULL, s->stream);
+    culv_image_unmap_after(&none, s->stream);
+    shared_image_close(s, &i);
 }
 
 enum { THREADS = 4 };
@@ -410,15 +374,13 @@ static void *ask(void *user)
 }
 
 /* Any thread may be the first to ask for a level. */
-static void threads_ask_for_levels(void)
+IMAGE_CASE(threads_ask_for_levels)
 {
-    stage s;
     shared_image i;
-    stage_open(&s);
     for (int turn = 0; turn < 20; turn++) {
         pthread_t threads[THREADS];
         asker askers[THREADS] = {{0}};
-        shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 256, 256, 9, 0, &i);
+        shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 256, 256, 9, 0, &i);
         for (int k = 0; k < THREADS; k++) {
             askers[k].image = i.cuda;
             REQUIRE_EQ(pthread_create(&threads[k], NULL, ask, &askers[k]), 0);
@@ -429,9 +391,8 @@ static void threads_ask_for_levels(void)
             REQUIRE_EQ_BYTES(askers[k].arrays, askers[0].arrays, sizeof askers[0].arrays);
             REQUIRE_EQ_BYTES(askers[k].surfaces, askers[0].surfaces, sizeof askers[0].surfaces);
         }
-        shared_image_close(&s, &i);
+        shared_image_close(s, &i);
     }
-    stage_close(&s);
 }
 
 /* docs/vulkan-memory.md's example. */
@@ -456,11 +417,9 @@ static culv_result image_from_fd(culv_device *device, culv_vk_device *vk, int fd
 
 /* Of another library's image only a file descriptor, the allocation's size and the offset are
  * known. */
-static void from_a_file_descriptor(void)
+IMAGE_CASE(from_a_file_descriptor)
 {
-    stage s;
-    stage_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     raw_vk_image theirs;
     const raw_vk_image_desc d = {.format = VK_FORMAT_R8G8B8A8_UNORM,
                                  .width = 101,
@@ -476,7 +435,7 @@ static void from_a_file_descriptor(void)
     shared_image i = {
         .origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
     lib_fd fd = lib_fd_watch(raw_vk_image_fd(vk, &theirs));
-    LIB_OK(image_from_fd(s.w.device, s.w.attachment, fd.fd, theirs.allocation_size, theirs.offset,
+    LIB_OK(image_from_fd(s->w.device, s->w.attachment, fd.fd, theirs.allocation_size, theirs.offset,
                          theirs.image, &info, &i.cuda));
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
@@ -485,9 +444,9 @@ static void from_a_file_descriptor(void)
     for (uint32_t level = 0; level < i.levels; level++) {
         i.at[level] = i.size;
         i.size += raw_vk_image_bytes(&theirs, level);
-        cuda_paint(&s, &i, level, 77);
+        cuda_paint(s, &i, level, 77);
     }
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     unsigned char *texels = malloc(i.size);
     REQUIRE(texels != NULL);
     for (uint32_t level = 0; level < i.levels; level++)
@@ -495,9 +454,8 @@ static void from_a_file_descriptor(void)
     REQUIRE_IMAGE(&i, 77, 0, texels);
     free(texels);
     culv_image_unmap(&i.cuda);
-    REQUIRE_EQ(lib_counts(&s.w).memories, 0);
+    REQUIRE_EQ(lib_counts(&s->w).memories, 0);
     raw_vk_image_destroy(vk, &theirs);
-    stage_close(&s);
 }
 
 static const test_case cases[] = {

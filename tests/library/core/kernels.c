@@ -42,12 +42,12 @@ static void stage_close(stage *s)
     lib_close(&s->w);
 }
 
+#define STAGE_CASE(name) TEST_ON(stage, s, stage_open(s), stage_close(s), name)
+
 static CUdeviceptr alloc(const stage *s, size_t size)
 {
     CUdeviceptr memory = 0;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemAlloc(&memory, size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemAlloc(&memory, size));
     return memory;
 }
 
@@ -55,10 +55,8 @@ static CUdeviceptr alloc(const stage *s, size_t size)
 static void take(const stage *s, CUdeviceptr memory, void *to, size_t size)
 {
     lib_finish(&s->w, s->stream);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyDtoH(to, memory, size));
-    CU_OK(s->w.cu->MemFree(memory));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(to, memory, size));
+    LIB_CU_OK(&s->w, s->w.cu->MemFree(memory));
 }
 
 static culv_kernel *get(const stage *s, const char *name)
@@ -68,62 +66,56 @@ static culv_kernel *get(const stage *s, const char *name)
     return kernel;
 }
 
-static void launched(void)
+STAGE_CASE(launched)
 {
     enum { COUNT = 1000, BLOCK = 96 };
-    stage s;
-    stage_open(&s);
     static int out[COUNT];
     int n = 40;
-    culv_kernel *leave = get(&s, "block_leave");
-    REQUIRE(get(&s, "block_leave") == leave);
+    culv_kernel *leave = get(s, "block_leave");
+    REQUIRE(get(s, "block_leave") == leave);
     REQUIRE(culv_kernel_native_handle(leave) != NULL);
     REQUIRE(culv_kernel_native_handle(NULL) == NULL);
-    REQUIRE(culv_kernels_native_handle(s.kernels) != NULL);
+    REQUIRE(culv_kernels_native_handle(s->kernels) != NULL);
     REQUIRE(culv_kernels_native_handle(NULL) == NULL);
 
-    culv_launch_desc d = culv_launch_1d(COUNT, BLOCK, s.stream);
+    culv_launch_desc d = culv_launch_1d(COUNT, BLOCK, s->stream);
     REQUIRE_EQ(d.grid[0], 11);
     REQUIRE_EQ(culv_launch_1d(COUNT, 100, NULL).grid[0], 10);
     REQUIRE_EQ(culv_launch_1d(UINT64_MAX, 1, NULL).grid[0], UINT32_MAX);
     REQUIRE_EQ(culv_launch_2d(33, 64, 32, 8, NULL).grid[0], 2);
     REQUIRE_EQ(culv_launch_2d(33, 64, 32, 8, NULL).grid[1], 8);
     d.grid[0] = COUNT / BLOCK; /* whole blocks */
-    CUdeviceptr to = alloc(&s, sizeof out);
+    CUdeviceptr to = alloc(s, sizeof out);
     LIB_OK(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)));
-    take(&s, to, out, sizeof out);
+    take(s, to, out, sizeof out);
     for (int i = 0; i < COUNT / BLOCK * BLOCK; i++)
         if (i % BLOCK < n) REQUIRE_EQ(out[i], n * (n + 1) / 2);
-    stage_close(&s);
 }
 
 /* More dynamic shared memory than is there without asking. */
-static void shared(void)
+STAGE_CASE(shared)
 {
     enum { BYTES = 60000 };
-    stage s;
-    stage_open(&s);
     static unsigned char out[BYTES];
     int bytes = BYTES;
     unsigned seed = 3;
-    culv_kernel *touch = get(&s, "block_touch");
+    culv_kernel *touch = get(s, "block_touch");
     culv_launch_desc d = culv_launch_desc_init();
     d.block[0] = 100;
     d.shared_bytes = BYTES;
-    d.stream = s.stream;
-    CUdeviceptr to = alloc(&s, sizeof out);
+    d.stream = s->stream;
+    CUdeviceptr to = alloc(s, sizeof out);
     LIB_OK(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)));
-    lib_finish(&s.w, s.stream);
+    lib_finish(&s->w, s->stream);
     d.shared_bytes = 1 << 20;
     LIB_ERROR(CULV_LAUNCH(touch, &d, CULV_ARG(to), CULV_ARG(bytes), CULV_ARG(seed)),
               CULV_ERROR_DRIVER, CULV_REASON_VALUE);
     LIB_SAYS("1048576 bytes of dynamic shared memory");
-    take(&s, to, out, sizeof out);
+    take(s, to, out, sizeof out);
     for (unsigned i = 0; i < BYTES; i++) {
         unsigned at = BYTES - 1 - i;
         REQUIRE_EQ(out[i], (unsigned char)(at * 7 + seed + (at & 3)));
     }
-    stage_close(&s);
 }
 
 /* Threads ------------------------------------------------------------------------------------- */
@@ -229,55 +221,45 @@ static bool tells_params(const stage *s)
     return culv_device_cuda_proc(s->w.device, "cuFuncGetParamInfo", 12040) != NULL;
 }
 
-static void wrong_launches(void)
+STAGE_CASE(wrong_launches)
 {
-    stage s;
-    stage_open(&s);
     int n = 4;
     double wide = 1.0;
-    CUdeviceptr to = alloc(&s, 4096);
-    culv_kernel *leave = get(&s, "block_leave"), *none = NULL;
-    culv_launch_desc d = culv_launch_1d(4, 4, s.stream);
+    CUdeviceptr to = alloc(s, 4096);
+    culv_kernel *leave = get(s, "block_leave"), *none = NULL;
+    culv_launch_desc d = culv_launch_1d(4, 4, s->stream);
     const culv_kernel_arg missing[] = {CULV_ARG(to), {NULL, sizeof n}};
     static const culv_kernel_arg many[CULV_KERNEL_ARGS_MAX + 1];
-    LIB_ERROR(culv_kernel_launch(NULL, &d, missing, 2), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernel_launch(leave, &d, NULL, 2), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernel_launch(leave, &d, missing, 2), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernel_launch(NULL, &d, missing, 2), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernel_launch(leave, &d, NULL, 2), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernel_launch(leave, &d, missing, 2), CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_kernel_launch: the value of argument 1 (0 is the first) is NULL");
-    LIB_ERROR(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    if (tells_params(&s)) {
-        LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to)), CULV_ERROR_INVALID, CULV_REASON_KERNEL);
+    LIB_INVALID(culv_kernel_launch(leave, &d, many, CULV_KERNEL_ARGS_MAX + 1), CULV_REASON_VALUE);
+    if (tells_params(s)) {
+        LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to)), CULV_REASON_KERNEL);
         LIB_SAYS("'block_leave' takes 2 arguments, and 1 were passed");
-        LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), CULV_ERROR_INVALID,
-                  CULV_REASON_KERNEL);
+        LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(wide)), CULV_REASON_KERNEL);
         LIB_SAYS(
             "argument 1 (0 is the first) of the kernel 'block_leave' has 4 bytes, and 8 were passed");
     }
     d.struct_size = 1;
-    LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
-    d = culv_launch_1d(4, 2048, s.stream);
+    LIB_INVALID(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_REASON_STRUCT_SIZE);
+    d = culv_launch_1d(4, 2048, s->stream);
     LIB_ERROR(CULV_LAUNCH(leave, &d, CULV_ARG(to), CULV_ARG(n)), CULV_ERROR_DRIVER,
               CULV_REASON_VALUE);
     LIB_SAYS("1 x 1 x 1 blocks of 2048 x 1 x 1 threads");
 
-    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s.kernels, "block_suum", &none),
+    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s->kernels, "block_suum", &none),
                 CULV_ERROR_INVALID, CULV_REASON_KERNEL);
     LIB_SAYS("there is no kernel 'block_suum' in the file");
-    if (tells_params(&s)) LIB_SAYS("'block_sum'");
-    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s.kernels, NULL, &none), CULV_ERROR_INVALID,
+    if (tells_params(s)) LIB_SAYS("'block_sum'");
+    LIB_REFUSES(culv_kernel, none, culv_kernels_get(s->kernels, NULL, &none), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_kernel, none, culv_kernels_get(NULL, "block_sum", &none), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernels_get(s.kernels, "block_sum", NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernels_get(s->kernels, "block_sum", NULL), CULV_REASON_NULL_ARGUMENT);
     static unsigned char bytes[4096];
-    take(&s, to, bytes, sizeof bytes);
-    stage_close(&s);
+    take(s, to, bytes, sizeof bytes);
 }
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -350,8 +332,7 @@ static void wrong_files(void)
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_kernels, none, culv_kernels_load(NULL, directory, "mine", &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernels_load_file(device, path, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernels_load_file(device, path, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(unlink(path), 0);
     REQUIRE_EQ(unlink(other), 0);
     REQUIRE_EQ(rmdir(directory), 0);
@@ -440,67 +421,64 @@ static void require_no_program(const stage *s, const program *p, size_t size, co
     REQUIRE_EQ(unlink(path), 0);
 }
 
-static void programs(void)
+STAGE_CASE(programs)
 {
     static const unsigned char fatbin[24] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 8};
-    stage s;
     culv_kernels *none = NULL;
     char path[TEST_PATH_MAX];
-    stage_open(&s);
     program p = make_program(fatbin, 24, fatbin, 24);
     for (size_t size = 1; size < p.section + 24; size += 7)
-        require_no_program(&s, &p, size, NULL);
-    if (s.w.cu->software) { /* which is not given what NVIDIA's driver might crash on */
+        require_no_program(s, &p, size, NULL);
+    if (s->w.cu->software) { /* which is not given what NVIDIA's driver might crash on */
         write_program(&p, p.size, path);
-        LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s.w.device, path, "none", &none),
+        LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s->w.device, path, "none", &none),
                     CULV_ERROR_INVALID, CULV_REASON_MODULE);
         LIB_SAYS("which runs a .soft.so alone");
         REQUIRE_EQ(unlink(path), 0);
     }
     /* Sizes and offsets that lie. */
     put(&p, p.section + 8, UINT64_MAX - 8, 8);
-    require_no_program(&s, &p, p.size, "none of the 0 fatbinaries");
+    require_no_program(s, &p, p.size, "none of the 0 fatbinaries");
     put(&p, p.section, 0x1234, 8);
-    require_no_program(&s, &p, p.size, "none of the 0 fatbinaries");
+    require_no_program(s, &p, p.size, "none of the 0 fatbinaries");
     put(&p, 192 + 24, UINT64_MAX - 4, 8);
-    require_no_program(&s, &p, p.size, NULL);
+    require_no_program(s, &p, p.size, NULL);
     put(&p, 62, 9, 2);
-    require_no_program(&s, &p, p.size, NULL);
+    require_no_program(s, &p, p.size, NULL);
     put(&p, 40, UINT64_MAX - 63, 8);
-    require_no_program(&s, &p, p.size, NULL);
+    require_no_program(s, &p, p.size, NULL);
     free(p.bytes);
     LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_program(s.w.device, "/nowhere/at/all", "none", &none),
+                culv_kernels_load_program(s->w.device, "/nowhere/at/all", "none", &none),
                 CULV_ERROR_INVALID, CULV_REASON_MODULE);
     LIB_SAYS("cannot be read");
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s.w.device, NULL, "none", &none),
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_program(s->w.device, NULL, "none", &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 
     /* The kernels of NVIDIA's file. */
     char real[TEST_PATH_MAX + 32];
-    snprintf(real, sizeof real, "%s/block_kernels.fatbin", s.share);
+    snprintf(real, sizeof real, "%s/block_kernels.fatbin", s->share);
     FILE *file = fopen(real, "rb");
-    if (!s.w.cu->software) REQUIRE(file != NULL);
+    if (!s->w.cu->software) REQUIRE(file != NULL);
     static unsigned char image[1 << 22];
     const size_t size = file != NULL ? fread(image, 1, sizeof image, file) : 0;
     REQUIRE(size < sizeof image);
     if (file != NULL) fclose(file);
-    if (size > 0 && !s.w.cu->software) {
+    if (size > 0 && !s->w.cu->software) {
         culv_kernels *kernels = NULL;
         culv_kernel *kernel = NULL;
         p = make_program(image, size, image, size);
-        require_no_program(&s, &p, p.size, "has a kernel 'none'");
+        require_no_program(s, &p, p.size, "has a kernel 'none'");
         write_program(&p, p.size, path);
-        LIB_OK(culv_kernels_load_program(s.w.device, path, "block_leave", &kernels));
+        LIB_OK(culv_kernels_load_program(s->w.device, path, "block_leave", &kernels));
         REQUIRE_EQ(unlink(path), 0);
         LIB_OK(culv_kernels_get(kernels, "block_leave", &kernel));
         REQUIRE(culv_kernel_native_handle(kernel) != NULL);
         REQUIRE(culv_kernel_native_handle(kernel) !=
-                culv_kernel_native_handle(get(&s, "block_leave")));
+                culv_kernel_native_handle(get(s, "block_leave")));
         culv_kernels_unload(&kernels);
         free(p.bytes);
     }
-    stage_close(&s);
 }
 
 static const test_case cases[] = {

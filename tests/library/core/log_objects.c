@@ -40,9 +40,8 @@ static void make_and_destroy(log_scene *s)
 }
 
 /* Each object that was made is destroyed, under the same name and with the same size. */
-static void objects(void)
+LOG_CASE(objects, CULV_LOG_INFO)
 {
-    log_scene s;
     static const char *const expected[] = {"made buffer 'a part', 1000 bytes",
                                            "made import of memory '', 65536 bytes",
                                            "made Vulkan buffer 'particles', ",
@@ -53,49 +52,45 @@ static void objects(void)
                                            "made VMM allocation 'growing', ",
                                            "made address range 'growing', ",
                                            "made kernels 'library_kernels."};
-    log_open(&s, CULV_LOG_INFO);
-    REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "opened ", NULL) < s.count);
-    REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "attached Vulkan device ", NULL) < s.count);
-    log_forget(&s);
-    make_and_destroy(&s);
+    REQUIRE(log_find(s, 0, CULV_LOG_INFO, "opened ", NULL) < s->count);
+    REQUIRE(log_find(s, 0, CULV_LOG_INFO, "attached Vulkan device ", NULL) < s->count);
+    log_forget(s);
+    make_and_destroy(s);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        (void)log_line_of(&s, CULV_LOG_INFO, expected[i], NULL);
+        (void)log_line_of(s, CULV_LOG_INFO, expected[i], NULL);
     unsigned made = 0, destroyed = 0;
-    for (size_t i = 0; i < s.count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         char end[LOG_WIDTH];
-        REQUIRE(s.lines[i].level <= CULV_LOG_INFO);
-        destroyed += strncmp(s.lines[i].text, "destroyed ", 10) == 0;
-        if (strncmp(s.lines[i].text, "made ", 5) != 0) continue;
-        snprintf(end, sizeof end, "destroyed %s", s.lines[i].text + 5);
-        size_t at = log_find(&s, i + 1, CULV_LOG_INFO, end, NULL);
-        if (at == s.count) FAIL("no line says '%s'", end);
-        REQUIRE_EQ_STR(s.lines[at].text, end);
+        REQUIRE(s->lines[i].level <= CULV_LOG_INFO);
+        destroyed += strncmp(s->lines[i].text, "destroyed ", 10) == 0;
+        if (strncmp(s->lines[i].text, "made ", 5) != 0) continue;
+        snprintf(end, sizeof end, "destroyed %s", s->lines[i].text + 5);
+        size_t at = log_find(s, i + 1, CULV_LOG_INFO, end, NULL);
+        if (at == s->count) FAIL("no line says '%s'", end);
+        REQUIRE_EQ_STR(s->lines[at].text, end);
         made++;
     }
     REQUIRE(made >= sizeof expected / sizeof *expected);
     REQUIRE_EQ(destroyed, made);
-    log_forget(&s);
-    culv_vk_detach(&s.w.attachment);
-    REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "detached Vulkan device ", NULL) < s.count);
-    culv_device_close(&s.w.device);
-    REQUIRE(log_find(&s, 0, CULV_LOG_INFO, "closed device ", NULL) < s.count);
-    log_close(&s);
+    log_forget(s);
+    culv_vk_detach(&s->w.attachment);
+    REQUIRE(log_find(s, 0, CULV_LOG_INFO, "detached Vulkan device ", NULL) < s->count);
+    culv_device_close(&s->w.device);
+    REQUIRE(log_find(s, 0, CULV_LOG_INFO, "closed device ", NULL) < s->count);
 }
 
 /* Driver calls are in the order in which they were made, with what they were given and answered. */
-static void calls(void)
+LOG_CASE(calls, CULV_LOG_DEBUG)
 {
-    log_scene s;
     raw_vk_buffer raw;
     culv_buffer *buffer = NULL;
     char pointer[64], given[64], mapped[64];
-    log_open(&s, CULV_LOG_DEBUG);
-    REQUIRE(log_find(&s, 0, CULV_LOG_DEBUG, "cuInit(0) = CUDA_SUCCESS", NULL) < s.count);
-    REQUIRE(log_find(&s, 0, CULV_LOG_DEBUG, "cuDevicePrimaryCtxRetain(-> 0x", ") = CUDA_SUCCESS") <
-            s.count);
-    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &raw);
-    log_forget(&s);
-    culv_memory *memory = lib_import(&s.w, &raw);
+    REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuInit(0) = CUDA_SUCCESS", NULL) < s->count);
+    REQUIRE(log_find(s, 0, CULV_LOG_DEBUG, "cuDevicePrimaryCtxRetain(-> 0x", ") = CUDA_SUCCESS") <
+            s->count);
+    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
+    log_forget(s);
+    culv_memory *memory = lib_import(&s->w, &raw);
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     snprintf(pointer, sizeof pointer, "cuMemFree(%#llx) = CUDA_SUCCESS",
              (unsigned long long)culv_buffer_pointer(buffer));
@@ -113,53 +108,49 @@ static void calls(void)
                  {"cuDestroyExternalMemory(0x", ") = CUDA_SUCCESS"}};
     size_t at = 0;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        (void)log_line_of(&s, CULV_LOG_DEBUG, order[i].text, order[i].another);
-        at = log_find(&s, at, CULV_LOG_DEBUG, order[i].text, order[i].another);
-        if (at == s.count) FAIL("'%s' comes too early", order[i].text);
+        (void)log_line_of(s, CULV_LOG_DEBUG, order[i].text, order[i].another);
+        at = log_find(s, at, CULV_LOG_DEBUG, order[i].text, order[i].another);
+        if (at == s->count) FAIL("'%s' comes too early", order[i].text);
     }
-    log_forget(&s);
-    culv_shared_buffer *made = log_make_buffer(&s, "made", 12345);
-    (void)log_line_of(&s, CULV_LOG_DEBUG, "vkCreateBuffer(0x", "{12345 bytes, usage 0x1, ");
-    (void)log_line_of(&s, CULV_LOG_DEBUG, "vkAllocateMemory(0x", ") = VK_SUCCESS");
+    log_forget(s);
+    culv_shared_buffer *made = log_make_buffer(s, "made", 12345);
+    (void)log_line_of(s, CULV_LOG_DEBUG, "vkCreateBuffer(0x", "{12345 bytes, usage 0x1, ");
+    (void)log_line_of(s, CULV_LOG_DEBUG, "vkAllocateMemory(0x", ") = VK_SUCCESS");
     culv_shared_buffer_destroy(&made);
-    (void)log_line_of(&s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
-    (void)log_line_of(&s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
-    raw_vk_buffer_destroy(&s.w.vk, &raw);
-    log_close(&s);
+    (void)log_line_of(s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
+    (void)log_line_of(s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
+    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 /* A call that fails is there with what the driver answered; its outputs are not read. */
-static void failures(void)
+LOG_CASE(failures, CULV_LOG_DEBUG)
 {
-    log_scene s;
     raw_vk_buffer raw;
-    log_open(&s, CULV_LOG_DEBUG);
-    if (s.w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &raw);
+    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
     bool seen = false;
     for (uint64_t n = 1; !seen && n < 40; n++) {
         culv_memory *memory = NULL;
-        culv_memory_desc d = lib_memory_desc(&s.w, &raw, raw_vk_buffer_fd(&s.w.vk, &raw));
+        culv_memory_desc d = lib_memory_desc(&s->w, &raw, raw_vk_buffer_fd(&s->w.vk, &raw));
         culv_error error = culv_error_init();
-        log_forget(&s);
-        s.w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
-        culv_result result = culv_memory_import_take(s.w.device, &d, &memory);
-        s.w.cu->SoftFailAt(0, 0);
+        log_forget(s);
+        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        culv_result result = culv_memory_import_take(s->w.device, &d, &memory);
+        s->w.cu->SoftFailAt(0, 0);
         culv_last_error(&error);
         if (result != CULV_OK) culv_handle_close(&d.handle);
         culv_memory_destroy(&memory);
         if (result == CULV_OK || strcmp(error.native_call, "cuImportExternalMemory") != 0) continue;
-        const char *line = log_line_of(&s, CULV_LOG_DEBUG, "cuImportExternalMemory(0x",
+        const char *line = log_line_of(s, CULV_LOG_DEBUG, "cuImportExternalMemory(0x",
                                        ") = CUDA_ERROR_OUT_OF_MEMORY");
         REQUIRE(strstr(line, "-> ") == NULL);
-        size_t call = log_find(&s, 0, CULV_LOG_DEBUG, "cuImportExternalMemory(", NULL);
-        size_t told = log_find(&s, 0, CULV_LOG_ERROR, "cuImportExternalMemory", NULL);
-        REQUIRE(call < told && told < s.count);
+        size_t call = log_find(s, 0, CULV_LOG_DEBUG, "cuImportExternalMemory(", NULL);
+        size_t told = log_find(s, 0, CULV_LOG_ERROR, "cuImportExternalMemory", NULL);
+        REQUIRE(call < told && told < s->count);
         seen = true;
     }
     REQUIRE(seen);
-    raw_vk_buffer_destroy(&s.w.vk, &raw);
-    log_close(&s);
+    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 static uint64_t cuda_calls(const log_scene *s)

@@ -100,9 +100,7 @@ void log_forget(log_scene *s)
 
 culv_shared_buffer *log_make_buffer(log_scene *s, const char *label, VkDeviceSize size)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *out = NULL;
     d.create_info = &info;

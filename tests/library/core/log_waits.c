@@ -45,109 +45,98 @@ static void require_has(const char *line, const char *text)
 
 /* The plain destroy of a buffer, while a stream waits for a semaphore that Culvert made: its
  * counter is told. */
-static void buffer_waits(void)
+LOG_CASE(buffer_waits, CULV_LOG_WARNING)
 {
-    log_scene s;
     opener o;
     char stream[64];
-    log_open(&s, CULV_LOG_WARNING);
-    culv_shared_buffer *buffer = log_make_buffer(&s, "late", 65536);
-    culv_shared_semaphore *gate = log_make_timeline(&s, "gate", 3);
-    culv_shared_semaphore *other = log_make_timeline(&s, "reached", 9);
-    CUstream work = lib_stream(&s.w);
+    culv_shared_buffer *buffer = log_make_buffer(s, "late", 65536);
+    culv_shared_semaphore *gate = log_make_timeline(s, "gate", 3);
+    culv_shared_semaphore *other = log_make_timeline(s, "reached", 9);
+    CUstream work = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(other), work, 9));
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), work, 5));
-    opener_start(&o, &s, culv_vk_semaphore_handle(gate), 5);
+    opener_start(&o, s, culv_vk_semaphore_handle(gate), 5);
     culv_shared_buffer_destroy(&buffer);
     opener_end(&o);
     const char *line =
-        log_line_of(&s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release has waited for",
+        log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release has waited for",
                     "waits for the semaphore 'gate' to reach 5, and it is at 3");
     snprintf(stream, sizeof stream, "stream %p waits for", (void *)work);
     require_has(line, stream);
     require_has(line, "The driver waits there for all work of the context");
     REQUIRE(strstr(line, "'reached'") == NULL);
-    (void)log_line_of(&s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
+    (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'late' (65536 bytes): its release went on",
                       NULL);
-    lib_finish(&s.w, work);
-    lib_stream_destroy(&s.w, work);
+    lib_finish(&s->w, work);
+    lib_stream_destroy(&s->w, work);
     culv_shared_semaphore_destroy(&gate);
     culv_shared_semaphore_destroy(&other);
-    log_close(&s);
 }
 
 /* The plain destroy of the semaphore itself, an import of the caller's, whose counter Culvert does
  * not read: the VkSemaphore may be gone. */
-static void semaphore_waits(void)
+LOG_CASE(semaphore_waits, CULV_LOG_NONE)
 {
-    log_scene s;
     opener o;
-    log_open(&s, CULV_LOG_NONE);
-    VkSemaphore gate = raw_vk_timeline(&s.w.vk, 1, true);
+    VkSemaphore gate = raw_vk_timeline(&s->w.vk, 1, true);
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_semaphore *semaphore = NULL;
     d.semaphore = gate;
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "theirs";
-    LIB_OK(culv_vk_semaphore_import(s.w.attachment, &d, &semaphore));
-    CUstream work = lib_stream(&s.w);
+    LIB_OK(culv_vk_semaphore_import(s->w.attachment, &d, &semaphore));
+    CUstream work = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 4));
-    opener_start(&o, &s, gate, 4);
+    opener_start(&o, s, gate, 4);
     culv_semaphore_destroy(&semaphore);
     opener_end(&o);
     const char *line = log_line_of(
-        &s, CULV_LOG_WARNING, "timeline semaphore 'theirs': its release has waited for",
+        s, CULV_LOG_WARNING, "timeline semaphore 'theirs': its release has waited for",
         "was told to wait for the semaphore 'theirs' to reach 4, whose counter Culvert cannot read");
     require_has(line, "and 1 was reported");
-    lib_finish(&s.w, work);
-    lib_stream_destroy(&s.w, work);
-    raw_vk_timeline_destroy(&s.w.vk, gate);
-    log_close(&s);
+    lib_finish(&s->w, work);
+    lib_stream_destroy(&s->w, work);
+    raw_vk_timeline_destroy(&s->w.vk, gate);
 }
 
 /* The end of a device waits for what was deferred behind a stream: that stream is named. */
-static void closing_waits(void)
+LOG_CASE(closing_waits, CULV_LOG_WARNING)
 {
-    log_scene s;
     opener o;
     char stream[64];
-    log_open(&s, CULV_LOG_WARNING);
-    VkSemaphore gate = raw_vk_timeline(&s.w.vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(&s.w, gate);
+    VkSemaphore gate = raw_vk_timeline(&s->w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&s->w, gate);
     raw_vk_buffer raw;
-    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &raw);
-    culv_memory *memory = lib_import(&s.w, &raw);
+    raw_vk_buffer_create(&s->w.vk, 65536, RAW_VK_EXPORT, &raw);
+    culv_memory *memory = lib_import(&s->w, &raw);
     culv_buffer_desc d = culv_buffer_desc_init();
     culv_buffer *buffer = NULL;
     d.label = "deferred";
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
-    CUstream work = lib_stream(&s.w);
+    CUstream work = lib_stream(&s->w);
     LIB_OK(culv_semaphore_wait(semaphore, work, 1));
     culv_buffer_unmap_after(&buffer, work);
     culv_memory_destroy(&memory);
-    opener_start(&o, &s, gate, 1);
-    (void)culv_device_collect(s.w.device); /* does not wait for it */
-    REQUIRE_EQ(lib_counts(&s.w).deferred, 1);
+    opener_start(&o, s, gate, 1);
+    (void)culv_device_collect(s->w.device); /* does not wait for it */
+    REQUIRE_EQ(lib_counts(&s->w).deferred, 1);
     culv_semaphore_destroy_after(&semaphore, work);
-    culv_vk_detach(&s.w.attachment);
-    culv_device_close(&s.w.device);
+    culv_vk_detach(&s->w.attachment);
+    culv_device_close(&s->w.device);
     opener_end(&o);
     snprintf(stream, sizeof stream, "It waits until stream %p has got to its last use",
              (void *)work);
-    (void)log_line_of(&s, CULV_LOG_WARNING, "buffer 'deferred' (65536 bytes): its release", stream);
-    raw_vk_timeline_destroy(&s.w.vk, gate);
-    raw_vk_buffer_destroy(&s.w.vk, &raw);
-    log_close(&s);
+    (void)log_line_of(s, CULV_LOG_WARNING, "buffer 'deferred' (65536 bytes): its release", stream);
+    raw_vk_timeline_destroy(&s->w.vk, gate);
+    raw_vk_buffer_destroy(&s->w.vk, &raw);
 }
 
 /* A second call waits while the thread that tells sleeps long, since it has told of the first one
  * more than once: played by a first one that is due in an hour. */
-static void second_waits(void)
+LOG_CASE(second_waits, CULV_LOG_WARNING)
 {
-    log_scene s;
     culvi_watch first, second;
-    log_open(&s, CULV_LOG_WARNING);
-    culv_device *device = s.w.device;
+    culv_device *device = s->w.device;
     culvi_watchman *man = &device->watchman;
     const uint64_t hour = (uint64_t)3600 * 1000000000;
     culvi_watch_begin(device, &first, "block", "first", 1);
@@ -160,11 +149,10 @@ static void second_waits(void)
         culvi_mutex_unlock(&man->lock);
     }
     culvi_watch_begin(device, &second, "block", "second", 1);
-    REQUIRE(log_wait(&s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
+    REQUIRE(log_wait(s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
     culvi_watch_done(device, &second);
     culvi_watch_done(device, &first);
-    REQUIRE_EQ(log_find(&s, 0, CULV_LOG_WARNING, "'first'", NULL), s.count);
-    log_close(&s);
+    REQUIRE_EQ(log_find(s, 0, CULV_LOG_WARNING, "'first'", NULL), s->count);
 }
 
 const test_case log_wait_cases[] = {

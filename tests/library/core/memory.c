@@ -25,18 +25,13 @@ static void launch(const lib_world *w, const char *kernel, CUdeviceptr data, uin
 
 static void cuda_read(const lib_world *w, CUdeviceptr from, void *to, size_t size)
 {
-    const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemcpyDtoH(to, from, size));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemcpyDtoH(to, from, size));
 }
 
 static void cuda_write(const lib_world *w, CUdeviceptr to, const void *from, size_t size)
 {
     const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(raw_cuda_upload(cu, to, from, size));
-    lib_leave(w, before);
+    LIB_CU_OK(w, raw_cuda_upload(cu, to, from, size));
 }
 
 static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
@@ -78,10 +73,8 @@ static void exchange(lib_world *w, const raw_vk_buffer *vk, const culv_buffer *b
     raw_vk_read(&w->vk, vk, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, seed);
     const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(p + BYTES / 2, 0xabcd0123, WORDS / 2, NULL));
-    CU_OK(cu->CtxSynchronize());
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemsetD32Async(p + BYTES / 2, 0xabcd0123, WORDS / 2, NULL));
+    LIB_CU_OK(w, cu->CtxSynchronize());
     raw_vk_read(&w->vk, vk, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS / 2, seed);
     for (uint32_t i = WORDS / 2; i < WORDS; i++)
@@ -115,77 +108,59 @@ static void data(unsigned flags, VkDeviceSize min_offset)
 }
 
 /* Whether it is dedicated is the caller's word, which CUDA gets as it is. */
-static void told_dedicated(void)
+LIB_CASE(told_dedicated)
 {
-    lib_world w;
-    lib_open(&w);
-    if (w.cu->SoftCounts == NULL) {
-        lib_close(&w);
+    if (w->cu->SoftCounts == NULL) {
+        lib_close(w);
         SKIP("only the twin tells what it was given");
     }
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         culv_soft_counts c = {.struct_size = sizeof c};
         raw_vk_buffer vk;
         culv_memory *memory = NULL;
-        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0), &vk);
-        culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+        raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
+                             &vk);
+        culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
         d.dedicated = dedicated ? 1 : 0;
-        LIB_OK(culv_memory_import_take(w.device, &d, &memory));
-        w.cu->SoftCounts(&c);
+        LIB_OK(culv_memory_import_take(w->device, &d, &memory));
+        w->cu->SoftCounts(&c);
         REQUIRE_EQ(c.external_memories, 1);
         REQUIRE_EQ(c.dedicated_memories, dedicated);
         culv_memory_destroy(&memory);
-        raw_vk_buffer_destroy(&w.vk, &vk);
-        lib_settle(&w);
+        raw_vk_buffer_destroy(&w->vk, &vk);
+        lib_settle(w);
     }
-    lib_close(&w);
 }
 
-static void data_at_zero(void)
-{
-    data(0, 0);
-}
-
-static void data_dedicated(void)
-{
-    data(RAW_VK_DEDICATED, 0);
-}
-
-static void data_at_an_offset(void)
-{
-    data(0, 3 * 65536 + 4096);
-}
+TEST_AS(data_at_zero, data(0, 0))
+TEST_AS(data_dedicated, data(RAW_VK_DEDICATED, 0))
+TEST_AS(data_at_an_offset, data(0, 3 * 65536 + 4096))
 
 /* The VkDeviceMemory may go while the import lives. */
-static void data_outlives_vulkans_memory(void)
+LIB_CASE(data_outlives_vulkans_memory)
 {
-    lib_world w;
-    lib_open(&w);
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(&w, &vk);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(w, &vk);
     culv_buffer *buffer = map(memory, 0, BYTES);
-    launch(&w, "library_write", culv_buffer_pointer(buffer), 3);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    cuda_read(&w, culv_buffer_pointer(buffer), back, BYTES);
+    launch(w, "library_write", culv_buffer_pointer(buffer), 3);
+    raw_vk_buffer_destroy(&w->vk, &vk);
+    cuda_read(w, culv_buffer_pointer(buffer), back, BYTES);
     REQUIRE_WORDS(back, WORDS, 3);
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    lib_close(&w);
 }
 
 /* Two VkBuffers in one VkDeviceMemory, and more ranges besides: one import, one mapping at the
  * driver. */
-static void ranges_share_one_mapping(void)
+LIB_CASE(ranges_share_one_mapping)
 {
-    lib_world w;
-    lib_open(&w);
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
-    raw_vk_buffer_create_at(&w.vk, BYTES, 1 << 20, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(&w, &vk);
-    REQUIRE_EQ(lib_counts(&w).mappings, 0); /* none before the first buffer is asked for */
+    raw_vk_buffer_create_at(&w->vk, BYTES, 1 << 20, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(w, &vk);
+    REQUIRE_EQ(lib_counts(w).mappings, 0); /* none before the first buffer is asked for */
     enum { RANGES = 9 };
     culv_buffer *buffers[RANGES];
     culv_buffer *whole = NULL;
@@ -198,88 +173,81 @@ static void ranges_share_one_mapping(void)
         REQUIRE_EQ(culv_buffer_size(buffers[i]),
                    i % 2 == 0 ? 1024 : vk.allocation_size - vk.offset - i * 1024);
     }
-    culv_device_counts c = lib_counts(&w);
+    culv_device_counts c = lib_counts(w);
     REQUIRE_EQ(c.memories, 1);
     REQUIRE_EQ(c.mappings, 1);
     REQUIRE_EQ(c.buffers, RANGES + 1);
-    if (w.cu->SoftCounts != NULL) {
+    if (w->cu->SoftCounts != NULL) {
         culv_soft_counts s = {.struct_size = sizeof s};
-        w.cu->SoftCounts(&s);
+        w->cu->SoftCounts(&s);
         REQUIRE_EQ(s.external_memories, 1);
         REQUIRE_EQ(s.external_mappings, 1);
     }
-    launch(&w, "library_write", culv_buffer_pointer(whole) + vk.offset, 9);
-    cuda_read(&w, culv_buffer_pointer(buffers[3]), back, BYTES - 3 * 1024);
+    launch(w, "library_write", culv_buffer_pointer(whole) + vk.offset, 9);
+    cuda_read(w, culv_buffer_pointer(buffers[3]), back, BYTES - 3 * 1024);
     for (uint32_t i = 0; i < WORDS - 3 * 256; i++)
         REQUIRE_EQ(back[i], lib_word(i + 3 * 256, 9));
     culv_buffer_unmap(&whole);
     for (uint32_t i = 0; i < RANGES; i++) {
-        REQUIRE_EQ(lib_counts(&w).mappings, 1); /* the last range holds it */
+        REQUIRE_EQ(lib_counts(w).mappings, 1); /* the last range holds it */
         culv_buffer_unmap(&buffers[i]);
     }
-    lib_settle(&w);
-    c = lib_counts(&w);
+    lib_settle(w);
+    c = lib_counts(w);
     REQUIRE_EQ(c.mappings, 0);
     REQUIRE_EQ(c.memories, 1);
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* take: Culvert's after success. borrow: the caller's throughout, and may be closed at once. */
-static void take_and_borrow(void)
+LIB_CASE(take_and_borrow)
 {
-    lib_world w;
-    lib_open(&w);
     static uint32_t back[WORDS];
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
     for (int borrow = 0; borrow < 2; borrow++) {
         culv_memory *memory = NULL;
-        lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
-        culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+        lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+        culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
         if (borrow) {
-            LIB_OK(culv_memory_import_borrow(w.device, &d, &memory));
+            LIB_OK(culv_memory_import_borrow(w->device, &d, &memory));
             lib_fd_require_untouched(&fd);
             lib_fd_done(&fd, true);
         } else {
-            LIB_OK(culv_memory_import_take(w.device, &d, &memory));
+            LIB_OK(culv_memory_import_take(w->device, &d, &memory));
             lib_fd_require_gone(&fd);
             lib_fd_done(&fd, false);
         }
         culv_buffer *buffer = map(memory, 0, BYTES);
-        launch(&w, "library_write", culv_buffer_pointer(buffer), 77);
-        raw_vk_read(&w.vk, &vk, 0, back, BYTES);
+        launch(w, "library_write", culv_buffer_pointer(buffer), 77);
+        raw_vk_read(&w->vk, &vk, 0, back, BYTES);
         REQUIRE_WORDS(back, WORDS, 77);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
-        lib_settle(&w);
+        lib_settle(w);
     }
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* One fd borrowed again and again: each import reads it from its start, whatever its offset. */
-static void borrow_again(void)
+LIB_CASE(borrow_again)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     culv_memory *memories[8];
-    culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
     memset(&d.exporter, 0, sizeof d.exporter); /* not given: the caller vouches */
     for (int i = 0; i < 8; i++)
-        LIB_OK(culv_memory_import_borrow(w.device, &d, &memories[i]));
+        LIB_OK(culv_memory_import_borrow(w->device, &d, &memories[i]));
     lib_fd_require_untouched(&fd);
-    REQUIRE_EQ(lib_counts(&w).memories, 8);
+    REQUIRE_EQ(lib_counts(w).memories, 8);
     for (int i = 0; i < 8; i++)
         culv_memory_destroy(&memories[i]);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Barriers ------------------------------------------------------------------------------------- */
@@ -322,7 +290,6 @@ static void barriers(bool old_form, bool defaults)
     CUstream stream = lib_stream(&w);
     for (uint32_t round = 1; round <= 2 * w.vk.queue_count; round++) {
         uint32_t queue = round % w.vk.queue_count;
-        const raw_cuda *cu = w.cu;
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         t.buffer = vk.buffer;
         t.queue_family = queue;
@@ -358,9 +325,7 @@ static void barriers(bool old_form, bool defaults)
                                     .signal_value = round});
         REQUIRE_WORDS((const uint32_t *)host.mapped, WORDS, round);
         LIB_OK(culv_semaphore_wait(to_cuda_cu, stream, round));
-        CUcontext before = lib_enter(&w);
-        CU_OK(cu->StreamSynchronize(stream));
-        lib_leave(&w, before);
+        lib_finish(&w, stream);
         cuda_read(&w, culv_buffer_pointer(buffer), back, BYTES);
         for (uint32_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(back[i], round * 3);
@@ -380,45 +345,27 @@ static void barriers(bool old_form, bool defaults)
 
 /* On a release's old form the stages are Vulkan 1.0's; VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT is its
  * TRANSFER bit. */
-static void barriers_named(void)
-{
-    barriers(false, false);
-}
-
-static void barriers_defaults(void)
-{
-    barriers(false, true);
-}
-
-static void barriers_old_named(void)
-{
-    barriers(true, false);
-}
-
-static void barriers_old_defaults(void)
-{
-    barriers(true, true);
-}
+TEST_AS(barriers_named, barriers(false, false))
+TEST_AS(barriers_defaults, barriers(false, true))
+TEST_AS(barriers_old_named, barriers(true, false))
+TEST_AS(barriers_old_defaults, barriers(true, true))
 
 /* What the silence above is worth: synchronization validation is on and hears a hazard. */
-static void validation_listens(void)
+LIB_CASE(validation_listens)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer a, b;
-    if (!w.vk.validation) SKIP("no validation layer");
-    raw_vk_buffer_create(&w.vk, BYTES, 0, &a);
-    raw_vk_buffer_create(&w.vk, BYTES, 0, &b);
-    VkCommandBuffer commands = raw_vk_begin(&w.vk, 0);
+    if (!w->vk.validation) SKIP("no validation layer");
+    raw_vk_buffer_create(&w->vk, BYTES, 0, &a);
+    raw_vk_buffer_create(&w->vk, BYTES, 0, &b);
+    VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
     const VkBufferCopy copy = {.size = BYTES};
     vkCmdCopyBuffer(commands, a.buffer, b.buffer, 1, &copy);
     vkCmdFillBuffer(commands, a.buffer, 0, BYTES, 1); /* no barrier between */
-    raw_vk_submit(&w.vk, commands, NULL);
-    REQUIRE(w.vk.validation_messages > 0);
-    w.vk.validation_messages = 0;
-    raw_vk_buffer_destroy(&w.vk, &a);
-    raw_vk_buffer_destroy(&w.vk, &b);
-    lib_close(&w);
+    raw_vk_submit(&w->vk, commands, NULL);
+    REQUIRE(w->vk.validation_messages > 0);
+    w->vk.validation_messages = 0;
+    raw_vk_buffer_destroy(&w->vk, &a);
+    raw_vk_buffer_destroy(&w->vk, &b);
 }
 
 static const test_case cases[] = {

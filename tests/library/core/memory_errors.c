@@ -24,106 +24,94 @@ static void refuse(const lib_world *w, const bad_handle *handle, bool take)
                 handle->reason);
 }
 
-static void wrong_fds(void)
+LIB_CASE(wrong_fds)
 {
-    lib_world w;
-    lib_open(&w);
-    bad_handles_try(&w, 65536, refuse);
-    lib_close(&w);
+    bad_handles_try(w, 65536, refuse);
 }
 
 /* A descriptor that is taken is gone: using it again says so. */
-static void fd_is_used_twice(void)
+LIB_CASE(fd_is_used_twice)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
     culv_memory *memory = NULL, *again = NULL;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
-    LIB_OK(culv_memory_import_take(w.device, &d, &memory));
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
+    LIB_OK(culv_memory_import_take(w->device, &d, &memory));
     if (fcntl(d.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
-        LIB_REFUSES(culv_memory, again, culv_memory_import_take(w.device, &d, &again),
+        LIB_REFUSES(culv_memory, again, culv_memory_import_take(w->device, &d, &again),
                     CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
-static void wrong_descriptors(void)
+LIB_CASE(wrong_descriptors)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
-    const culv_memory_desc right = lib_memory_desc(&w, &vk, fd.fd);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+    const culv_memory_desc right = lib_memory_desc(w, &vk, fd.fd);
     for (int k = 0; k < 2; k++) {
         culv_memory *memory = NULL;
         culv_memory_desc d = right;
         d.size = 0;
-        LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_memory, memory, imports[k](w->device, &d, &memory), CULV_ERROR_INVALID,
                     CULV_REASON_SIZE);
         static const culv_handle_type types[] = {
             CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_HANDLE_DMA_BUF_FD};
         for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
             d = right;
             d.handle.type = types[i];
-            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory),
+            LIB_REFUSES(culv_memory, memory, imports[k](w->device, &d, &memory),
                         CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         }
         static const int none[] = {CULV_HANDLE_NONE, 99, -1};
         for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
             d = right;
             d.handle.type = (culv_handle_type)none[i];
-            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+            LIB_REFUSES(culv_memory, memory, imports[k](w->device, &d, &memory), CULV_ERROR_INVALID,
                         CULV_REASON_HANDLE_TYPE);
         }
         d = right;
         d.exporter.bytes[5] ^= 1; /* another device's */
         d.label = "heights";
-        LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_memory, memory, imports[k](w->device, &d, &memory), CULV_ERROR_INVALID,
                     CULV_REASON_DEVICE_MISMATCH);
         LIB_SAYS("'heights'");
-        LIB_REFUSES(culv_memory, memory, imports[k](w.device, NULL, &memory), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_memory, memory, imports[k](w->device, NULL, &memory), CULV_ERROR_INVALID,
                     CULV_REASON_NULL_ARGUMENT);
-        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID,
-                  CULV_REASON_NULL_ARGUMENT);
+        LIB_INVALID(imports[k](w->device, &right, NULL), CULV_REASON_NULL_ARGUMENT);
         lib_fd_require_untouched(&fd);
     }
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused;
  * NVIDIA's driver takes it (measured), and then the mapping must be refused. */
-static void size_is_too_big(void)
+LIB_CASE(size_is_too_big)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 1 << 20, RAW_VK_EXPORT, &vk);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
+    raw_vk_buffer_create(&w->vk, 1 << 20, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
     static const uint64_t sizes[] = {UINT64_C(2) << 20, UINT64_C(1) << 45, UINT64_MAX};
     static const culv_reason reasons[] = {CULV_REASON_SIZE, CULV_REASON_SIZE,
                                           CULV_REASON_DEVICE_MEMORY};
     for (int i = 0; i < 3; i++) {
         culv_memory *memory = POISON(culv_memory);
-        culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+        culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
         d.size = sizes[i];
-        culv_result r = culv_memory_import_borrow(w.device, &d, &memory);
+        culv_result r = culv_memory_import_borrow(w->device, &d, &memory);
         printf("%s\n", r == CULV_OK ? "imported" : culv_last_error_message());
         if (r == CULV_OK) {
             culv_buffer *buffer = NULL;
-            REQUIRE(!w.cu->software);
+            REQUIRE(!w->cu->software);
             LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer),
                         reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER
                                                        : CULV_ERROR_OUT_OF_MEMORY,
                         reasons[i]);
-            REQUIRE_EQ(lib_counts(&w).mappings, 0);
+            REQUIRE_EQ(lib_counts(w).mappings, 0);
             culv_memory_destroy(&memory);
-        } else if (w.cu->software) {
+        } else if (w->cu->software) {
             REQUIRE_EQ(r, CULV_ERROR_INVALID);
             culv_error e = culv_error_init();
             culv_last_error(&e);
@@ -137,17 +125,14 @@ static void size_is_too_big(void)
         lib_fd_require_untouched(&fd);
     }
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
-static void ranges(void)
+LIB_CASE(ranges)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(&w, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(w, &vk);
     uint64_t end = vk.allocation_size;
     const struct {
         uint64_t offset, size;
@@ -174,26 +159,23 @@ static void ranges(void)
         LIB_SAYS("culv_buffer_desc.offset");
         LIB_SAYS("(culv_vk_memory_desc.allocation_size)");
     }
-    LIB_ERROR(culv_buffer_map(memory, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REQUIRE_EQ(lib_counts(&w).buffers, 0);
-    REQUIRE_EQ(lib_counts(&w).mappings, 0);
+    LIB_INVALID(culv_buffer_map(memory, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(w).buffers, 0);
+    REQUIRE_EQ(lib_counts(w).mappings, 0);
     d.offset = end - 1; /* the last byte is in */
     d.size = 1;
     LIB_OK(culv_buffer_map(memory, &d, &buffer));
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* The Vulkan road: what Vulkan says of the buffer is held against what the caller says. */
-static void vulkan_contradicts(void)
+LIB_CASE(vulkan_contradicts)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk, dedicated;
-    raw_vk_buffer_create_at(&w.vk, 65536, 1 << 20, RAW_VK_EXPORT, &vk);
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT | RAW_VK_DEDICATED, &dedicated);
+    raw_vk_buffer_create_at(&w->vk, 65536, 1 << 20, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT | RAW_VK_DEDICATED, &dedicated);
     culv_memory *memory = NULL;
     culv_vk_memory_desc right = culv_vk_memory_desc_init();
     right.memory = vk.memory;
@@ -223,7 +205,7 @@ static void vulkan_contradicts(void)
         d.allocation_size = rows[i].allocation_size;
         d.buffer_offset = rows[i].offset;
         d.dedicated = rows[i].dedicated;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &d, &memory),
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &d, &memory),
                     CULV_ERROR_INVALID, rows[i].reason);
         if (rows[i].reason == CULV_REASON_RANGE) LIB_SAYS("culv_vk_memory_desc.buffer_offset");
     }
@@ -231,8 +213,8 @@ static void vulkan_contradicts(void)
     culv_vk_memory_desc large = right;
     large.buffer = VK_NULL_HANDLE;
     large.allocation_size = UINT64_C(1) << 40;
-    if (lib_caps(w.device).is_software) {
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &large, &memory),
+    if (lib_caps(w->device).is_software) {
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, &large, &memory),
                     CULV_ERROR_INVALID, CULV_REASON_SIZE);
         LIB_SAYS("culv_vk_memory_desc.allocation_size");
         LIB_SAYS("VkMemoryAllocateInfo::allocationSize");
@@ -240,23 +222,22 @@ static void vulkan_contradicts(void)
     /* The size told is the fault, and the offset is right. */
     culv_buffer *buffer = NULL;
     culv_buffer_desc whole = culv_buffer_desc_init();
-    LIB_OK(culv_vk_memory_import(w.attachment, &right, &memory));
+    LIB_OK(culv_vk_memory_import(w->attachment, &right, &memory));
     whole.size = vk.allocation_size + 1;
     LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &whole, &buffer), CULV_ERROR_INVALID,
                 CULV_REASON_RANGE);
     LIB_SAYS("culv_vk_memory_desc.allocation_size");
     culv_memory_destroy(&memory);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, NULL, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w->attachment, NULL, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_import(w.attachment, &right, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_import(w->attachment, &right, NULL), CULV_REASON_NULL_ARGUMENT);
 
     /* A buffer that Vulkan wants dedicated, said not to be. */
     culv_vk_device *lying = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &right, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
@@ -267,9 +248,8 @@ static void vulkan_contradicts(void)
     LIB_OK(culv_vk_memory_import(lying, &d, &memory));
     culv_memory_destroy(&memory);
     culv_vk_detach(&lying);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    raw_vk_buffer_destroy(&w.vk, &dedicated);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
+    raw_vk_buffer_destroy(&w->vk, &dedicated);
 }
 
 /* A success is no cause. */
@@ -281,12 +261,10 @@ static void require_no_success(void)
 
 /* vkGetMemoryFdKHR that gives nothing: Mesa says success and -1 for what was not made for
  * export. */
-static void export_fails(void)
+LIB_CASE(export_fails)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
     static const struct {
         VkResult vulkan;
         culv_result result;
@@ -300,10 +278,10 @@ static void export_fails(void)
         culv_vk_device *lying = NULL;
         culv_memory *memory = NULL;
         culv_error e = culv_error_init();
-        culv_vk_device_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
         culv_vk_memory_desc d = culv_vk_memory_desc_init();
         d.memory = vk.memory;
         d.allocation_size = vk.allocation_size;
@@ -316,8 +294,7 @@ static void export_fails(void)
         REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
         culv_vk_detach(&lying);
     }
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* The real thing. Asking for it is against the specification, so validation stays off; what a
@@ -349,27 +326,25 @@ static void memory_was_not_made_for_export(void)
 }
 
 /* The process may open no more files: the caller's descriptor stays what it was. */
-static void out_of_file_descriptors(void)
+LIB_CASE(out_of_file_descriptors)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
     struct rlimit before;
     culv_memory *memory = POISON(culv_memory);
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
-    culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w->vk, &vk));
+    culv_memory_desc d = lib_memory_desc(w, &vk, fd.fd);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     culv_handle out = {0};
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
     struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
     culv_error e[3] = {culv_error_init(), culv_error_init(), culv_error_init()};
-    culv_result r[3] = {culv_memory_import_take(w.device, &d, &memory)};
+    culv_result r[3] = {culv_memory_import_take(w->device, &d, &memory)};
     culv_last_error(&e[0]);
-    r[1] = culv_vk_memory_export_dup(w.attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &out);
+    r[1] = culv_vk_memory_export_dup(w->attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &out);
     culv_last_error(&e[1]);
-    r[2] = culv_vk_semaphore_export_dup(w.attachment, timeline, CULV_HANDLE_OPAQUE_FD, &out);
+    r[2] = culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &out);
     culv_last_error(&e[2]);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     for (int i = 0; i < 3; i++) {
@@ -381,11 +356,10 @@ static void out_of_file_descriptors(void)
         REQUIRE(strstr(e[i].message, "RLIMIT_NOFILE") != NULL);
     }
     REQUIRE(memory == POISON(culv_memory) && out.type == CULV_HANDLE_NONE);
-    raw_vk_timeline_destroy(&w.vk, timeline);
+    raw_vk_timeline_destroy(&w->vk, timeline);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 const test_case memory_error_cases[] = {

@@ -97,12 +97,10 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     LIB_SAYS("culv_image_get_plane_array()");
     REQUIRE(culv_image_mipmapped_array(image) == NULL);
     LIB_SAYS("culv_image_get_plane_array()");
-    LIB_ERROR(culv_image_get_surface(image, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_INVALID(culv_image_get_surface(image, 0, &surface), CULV_REASON_USAGE);
     LIB_SAYS("culv_image_get_plane_surface()");
-    LIB_ERROR(culv_image_get_plane_array(image, r->planes, &array), CULV_ERROR_INVALID,
-              CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_get_plane_surface(image, r->planes, &surface), CULV_ERROR_INVALID,
-              CULV_REASON_LEVEL);
+    LIB_INVALID(culv_image_get_plane_array(image, r->planes, &array), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_image_get_plane_surface(image, r->planes, &surface), CULV_REASON_LEVEL);
     REQUIRE(whole == NULL && array == NULL && surface == 0);
     for (uint32_t pass = 0; pass < 2; pass++) /* all are written before one is read */
         for (uint32_t i = 0; i < r->planes; i++) {
@@ -152,8 +150,7 @@ static void plain_memory(void)
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
-        LIB_ERROR(culv_image_get_plane_surface(image, 0, &surface), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
+        LIB_INVALID(culv_image_get_plane_surface(image, 0, &surface), CULV_REASON_USAGE);
         culv_image_unmap(&image);
     }
     scene_close(&s);

@@ -8,95 +8,87 @@
 
 extern const test_case semaphore_stream_cases[], semaphore_error_cases[], semaphore_made_cases[];
 
-static void cuda_to_vulkan(void)
+LIB_CASE(cuda_to_vulkan)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
-    CUstream stream = lib_stream(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUstream stream = lib_stream(w);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 0);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 5));
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 5);
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 5, TEST_FAR_MS));
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 5);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, 5, TEST_FAR_MS));
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 5);
     LIB_OK(culv_semaphore_signal(semaphore, stream, UINT64_C(0x123456789a)));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, UINT64_C(0x123456789a), TEST_FAR_MS));
-    lib_finish(&w, stream);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, timeline, UINT64_C(0x123456789a), TEST_FAR_MS));
+    lib_finish(w, stream);
     culv_semaphore_destroy(&semaphore);
     REQUIRE(semaphore == NULL);
     culv_semaphore_destroy(&semaphore);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* The wait comes before the signal, which is the host's, then a queue's. */
-static void vulkan_to_cuda(void)
+LIB_CASE(vulkan_to_cuda)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
-    CUstream stream = lib_stream(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUstream stream = lib_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 3));
     lib_sleep_ms(30);
-    REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&w.vk, timeline, 2);
+    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&w->vk, timeline, 2);
     lib_sleep_ms(30);
-    REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&w.vk, timeline, 3);
-    lib_finish(&w, stream);
+    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&w->vk, timeline, 3);
+    lib_finish(w, stream);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 3)); /* reached already */
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1));
     LIB_OK(culv_semaphore_wait(semaphore, stream, 0));
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 10));
-    VkCommandBuffer commands = raw_vk_begin(&w.vk, 0);
-    raw_vk_submit(&w.vk, commands, &(raw_vk_job){.signal = timeline, .signal_value = 10});
-    lib_finish(&w, stream);
+    VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
+    raw_vk_submit(&w->vk, commands, &(raw_vk_job){.signal = timeline, .signal_value = 10});
+    lib_finish(w, stream);
     culv_semaphore_destroy_after(&semaphore, stream);
-    lib_settle(&w);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    lib_settle(w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it
  * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be late
  * or lost. */
-static void round_trips(void)
+LIB_CASE(round_trips)
 {
     enum { ROUNDS = 1000, BATCH = 100 };
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     raw_vk_buffer shared, log;
-    raw_vk_buffer_create(&w.vk, 4096, RAW_VK_EXPORT, &shared);
-    raw_vk_buffer_create(&w.vk, ROUNDS * 4, RAW_VK_HOST, &log);
-    VkSemaphore a = raw_vk_timeline(&w.vk, 0, true), b = raw_vk_timeline(&w.vk, 0, true);
-    culv_memory *memory = lib_import(&w, &shared);
+    raw_vk_buffer_create(&w->vk, 4096, RAW_VK_EXPORT, &shared);
+    raw_vk_buffer_create(&w->vk, ROUNDS * 4, RAW_VK_HOST, &log);
+    VkSemaphore a = raw_vk_timeline(&w->vk, 0, true), b = raw_vk_timeline(&w->vk, 0, true);
+    culv_memory *memory = lib_import(w, &shared);
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
-    culv_semaphore *to_vulkan = lib_import_timeline(&w, a), *to_cuda = lib_import_timeline(&w, b);
-    CUstream stream = lib_stream(&w);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, a), *to_cuda = lib_import_timeline(w, b);
+    CUstream stream = lib_stream(w);
     CUdeviceptr p = culv_buffer_pointer(buffer) + shared.offset, answers = 0;
     static uint32_t answered[ROUNDS];
-    CUcontext before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->MemAlloc(&answers, ROUNDS * 4));
     double start = test_now_us();
     for (uint32_t r = 1; r <= ROUNDS; r++) {
         CU_OK(cu->MemsetD32Async(p, r * 2654435761u, 1, stream));
         LIB_OK(culv_semaphore_signal(to_vulkan, stream, r));
 
-        uint32_t queue = r % w.vk.queue_count;
-        VkCommandBuffer commands = raw_vk_begin(&w.vk, queue);
+        uint32_t queue = r % w->vk.queue_count;
+        VkCommandBuffer commands = raw_vk_begin(&w->vk, queue);
         const VkBufferCopy copy = {.dstOffset = (r - 1) * 4, .size = 4};
-        raw_vk_acquire(&w.vk, commands, queue, &shared);
+        raw_vk_acquire(&w->vk, commands, queue, &shared);
         vkCmdCopyBuffer(commands, shared.buffer, log.buffer, 1, &copy);
         vkCmdFillBuffer(commands, shared.buffer, 4, 4, r ^ 0xffff0000u);
-        raw_vk_release(&w.vk, commands, queue, &shared);
-        raw_vk_submit(&w.vk, commands,
+        raw_vk_release(&w->vk, commands, queue, &shared);
+        raw_vk_submit(&w->vk, commands,
                       &(raw_vk_job){.queue = queue,
                                     .wait = a,
                                     .wait_value = r,
@@ -106,30 +98,29 @@ static void round_trips(void)
 
         LIB_OK(culv_semaphore_wait(to_cuda, stream, r));
         CU_OK(cu->MemcpyDtoDAsync(answers + (r - 1) * 4, p + 4, 4, stream));
-        if (r % BATCH == 0) raw_vk_idle(&w.vk);
+        if (r % BATCH == 0) raw_vk_idle(&w->vk);
     }
     CU_OK(cu->StreamSynchronize(stream));
     MEASURED("library.round_trip_us", "%.1f", (test_now_us() - start) / ROUNDS);
     CU_OK(cu->MemcpyDtoH(answered, answers, sizeof answered));
     CU_OK(cu->MemFree(answers));
-    lib_leave(&w, before);
+    lib_leave(w, before);
     const uint32_t *logged = log.mapped;
     for (uint32_t r = 1; r <= ROUNDS; r++) {
         REQUIRE_EQ(logged[r - 1], r * 2654435761u);
         REQUIRE_EQ(answered[r - 1], r ^ 0xffff0000u);
     }
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, a), ROUNDS);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, a), ROUNDS);
     culv_semaphore_destroy(&to_vulkan);
     culv_semaphore_destroy(&to_cuda);
     culv_buffer_unmap(&buffer);
     culv_memory_destroy(&memory);
-    lib_settle(&w);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, a);
-    raw_vk_timeline_destroy(&w.vk, b);
-    raw_vk_buffer_destroy(&w.vk, &log);
-    raw_vk_buffer_destroy(&w.vk, &shared);
-    lib_close(&w);
+    lib_settle(w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, a);
+    raw_vk_timeline_destroy(&w->vk, b);
+    raw_vk_buffer_destroy(&w->vk, &log);
+    raw_vk_buffer_destroy(&w->vk, &shared);
 }
 
 /* Values --------------------------------------------------------------------------------------- */
@@ -138,13 +129,11 @@ static void round_trips(void)
     LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,               \
               CULV_REASON_TIMELINE_BACKWARDS)
 
-static void values_go_up(void)
+LIB_CASE(values_go_up)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 7, true);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
-    CUstream stream = lib_stream(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 7, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUstream stream = lib_stream(w);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 7); /* the counter, as it was found */
     BACKWARDS(0);
     BACKWARDS(6);
@@ -159,31 +148,30 @@ static void values_go_up(void)
     culv_semaphore_mark_value(semaphore, 10); /* known better */
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 20);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 21));
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
     /* None of the refused ones reached it */
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 21);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 21);
     culv_semaphore_destroy(&semaphore);
 
-    semaphore = lib_import_timeline(&w, timeline);
+    semaphore = lib_import_timeline(w, timeline);
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 21);
     culv_semaphore_destroy(&semaphore);
 
     culv_semaphore_desc d = culv_semaphore_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.value = 30; /* the raw road: what the caller says */
-    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w.vk, timeline));
-    LIB_OK(culv_semaphore_import_take(w.device, &d, &semaphore));
+    d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&w->vk, timeline));
+    LIB_OK(culv_semaphore_import_take(w->device, &d, &semaphore));
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 30);
     BACKWARDS(30);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 31));
     BACKWARDS(UINT64_C(31));
-    lib_finish(&w, stream);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 31);
+    lib_finish(w, stream);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 31);
     culv_semaphore_destroy(&semaphore);
-    lib_settle(&w);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    lib_settle(w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* Threads -------------------------------------------------------------------------------------- */
@@ -209,37 +197,34 @@ static void *play(void *user)
     return NULL;
 }
 
-static void threads(void)
+LIB_CASE(threads)
 {
-    lib_world w;
-    lib_open(&w);
     VkSemaphore timelines[2];
     culv_semaphore *mine[2], *theirs[2];
     CUstream streams[2];
     player players[2];
     pthread_t ids[2];
     for (int i = 0; i < 2; i++) {
-        timelines[i] = raw_vk_timeline(&w.vk, 0, true);
-        mine[i] = lib_import_timeline(&w, timelines[i]);
+        timelines[i] = raw_vk_timeline(&w->vk, 0, true);
+        mine[i] = lib_import_timeline(w, timelines[i]);
         theirs[i] =
-            lib_import_timeline(&w, timelines[i]); /* an object is used by one thread at a time */
-        streams[i] = lib_stream(&w);
+            lib_import_timeline(w, timelines[i]); /* an object is used by one thread at a time */
+        streams[i] = lib_stream(w);
     }
     for (int i = 0; i < 2; i++) {
-        players[i] = (player){&w, mine[i], theirs[1 - i], streams[i]};
+        players[i] = (player){w, mine[i], theirs[1 - i], streams[i]};
         REQUIRE_EQ(pthread_create(&ids[i], NULL, play, &players[i]), 0);
     }
     for (int i = 0; i < 2; i++)
         REQUIRE_EQ(pthread_join(ids[i], NULL), 0);
     for (int i = 0; i < 2; i++) {
-        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timelines[i]), SIGNALS);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[i]), SIGNALS);
         culv_semaphore_destroy(&mine[i]);
         culv_semaphore_destroy(&theirs[i]);
-        lib_settle(&w);
-        lib_stream_destroy(&w, streams[i]);
-        raw_vk_timeline_destroy(&w.vk, timelines[i]);
+        lib_settle(w);
+        lib_stream_destroy(w, streams[i]);
+        raw_vk_timeline_destroy(&w->vk, timelines[i]);
     }
-    lib_close(&w);
 }
 
 /* Two threads signal and wait, each on a stream of its own, while a third makes, imports and gives
@@ -300,22 +285,20 @@ static void *make_and_destroy(void *user)
     return NULL;
 }
 
-static void threads_beside_creation(void)
+LIB_CASE(threads_beside_creation)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timelines[2 * SIGNALLERS], lasting = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore timelines[2 * SIGNALLERS], lasting = raw_vk_timeline(&w->vk, 0, true);
     signaller signallers[SIGNALLERS];
     pthread_t ids[SIGNALLERS], making;
-    maker m = {.w = &w, .lasting = lasting, .stream = lib_stream(&w)};
+    maker m = {.w = w, .lasting = lasting, .stream = lib_stream(w)};
     atomic_init(&m.stop, false);
     for (int i = 0; i < 2 * SIGNALLERS; i++)
-        timelines[i] = raw_vk_timeline(&w.vk, 0, true);
+        timelines[i] = raw_vk_timeline(&w->vk, 0, true);
     for (int i = 0; i < SIGNALLERS; i++)
-        signallers[i] = (signaller){.w = &w,
-                                    .semaphore = lib_import_timeline(&w, timelines[2 * i]),
-                                    .second = lib_import_timeline(&w, timelines[2 * i + 1]),
-                                    .stream = lib_stream(&w),
+        signallers[i] = (signaller){.w = w,
+                                    .semaphore = lib_import_timeline(w, timelines[2 * i]),
+                                    .second = lib_import_timeline(w, timelines[2 * i + 1]),
+                                    .stream = lib_stream(w),
                                     .stop = &m.stop};
     REQUIRE_EQ(pthread_create(&making, NULL, make_and_destroy, &m), 0);
     for (int i = 0; i < SIGNALLERS; i++)
@@ -326,21 +309,20 @@ static void threads_beside_creation(void)
         uint64_t last = signallers[i].turns;
         printf("%d semaphores of each kind came and went beside %d signals\n", (int)MAKER_TURNS,
                3 * (int)last);
-        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timelines[2 * i]), 2 * last);
-        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timelines[2 * i + 1]), last);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[2 * i]), 2 * last);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timelines[2 * i + 1]), last);
         culv_semaphore_destroy(&signallers[i].semaphore);
         culv_semaphore_destroy(&signallers[i].second);
     }
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
-    REQUIRE_EQ(lib_counts(&w).created, 0);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).semaphores, 0);
+    REQUIRE_EQ(lib_counts(w).created, 0);
     for (int i = 0; i < SIGNALLERS; i++)
-        lib_stream_destroy(&w, signallers[i].stream);
-    lib_stream_destroy(&w, m.stream);
+        lib_stream_destroy(w, signallers[i].stream);
+    lib_stream_destroy(w, m.stream);
     for (int i = 0; i < 2 * SIGNALLERS; i++)
-        raw_vk_timeline_destroy(&w.vk, timelines[i]);
-    raw_vk_timeline_destroy(&w.vk, lasting);
-    lib_close(&w);
+        raw_vk_timeline_destroy(&w->vk, timelines[i]);
+    raw_vk_timeline_destroy(&w->vk, lasting);
 }
 
 static const test_case cases[] = {

@@ -23,120 +23,108 @@ static void refuse(const lib_world *w, const bad_handle *handle, bool take)
     }
 }
 
-static void wrong_fds(void)
+LIB_CASE(wrong_fds)
 {
-    lib_world w;
-    lib_open(&w);
-    bad_handles_try(&w, 65536, refuse);
-    lib_close(&w);
+    bad_handles_try(w, 65536, refuse);
 }
 
-static void wrong_descriptors(void)
+LIB_CASE(wrong_descriptors)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    lib_fd fd = lib_fd_watch(raw_vk_timeline_fd(&w.vk, timeline));
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    lib_fd fd = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
     culv_semaphore_desc right = culv_semaphore_desc_init();
     right.type = CULV_SEMAPHORE_TIMELINE;
     right.handle = culv_handle_opaque_fd(fd.fd);
-    memcpy(right.exporter.bytes, w.vk.id.deviceUUID, 16);
+    memcpy(right.exporter.bytes, w->vk.id.deviceUUID, 16);
     for (int k = 0; k < 2; k++) {
         culv_semaphore *semaphore = NULL;
         static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
         culv_semaphore_desc d = right;
         for (int i = 0; i < 3; i++) {
             d.type = (culv_semaphore_type)types[i];
-            LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+            LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, &d, &semaphore),
                         CULV_ERROR_INVALID, CULV_REASON_VALUE);
         }
         d = right;
         d.untracked = 1; /* of binary ones */
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, &d, &semaphore),
                     CULV_ERROR_INVALID, CULV_REASON_VALUE);
         d = right;
         d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, &d, &semaphore),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         d.handle.type = CULV_HANDLE_NONE;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, &d, &semaphore),
                     CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
         d = right;
         d.exporter.bytes[0] ^= 0x80;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, &d, &semaphore),
                     CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, NULL, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w->device, NULL, &semaphore),
                     CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID,
-                  CULV_REASON_NULL_ARGUMENT);
+        LIB_INVALID(imports[k](w->device, &right, NULL), CULV_REASON_NULL_ARGUMENT);
         lib_fd_require_untouched(&fd);
     }
     /* Right at last: borrowed, then taken. */
     culv_semaphore *borrowed = NULL, *taken = NULL;
-    LIB_OK(culv_semaphore_import_borrow(w.device, &right, &borrowed));
+    LIB_OK(culv_semaphore_import_borrow(w->device, &right, &borrowed));
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_semaphore_import_take(w.device, &right, &taken));
+    LIB_OK(culv_semaphore_import_take(w->device, &right, &taken));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
     LIB_OK(culv_semaphore_signal(taken, NULL, 1));
     LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
-    lib_finish(&w, NULL);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 1);
+    lib_finish(w, NULL);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), 1);
     culv_semaphore_destroy(&borrowed);
     culv_semaphore_destroy(&taken);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* Of both ways through Vulkan, what differs by the way. */
-static void vulkan_road(void)
+LIB_CASE(vulkan_road)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *semaphore = NULL;
     culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_TIMELINE;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_semaphore_create(NULL, &cd, &made), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_semaphore_create(w.attachment, &cd, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_semaphore_create(NULL, &cd, &made), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_semaphore_create(w->attachment, &cd, NULL), CULV_REASON_NULL_ARGUMENT);
     d.semaphore = timeline;
     static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
     for (int i = 0; i < 3; i++) {
         d.type = cd.type = (culv_semaphore_type)types[i];
         LIB_REFUSES(culv_semaphore, semaphore,
-                    culv_vk_semaphore_import(w.attachment, &d, &semaphore), CULV_ERROR_INVALID,
+                    culv_vk_semaphore_import(w->attachment, &d, &semaphore), CULV_ERROR_INVALID,
                     CULV_REASON_VALUE);
         if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
             LIB_REFUSES(culv_shared_semaphore, made,
-                        culv_vk_semaphore_create(w.attachment, &cd, &made), CULV_ERROR_INVALID,
+                        culv_vk_semaphore_create(w->attachment, &cd, &made), CULV_ERROR_INVALID,
                         CULV_REASON_VALUE);
     }
     d.type = cd.type = CULV_SEMAPHORE_TIMELINE;
     d.untracked = cd.untracked = 1;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d.untracked = 0;
     d.signal_pending = 1;
-    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w->attachment, &d, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     cd = culv_vk_semaphore_create_desc_init();
     cd.type = CULV_SEMAPHORE_BINARY;
     cd.initial_value = 1;
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     cd.struct_size = 3;
-    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+    LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(w->attachment, &cd, &made),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 /* A success is no cause. */

@@ -27,14 +27,12 @@ static uint64_t layer_semaphores(void)
 }
 
 /* Both directions, by the host and by a queue. */
-static void use(void)
+LIB_CASE(use)
 {
-    lib_world w;
-    lib_open(&w);
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_stream(w);
     culv_shared_semaphore *out = NULL, *in = NULL;
-    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &out)); /* a timeline at 0 */
-    in = make(&w, 0);
+    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &out)); /* a timeline at 0 */
+    in = make(w, 0);
     culv_semaphore *to_vulkan = culv_shared_semaphore_cuda(out),
                    *to_cuda = culv_shared_semaphore_cuda(in);
     VkSemaphore out_handle = culv_vk_semaphore_handle(out),
@@ -43,13 +41,13 @@ static void use(void)
     REQUIRE(out_handle != VK_NULL_HANDLE && in_handle != VK_NULL_HANDLE && out_handle != in_handle);
     REQUIRE_EQ(culv_semaphore_get_type(to_vulkan), CULV_SEMAPHORE_TIMELINE);
     REQUIRE_EQ(culv_semaphore_last_value(to_vulkan), 0);
-    REQUIRE_EQ(lib_counts(&w).created, 2);
-    REQUIRE_EQ(lib_counts(&w).semaphores, 2);
-    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
-    lib_require_driver_counts(&w, 0, 0, 2);
+    REQUIRE_EQ(lib_counts(w).created, 2);
+    REQUIRE_EQ(lib_counts(w).semaphores, 2);
+    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
+    lib_require_driver_counts(w, 0, 0, 2);
     for (uint64_t turn = 1; turn <= 20; turn++) {
         LIB_OK(culv_semaphore_signal(to_vulkan, stream, turn));
-        raw_vk_submit(&w.vk, raw_vk_begin(&w.vk, 0),
+        raw_vk_submit(&w->vk, raw_vk_begin(&w->vk, 0),
                       &(raw_vk_job){.wait = out_handle,
                                     .wait_value = turn,
                                     .signal = in_handle,
@@ -57,13 +55,13 @@ static void use(void)
                                     .pending = true});
         LIB_OK(culv_semaphore_wait(to_cuda, stream, turn));
     }
-    lib_finish(&w, stream);
-    raw_vk_idle(&w.vk);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, out_handle), 20);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, in_handle), 20);
-    raw_vk_timeline_signal(&w.vk, in_handle, 21);
+    lib_finish(w, stream);
+    raw_vk_idle(&w->vk);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out_handle), 20);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, in_handle), 20);
+    raw_vk_timeline_signal(&w->vk, in_handle, 21);
     LIB_OK(culv_semaphore_wait(to_cuda, stream, 21));
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
 
     culv_shared_semaphore_destroy(&out);
     REQUIRE(out == NULL);
@@ -71,49 +69,42 @@ static void use(void)
     culv_shared_semaphore_destroy_after(&out, stream);
     culv_shared_semaphore_destroy(NULL);
     culv_shared_semaphore_destroy_after(NULL, NULL);
-    REQUIRE_EQ(lib_counts(&w).created, 1);
+    REQUIRE_EQ(lib_counts(w).created, 1);
     culv_shared_semaphore_destroy_after(&in, stream);
     REQUIRE(in == NULL);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
+    REQUIRE_EQ(lib_counts(w).semaphores, 0);
     REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE);
     REQUIRE(culv_shared_semaphore_cuda(NULL) == NULL);
-    lib_stream_destroy(&w, stream);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
 }
 
-static void initial_value(void)
+LIB_CASE(initial_value)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_shared_semaphore *made = make(&w, 41);
+    culv_shared_semaphore *made = make(w, 41);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 41);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, handle), 41);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
     LIB_OK(culv_semaphore_wait(cuda, NULL, 41)); /* reached already */
-    LIB_ERROR(culv_semaphore_signal(cuda, NULL, 41), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(cuda, NULL, 41), CULV_REASON_TIMELINE_BACKWARDS);
     LIB_SAYS("'frame'");
     LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
-    REQUIRE(raw_vk_timeline_wait(&w.vk, handle, 42, TEST_FAR_MS));
-    lib_finish(&w, NULL);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, handle, 42, TEST_FAR_MS));
+    lib_finish(w, NULL);
     culv_shared_semaphore_destroy(&made);
-    lib_close(&w);
 }
 
 /* The host waits for either side's signal, and moves nothing. */
-static void host_waits(void)
+LIB_CASE(host_waits)
 {
-    lib_world w;
     culv_shared_semaphore *binary = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    lib_open(&w);
-    culv_shared_semaphore *made = make(&w, 3), *gate = make(&w, 0);
+    culv_shared_semaphore *made = make(w, 3), *gate = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     VkSemaphore handle = culv_vk_semaphore_handle(made);
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_stream(w);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 2, 0));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 3, 0));
     for (int i = 0; i < 2; i++)
@@ -122,12 +113,12 @@ static void host_waits(void)
     LIB_SAYS("has not reached 4 in 2000000 ns; CUDA has signaled or promised 3");
     LIB_OK(culv_semaphore_signal(cuda, stream, 4));
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 4, UINT64_MAX));
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 4);
-    raw_vk_timeline_signal(&w.vk, handle, 5);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, handle), 4);
+    raw_vk_timeline_signal(&w->vk, handle, 5);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 5, 0));
     LIB_OK(culv_semaphore_wait(cuda, stream, 5));
     LIB_OK(culv_semaphore_signal(cuda, stream, 6));
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
     /* CUDA is to signal it, and stands still. */
     LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(gate), stream, 1));
     LIB_OK(culv_semaphore_signal(cuda, stream, 7));
@@ -135,164 +126,147 @@ static void host_waits(void)
         LIB_ERROR(culv_shared_semaphore_wait_on_host(made, 7, i == 0 ? 0 : 2000000),
                   CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
     LIB_SAYS("CUDA has signaled or promised 7");
-    raw_vk_timeline_signal(&w.vk, culv_vk_semaphore_handle(gate), 1);
+    raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(gate), 1);
     LIB_OK(culv_shared_semaphore_wait_on_host(made, 7, UINT64_MAX));
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
     culv_shared_semaphore_destroy(&gate);
-    LIB_ERROR(culv_shared_semaphore_wait_on_host(NULL, 1, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_shared_semaphore_wait_on_host(NULL, 1, 0), CULV_REASON_NULL_ARGUMENT);
     d.type = CULV_SEMAPHORE_BINARY;
-    if (culv_vk_semaphore_create(w.attachment, &d, &binary) == CULV_OK) /* lavapipe exports none */
-        LIB_ERROR(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
+    if (culv_vk_semaphore_create(w->attachment, &d, &binary) == CULV_OK) /* lavapipe exports none */
+        LIB_INVALID(culv_shared_semaphore_wait_on_host(binary, 0, 0), CULV_REASON_VALUE);
     culv_shared_semaphore_destroy(&binary);
     culv_shared_semaphore_destroy(&made);
-    lib_stream_destroy(&w, stream);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
 }
 
 /* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
-static void cuda_side_is_not_the_callers(void)
+LIB_CASE(cuda_side_is_not_the_callers)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_shared_semaphore *made = make(&w, 0);
+    culv_shared_semaphore *made = make(w, 0);
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made), *kept = cuda;
     for (int i = 0; i < 2; i++) {
-        LIB_ERROR(i == 0 ? culv_semaphore_destroy(&cuda)
-                         : culv_semaphore_destroy_after(&cuda, NULL),
-                  CULV_ERROR_INVALID, CULV_REASON_OWNED);
+        LIB_INVALID(i == 0 ? culv_semaphore_destroy(&cuda)
+                           : culv_semaphore_destroy_after(&cuda, NULL),
+                    CULV_REASON_OWNED);
         LIB_SAYS("culv_semaphore_destroy");
         LIB_SAYS("culv_shared_semaphore_destroy() destroys both"); /* what to do */
         LIB_SAYS("'frame'");
         REQUIRE(cuda == kept);
         REQUIRE(culv_shared_semaphore_cuda(made) == kept);
-        REQUIRE_EQ(lib_counts(&w).semaphores, 1);
-        REQUIRE_EQ(lib_counts(&w).deferred, 0);
-        lib_require_driver_counts(&w, 0, 0, 1);
+        REQUIRE_EQ(lib_counts(w).semaphores, 1);
+        REQUIRE_EQ(lib_counts(w).deferred, 0);
+        lib_require_driver_counts(w, 0, 0, 1);
         LIB_OK(culv_semaphore_signal(cuda, NULL, (uint64_t)i + 1));
     }
-    REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
-    lib_finish(&w, NULL);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), 2, TEST_FAR_MS));
+    lib_finish(w, NULL);
     culv_shared_semaphore_destroy(&made);
-    lib_close(&w);
 }
 
 /* Device, attachment and semaphore in each order; what is still there goes on working. */
-static void any_order(void)
+LIB_CASE(any_order)
 {
     static const char *const orders[] = {"vsd", "vds", "svd", "sdv", "dvs", "dsv"};
-    lib_world w;
-    lib_open(&w);
-    lib_close_culvert(&w);
-    const raw_cuda *cu = w.cu;
+    lib_close_culvert(w);
+    const raw_cuda *cu = w->cu;
     CUcontext held = NULL; /* so that what is forgotten in it shows */
     CU_OK(cu->DevicePrimaryCtxRetain(&held, 0));
     for (int i = 0; i < 12; i++) {
         uint64_t before = layer_semaphores();
-        lib_open_culvert(&w);
-        culv_shared_semaphore *made = make(&w, 0);
+        lib_open_culvert(w);
+        culv_shared_semaphore *made = make(w, 0);
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), NULL, 1));
         printf("%s\n", orders[i / 2]);
         for (const char *step = orders[i / 2]; *step != '\0'; step++) {
-            if (*step == 'd') culv_device_close(&w.device);
-            if (*step == 'v') culv_vk_detach(&w.attachment);
+            if (*step == 'd') culv_device_close(&w->device);
+            if (*step == 'v') culv_vk_detach(&w->attachment);
             if (*step == 's' && i % 2 == 0) culv_shared_semaphore_destroy(&made);
             if (*step == 's' && i % 2 == 1) culv_shared_semaphore_destroy_after(&made, NULL);
-            if (w.device != NULL) {
-                culv_device_counts c = lib_counts(&w);
+            if (w->device != NULL) {
+                culv_device_counts c = lib_counts(w);
                 REQUIRE_EQ(c.created, made != NULL);
                 /* A detached attachment lives on for what was made with it. */
-                REQUIRE_EQ(c.attached_devices, w.attachment != NULL || made != NULL);
+                REQUIRE_EQ(c.attached_devices, w->attachment != NULL || made != NULL);
             }
             if (made == NULL) continue;
             culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
             uint64_t next = culv_semaphore_last_value(cuda) + 1;
             LIB_OK(culv_semaphore_signal(cuda, NULL, next));
-            REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), next, TEST_FAR_MS));
+            REQUIRE(
+                raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(made), next, TEST_FAR_MS));
         }
         REQUIRE_EQ(layer_semaphores(), before);
-        lib_require_driver_counts(&w, 0, 0, 0);
-        w.context = NULL;
+        lib_require_driver_counts(w, 0, 0, 0);
+        w->context = NULL;
     }
     CU_OK(cu->DevicePrimaryCtxRelease(0));
-    lib_close(&w);
 }
 
 /* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
  * stream gets there. */
-static void destroyed_while_cuda_uses_it(void)
+LIB_CASE(destroyed_while_cuda_uses_it)
 {
-    lib_world w;
-    lib_open(&w);
     uint64_t before = layer_semaphores();
-    VkSemaphore gate = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *closed = lib_import_timeline(&w, gate);
-    CUstream stream = lib_stream(&w);
-    culv_shared_semaphore *made = make(&w, 0);
+    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *closed = lib_import_timeline(w, gate);
+    CUstream stream = lib_stream(w);
+    culv_shared_semaphore *made = make(w, 0);
     LIB_OK(culv_semaphore_wait(closed, stream, 1));
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made), stream, 1));
     culv_shared_semaphore_destroy_after(&made, stream);
     REQUIRE(made == NULL);
-    REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
-    culv_device_counts c = lib_counts(&w);
+    REQUIRE_EQ(lib_query(w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
+    culv_device_counts c = lib_counts(w);
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 2);
     REQUIRE_EQ(c.deferred, 1);
     REQUIRE_EQ(c.attached_devices, 1);
-    lib_require_driver_counts(&w, 0, 0, 2);
-    if (w.cu->software) REQUIRE_EQ(layer_semaphores(), before + 1); /* the gate */
-    raw_vk_timeline_signal(&w.vk, gate, 1);
-    lib_finish(&w, stream);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).semaphores, 1);
+    lib_require_driver_counts(w, 0, 0, 2);
+    if (w->cu->software) REQUIRE_EQ(layer_semaphores(), before + 1); /* the gate */
+    raw_vk_timeline_signal(&w->vk, gate, 1);
+    lib_finish(w, stream);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).semaphores, 1);
     culv_semaphore_destroy(&closed);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, gate);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, gate);
 }
 
 /* The device's counts say what is there, of many. */
-static void many(void)
+LIB_CASE(many)
 {
     enum { COUNT = 100 };
-    lib_world w;
-    lib_open(&w);
     culv_shared_semaphore *made[COUNT];
     for (int i = 0; i < COUNT; i++) {
-        made[i] = make(&w, (uint64_t)i);
-        REQUIRE_EQ(lib_counts(&w).created, i + 1);
+        made[i] = make(w, (uint64_t)i);
+        REQUIRE_EQ(lib_counts(w).created, i + 1);
     }
-    lib_require_driver_counts(&w, 0, 0, COUNT);
+    lib_require_driver_counts(w, 0, 0, COUNT);
     for (int i = 0; i < COUNT; i++)
         LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(made[i]), NULL, 1000));
-    lib_finish(&w, NULL);
+    lib_finish(w, NULL);
     for (int i = 0; i < COUNT; i++)
-        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, culv_vk_semaphore_handle(made[i])), 1000);
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, culv_vk_semaphore_handle(made[i])), 1000);
     for (int i = 0; i < COUNT; i++)
         culv_shared_semaphore_destroy(&made[(i * 37) % COUNT]);
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
+    REQUIRE_EQ(lib_counts(w).semaphores, 0);
 }
 
 /* Such devices may be attached, for binary semaphores and memory. */
-static void device_without_timelines(void)
+LIB_CASE(device_without_timelines)
 {
-    lib_world w;
     culv_vk_device *vk = NULL;
     culv_shared_semaphore *made = NULL;
-    lib_open(&w);
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
-    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
     LIB_REFUSES(culv_shared_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("timelineSemaphore");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};
-    lib_close(&w);
 }
 
 const test_case semaphore_made_cases[] = {

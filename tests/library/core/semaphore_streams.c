@@ -25,33 +25,29 @@ static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
 
 /* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of
  * the host's signal. */
-static void default_streams(void)
+LIB_CASE(default_streams)
 {
-    lib_world w;
-    lib_open(&w);
-    VkSemaphore out = raw_vk_timeline(&w.vk, 0, true), in = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *to_vulkan = lib_import_timeline(&w, out),
-                   *to_cuda = lib_import_timeline(&w, in);
+    VkSemaphore out = raw_vk_timeline(&w->vk, 0, true), in = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *to_vulkan = lib_import_timeline(w, out), *to_cuda = lib_import_timeline(w, in);
     CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 6; i++) {
         CUstream stream = streams[i % 3];
         stream_call signal = signals[i / 3], wait = waits[i / 3];
         LIB_OK(signal(to_vulkan, stream, 2 * i + 1));
-        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 1, TEST_FAR_MS));
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 1, TEST_FAR_MS));
         LIB_OK(wait(to_cuda, stream, i + 1));
         LIB_OK(signal(to_vulkan, stream, 2 * i + 2));
         lib_sleep_ms(20);
-        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, out), 2 * i + 1); /* the stream waits */
-        raw_vk_timeline_signal(&w.vk, in, i + 1);
-        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 2, TEST_FAR_MS));
+        REQUIRE_EQ(raw_vk_timeline_value(&w->vk, out), 2 * i + 1); /* the stream waits */
+        raw_vk_timeline_signal(&w->vk, in, i + 1);
+        REQUIRE(raw_vk_timeline_wait(&w->vk, out, 2 * i + 2, TEST_FAR_MS));
     }
-    lib_finish(&w, NULL);
+    lib_finish(w, NULL);
     culv_semaphore_destroy_after(&to_vulkan, CU_STREAM_PER_THREAD);
     culv_semaphore_destroy_after(&to_cuda, NULL);
-    lib_settle(&w);
-    raw_vk_timeline_destroy(&w.vk, out);
-    raw_vk_timeline_destroy(&w.vk, in);
-    lib_close(&w);
+    lib_settle(w);
+    raw_vk_timeline_destroy(&w->vk, out);
+    raw_vk_timeline_destroy(&w->vk, in);
 }
 
 /* Each call with a stream that is not the semaphore's; a refused signal promises nothing. */
@@ -62,11 +58,9 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
     uint64_t last = culv_semaphore_last_value(semaphore);
     for (int twice = 0; twice < 2; twice++) {
         for (int i = 0; i < 2; i++) {
-            LIB_ERROR(signals[i](semaphore, stream, last + 1), CULV_ERROR_INVALID,
-                      CULV_REASON_STREAM_DEVICE);
+            LIB_INVALID(signals[i](semaphore, stream, last + 1), CULV_REASON_STREAM_DEVICE);
             LIB_SAYS(says);
-            LIB_ERROR(waits[i](semaphore, stream, last), CULV_ERROR_INVALID,
-                      CULV_REASON_STREAM_DEVICE);
+            LIB_INVALID(waits[i](semaphore, stream, last), CULV_REASON_STREAM_DEVICE);
             LIB_SAYS(says);
         }
     }
@@ -124,22 +118,20 @@ static void streams_of_other_contexts(void)
 
 /* One that was used before and then destroyed: the refusal says so. Others than the twin may crash
  * on it. */
-static void destroyed(void)
+LIB_CASE(destroyed)
 {
-    lib_world w;
-    lib_open(&w);
-    if (!w.cu->software) {
-        lib_close(&w);
+    if (!w->cu->software) {
+        lib_close(w);
         SKIP("no stream that is gone is handed to a real driver");
     }
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     const stream_call rows[] = {signals[0], signals[1], waits[0], waits[1]};
     for (uint64_t i = 0; i < 4; i++) {
-        CUstream stream = lib_stream(&w);
+        CUstream stream = lib_stream(w);
         LIB_OK(culv_semaphore_signal(semaphore, stream, i + 1));
-        lib_finish(&w, stream);
-        lib_stream_destroy(&w, stream);
+        lib_finish(w, stream);
+        lib_stream_destroy(w, stream);
         for (int twice = 0; twice < 2; twice++) {
             LIB_ERROR(rows[i](semaphore, stream, i + 2), CULV_ERROR_DRIVER,
                       CULV_REASON_STREAM_DEVICE);
@@ -148,8 +140,7 @@ static void destroyed(void)
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
     }
     culv_semaphore_destroy(&semaphore);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, timeline);
 }
 
 const test_case semaphore_stream_cases[] = {

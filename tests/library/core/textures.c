@@ -8,13 +8,11 @@
 #include <stdio.h>
 
 /* Equal settings are one object, whatever was said of what does not apply. */
-static void kept(void)
+IMAGE_CASE(kept)
 {
-    stage s;
     shared_image i;
     CUtexObject first = 0, again = 0, other = 0;
-    stage_open(&s);
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 4, 0, &i);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 4, 0, &i);
     LIB_OK(culv_image_get_texture(i.cuda, NULL, &first));
     REQUIRE(first != 0);
     culv_texture_desc d = culv_texture_desc_init();
@@ -44,27 +42,24 @@ static void kept(void)
     d.address[2] = CULV_TEXTURE_ADDRESS_CLAMP;
     LIB_OK(culv_image_get_texture(i.cuda, &d, &again));
     REQUIRE_EQ(again, other);
-    shared_image_close(&s, &i);
-    lib_settle(&s.w);
-    stage_close(&s);
+    shared_image_close(s, &i);
+    lib_settle(&s->w);
 }
 
 static void refuse(culv_image *image, const culv_texture_desc *d, culv_reason reason,
                    const char *says)
 {
     CUtexObject texture = 77;
-    LIB_ERROR(culv_image_get_texture(image, d, &texture), CULV_ERROR_INVALID, reason);
+    LIB_INVALID(culv_image_get_texture(image, d, &texture), reason);
     REQUIRE_EQ(texture, 77);
     LIB_SAYS(says);
 }
 
-static void refused(void)
+IMAGE_CASE(refused)
 {
-    stage s;
     shared_image i, integers;
-    stage_open(&s);
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 4, 0, &i);
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R32_UINT, 64, 64, 2, 0, &integers);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 4, 0, &i);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R32_UINT, 64, 64, 2, 0, &integers);
 #define WITH(field, value, why, says)                                                              \
     do {                                                                                           \
         culv_texture_desc d = culv_texture_desc_init();                                            \
@@ -117,13 +112,10 @@ static void refused(void)
     d.struct_size = 0;
     refuse(i.cuda, &d, CULV_REASON_STRUCT_SIZE, "culv_texture_desc");
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_get_texture(NULL, NULL, &texture), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_get_texture(i.cuda, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    shared_image_close(&s, &integers);
-    shared_image_close(&s, &i);
-    stage_close(&s);
+    LIB_INVALID(culv_image_get_texture(NULL, NULL, &texture), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_get_texture(i.cuda, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    shared_image_close(s, &integers);
+    shared_image_close(s, &i);
 }
 
 /* Samplers ------------------------------------------------------------------------------------- */
@@ -245,12 +237,9 @@ static void sampler_refused(void)
     VkSamplerCreateInfo info = plain();
     info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
     info.borderColor = (VkBorderColor)6;
-    LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_texture_desc_from_sampler(NULL, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_texture_desc_from_sampler(&info, &d, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_texture_desc_from_sampler(NULL, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_texture_desc_from_sampler(&info, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     const culv_texture_desc untouched = culv_texture_desc_init();
     REQUIRE_EQ_BYTES(&d, &untouched, sizeof d);
     REQUIRE_EQ(differences, 5);

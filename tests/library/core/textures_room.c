@@ -21,10 +21,8 @@ void open_room(void)
 void close_room(void)
 {
     const raw_cuda *cu = room.s.w.cu;
-    CUcontext before = lib_enter(&room.s.w);
-    CU_OK(cu->MemFree(room.values));
-    CU_OK(cu->ModuleUnload(room.module));
-    lib_leave(&room.s.w, before);
+    LIB_CU_OK(&room.s.w, cu->MemFree(room.values));
+    LIB_CU_OK(&room.s.w, cu->ModuleUnload(room.module));
     stage_close(&room.s);
 }
 

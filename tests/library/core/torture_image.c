@@ -53,21 +53,17 @@ static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
 static void buffers_run(void)
 {
     lib_world *w = &torture.w;
-    const raw_cuda *cu = w->cu;
     CUstream stream;
     culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = 70000,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(70000, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
     open_all(&stream);
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_shared_buffer));
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100,
+                                       stream));
     require_counts(2, 0, 2);
     DO(culv_shared_buffer_destroy_after(&one, stream));
     lib_finish(w, stream);

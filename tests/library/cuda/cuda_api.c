@@ -46,21 +46,19 @@ static function ask(const raw_cuda *cu, size_t i, cuuint64_t flags)
 }
 
 /* Each member is what the driver answers for its name and version. */
-static void every_entry(void)
+LIB_CASE(every_entry)
 {
-    lib_world w;
-    lib_open(&w);
-    const culv_cuda_api *api = culv_device_cuda_api(w.device);
-    const culv_cuda_api *per_thread = culv_device_cuda_api_per_thread(w.device);
+    const culv_cuda_api *api = culv_device_cuda_api(w->device);
+    const culv_cuda_api *per_thread = culv_device_cuda_api_per_thread(w->device);
     REQUIRE(api != NULL && per_thread != NULL && api != per_thread);
-    REQUIRE(culv_device_cuda_api(w.device) == api);
-    REQUIRE(CULV_CUDA(w.device) == api);
+    REQUIRE(culv_device_cuda_api(w->device) == api);
+    REQUIRE(CULV_CUDA(w->device) == api);
     REQUIRE_EQ(api->struct_size, sizeof *api);
     REQUIRE_EQ(per_thread->struct_size, sizeof *per_thread);
     unsigned there = 0, missing = 0;
     for (size_t i = 0; i < NUM_ENTRIES; i++) {
-        function wanted = ask(w.cu, i, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
-        function thread = ask(w.cu, i, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+        function wanted = ask(w->cu, i, CU_GET_PROC_ADDRESS_LEGACY_STREAM);
+        function thread = ask(w->cu, i, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
         if (member(api, i) != wanted || member(per_thread, i) != thread)
             test_fail(__FILE__, __LINE__, "%s %d is another function", entries[i].name,
                       entries[i].version);
@@ -72,23 +70,22 @@ static void every_entry(void)
         /* A CHECK of the form that the header's own cuda.h calls so. */
         int version = strstr(entries[i].kind, "CUDA_12") != NULL ? 12090 : CUDA_VERSION;
         lib_forget_error();
-        REQUIRE_EQ(culv_check_cuda_api(w.device, entries[i].name, version),
+        REQUIRE_EQ(culv_check_cuda_api(w->device, entries[i].name, version),
                    wanted != NULL ? CULV_OK : CULV_ERROR_UNSUPPORTED);
         if (wanted == NULL) LIB_SAYS(entries[i].name);
     }
     printf("%u functions, and %u that this driver lacks\n", there, missing);
     REQUIRE(there > 200);
     /* By name, as a caller means them. */
-    REQUIRE((function)api->cuGetErrorName == (function)w.cu->GetErrorName);
-    REQUIRE((function)api->cuMemAlloc == (function)w.cu->MemAlloc);
-    REQUIRE((function)api->cuLaunchKernel == (function)w.cu->LaunchKernel);
-    REQUIRE((function)api->cuGraphLaunch == (function)w.cu->GraphLaunch);
-    REQUIRE((function)api->cuGraphAddDependencies_v10000 == (function)w.cu->GraphAddDependencies);
+    REQUIRE((function)api->cuGetErrorName == (function)w->cu->GetErrorName);
+    REQUIRE((function)api->cuMemAlloc == (function)w->cu->MemAlloc);
+    REQUIRE((function)api->cuLaunchKernel == (function)w->cu->LaunchKernel);
+    REQUIRE((function)api->cuGraphLaunch == (function)w->cu->GraphLaunch);
+    REQUIRE((function)api->cuGraphAddDependencies_v10000 == (function)w->cu->GraphAddDependencies);
     /* What later versions may add is NULL here. */
     const unsigned char *room = (const unsigned char *)api;
     for (size_t at = sizeof *api; at < CULV_CUDA_API_ROOM; at++)
         REQUIRE_EQ(room[at], 0);
-    lib_close(&w);
 }
 
 /* The layout is the same for every cuda.h; only names and types differ. */
@@ -103,12 +100,10 @@ static void older_header(void)
 }
 
 /* Memory is allocated, set, copied and freed by the table alone. */
-static void bytes_come_back(void)
+LIB_CASE(bytes_come_back)
 {
-    lib_world w;
-    lib_open(&w);
-    const culv_cuda_api *cu = CULV_CUDA(w.device);
-    CUcontext before = lib_enter(&w);
+    const culv_cuda_api *cu = CULV_CUDA(w->device);
+    CUcontext before = lib_enter(w);
     unsigned char back[64] = {0};
     CUdeviceptr p = 0;
     CU_OK(cu->cuMemAlloc(&p, sizeof back));
@@ -117,19 +112,14 @@ static void bytes_come_back(void)
     CU_OK(cu->cuMemFree(p));
     for (size_t i = 0; i < sizeof back; i++)
         REQUIRE_EQ(back[i], 0x5a);
-    lib_leave(&w, before);
-    lib_close(&w);
+    lib_leave(w, before);
 }
 
-static void misused(void)
+LIB_CASE(misused)
 {
-    lib_world w;
-    lib_open(&w);
     REQUIRE(culv_device_cuda_api(NULL) == NULL && culv_device_cuda_api_per_thread(NULL) == NULL);
-    LIB_ERROR(culv_check_cuda_api(NULL, "cuMemAlloc", CUDA_VERSION), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_check_cuda_api(w.device, NULL, CUDA_VERSION), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_check_cuda_api(NULL, "cuMemAlloc", CUDA_VERSION), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_check_cuda_api(w->device, NULL, CUDA_VERSION), CULV_REASON_NULL_ARGUMENT);
     const char *const strangers[] = {"",
                                      "cu",
                                      "cuMemAllo",
@@ -139,28 +129,24 @@ static void misused(void)
                                      "cuMemAlloc_v9000",
                                      "cuTexRefCreate"};
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-        LIB_ERROR(culv_check_cuda_api(w.device, strangers[i], CUDA_VERSION), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
+        LIB_INVALID(culv_check_cuda_api(w->device, strangers[i], CUDA_VERSION), CULV_REASON_VALUE);
         LIB_SAYS("culv_device_cuda_proc()");
     }
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuMemAlloc));
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuMemAlloc_v2));
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuMemcpyHtoD_v2_ptds));
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuGraphInstantiate));
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuGraphAddDependencies_v10000));
-    lib_close(&w);
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc_v2));
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuMemcpyHtoD_v2_ptds));
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuGraphInstantiate));
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuGraphAddDependencies_v10000));
 }
 
 /* An older driver leaves later functions NULL, and the message names the function and both
  * versions. */
-static void older_driver(void)
+LIB_VULKAN_CASE(older_driver)
 {
-    lib_world w = {0};
-    lib_open_vulkan(&w);
-    if (w.cu->SoftPlayVersion == NULL) SKIP("only the twin can be an older driver");
-    w.cu->SoftPlayVersion(12000);
-    lib_open_culvert(&w);
-    const culv_cuda_api *api = CULV_CUDA(w.device);
+    if (w->cu->SoftPlayVersion == NULL) SKIP("only the twin can be an older driver");
+    w->cu->SoftPlayVersion(12000);
+    lib_open_culvert(w);
+    const culv_cuda_api *api = CULV_CUDA(w->device);
     unsigned missing = 0;
     for (size_t i = 0; i < NUM_ENTRIES; i++) {
         if (entries[i].version <= 12000) continue;
@@ -169,27 +155,27 @@ static void older_driver(void)
     }
     REQUIRE(missing > 20);
     REQUIRE(api->cuMemAlloc != NULL && api->cuMulticastCreate == NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w.device, cuMulticastCreate), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuMulticastCreate), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("cuMulticastCreate");
     LIB_SAYS("CUDA 12.0");
     LIB_SAYS("CUDA 12.1");
     /* The later form is missing, the earlier one is there. */
-    LIB_OK(culv_check_cuda_api(w.device, "cuGraphAddDependencies", 12040));
-    LIB_ERROR(culv_check_cuda_api(w.device, "cuGraphAddDependencies", 13000),
+    LIB_OK(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 12040));
+    LIB_ERROR(culv_check_cuda_api(w->device, "cuGraphAddDependencies", 13000),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("CUDA 12.3");
-    LIB_OK(CULV_CUDA_CHECK(w.device, cuMemAlloc));
-    w.cu->SoftPlayVersion(0);
-    REQUIRE(CULV_CUDA(w.device)->cuMulticastCreate == NULL); /* a device's driver does not change */
-    lib_close_culvert(&w);
-    lib_open_culvert(&w);
-    REQUIRE(CULV_CUDA(w.device)->cuMulticastCreate != NULL);
-    LIB_ERROR(CULV_CUDA_CHECK(w.device, cuLinkCreate), CULV_ERROR_UNSUPPORTED,
+    LIB_OK(CULV_CUDA_CHECK(w->device, cuMemAlloc));
+    w->cu->SoftPlayVersion(0);
+    REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate ==
+            NULL); /* a device's driver does not change */
+    lib_close_culvert(w);
+    lib_open_culvert(w);
+    REQUIRE(CULV_CUDA(w->device)->cuMulticastCreate != NULL);
+    LIB_ERROR(CULV_CUDA_CHECK(w->device, cuLinkCreate), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("software twin");
     LIB_SAYS("cuLinkCreate");
-    lib_close(&w);
 }
 
 enum { THREADS = 8 };
@@ -209,13 +195,11 @@ static void *race(void *data)
 }
 
 /* Whoever comes first: nobody sees a table that is half filled. */
-static void threads(void)
+LIB_CASE(threads)
 {
-    lib_world w;
-    lib_open(&w);
     racer racers[THREADS] = {{0}};
     for (size_t i = 0; i < THREADS; i++) {
-        racers[i].device = w.device;
+        racers[i].device = w->device;
         REQUIRE_EQ(pthread_create(&racers[i].thread, NULL, race, &racers[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++)
@@ -224,7 +208,6 @@ static void threads(void)
         REQUIRE(racers[i].api == racers[0].api);
         REQUIRE(racers[i].last != NULL);
     }
-    lib_close(&w);
 }
 
 extern const test_case cuda_api_cases[];

@@ -111,23 +111,21 @@ static void count_warnings(void *user, culv_log_level level, const char *message
 }
 
 /* The _after calls alone never release anything: what piles up is told of. */
-static void nobody_collects(void)
+LIB_CASE(nobody_collects)
 {
-    lib_world w;
     raw_vk_buffer vk;
     int warnings = 0;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    culv_device_caps caps = lib_caps(w.device);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_device_caps caps = lib_caps(w->device);
     culv_device_desc d = culv_device_desc_init();
     d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     d.log = (culv_log){.fn = count_warnings, .user = &warnings};
     culv_device *device = NULL;
     culv_memory *memory = NULL;
     LIB_OK(culv_device_open_by_uuid(&caps.uuid, &d, &device));
-    culv_memory_desc m = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+    culv_memory_desc m = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_OK(culv_memory_import_take(device, &m, &memory));
-    CUstream stream = lib_stream(&w);
+    CUstream stream = lib_stream(w);
     for (int i = 1; i <= 2048; i++) {
         culv_buffer *buffer = NULL;
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
@@ -135,12 +133,11 @@ static void nobody_collects(void)
         REQUIRE_EQ(warnings, i / 1024);
     }
     culv_memory_destroy(&memory);
-    lib_finish(&w, stream);
+    lib_finish(w, stream);
     REQUIRE_EQ(culv_device_collect(device), 0);
     culv_device_close(&device);
-    lib_stream_destroy(&w, stream);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Without one, the driver waits: the call returns when the work is done, not before. */
@@ -228,11 +225,8 @@ static void deferred_range_keeps_the_mapping(void)
     lib_finish(&w, b.stream);
     lib_settle(&w);
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
-    const raw_cuda *cu = w.cu;
     uint32_t word = 0;
-    CUcontext before = lib_enter(&w);
-    CU_OK(cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
-    lib_leave(&w, before);
+    LIB_CU_OK(&w, w.cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
     REQUIRE_EQ(word, 0xfeedbeef);
     culv_buffer_unmap(&second);
     culv_semaphore_destroy(&b.semaphore);
@@ -307,34 +301,31 @@ static void *give_up(void *user)
 
 /* One handle names each thread's own stream: what is held up in one thread's keeps nothing of
  * another's. */
-static void per_thread_streams(void)
+LIB_CASE(per_thread_streams)
 {
-    lib_world w;
     raw_vk_buffer vk;
     culv_buffer *mine = NULL;
     pthread_t thread;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore gate = raw_vk_timeline(&w.vk, 0, true);
-    culv_memory *memory = lib_import(&w, &vk);
-    giver g = {.w = &w, .semaphore = lib_import_timeline(&w, gate)};
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    culv_memory *memory = lib_import(w, &vk);
+    giver g = {.w = w, .semaphore = lib_import_timeline(w, gate)};
     LIB_OK(culv_buffer_map(memory, NULL, &g.buffer));
     LIB_OK(culv_buffer_map(memory, NULL, &mine));
     REQUIRE_EQ(pthread_create(&thread, NULL, give_up, &g), 0);
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     culv_buffer_unmap_after(&mine, CU_STREAM_PER_THREAD);
-    for (unsigned i = 0; i < TEST_FAR_MS && lib_counts(&w).deferred > 1; i++) {
-        (void)culv_device_collect(w.device);
+    for (unsigned i = 0; i < TEST_FAR_MS && lib_counts(w).deferred > 1; i++) {
+        (void)culv_device_collect(w->device);
         lib_sleep_ms(1);
     }
-    REQUIRE_EQ(lib_counts(&w).deferred, 1);
-    raw_vk_timeline_signal(&w.vk, gate, 1);
-    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(w).deferred, 1);
+    raw_vk_timeline_signal(&w->vk, gate, 1);
+    lib_settle(w);
     culv_semaphore_destroy(&g.semaphore);
     culv_memory_destroy(&memory);
-    raw_vk_timeline_destroy(&w.vk, gate);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_timeline_destroy(&w->vk, gate);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 const test_case deferred_cases[] = {

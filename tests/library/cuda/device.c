@@ -17,20 +17,19 @@ static void uuid_text(char out[40], const uint8_t uuid[16])
 }
 
 /* All three ways find the same device. */
-static void ways_to_open(void)
+LIB_CASE(ways_to_open)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
-    culv_device_caps one = lib_caps(w.device);
-    REQUIRE_EQ_BYTES(one.uuid.bytes, w.vk.id.deviceUUID, VK_UUID_SIZE);
+    const raw_cuda *cu = w->cu;
+    culv_device_caps one = lib_caps(w->device);
+    REQUIRE_EQ_BYTES(one.uuid.bytes, w->vk.id.deviceUUID, VK_UUID_SIZE);
     REQUIRE_EQ(one.is_software, cu->software);
 
     culv_device *device = NULL;
     LIB_OK(culv_device_open_by_uuid(&one.uuid, NULL, &device));
     culv_device_caps two = lib_caps(device);
     REQUIRE_EQ_BYTES(&two, &one, sizeof one);
-    REQUIRE(culv_device_context(device) == culv_device_context(w.device)); /* one primary context */
+    REQUIRE(culv_device_context(device) ==
+            culv_device_context(w->device)); /* one primary context */
     culv_device_close(&device);
 
     culv_device_desc d = culv_device_desc_init();
@@ -44,15 +43,12 @@ static void ways_to_open(void)
         REQUIRE_EQ(two.ordinal, i);
         culv_device_close(&device);
     }
-    lib_close(&w);
 }
 
-static void caps_are_the_drivers(void)
+LIB_CASE(caps_are_the_drivers)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
-    culv_device_caps caps = lib_caps(w.device);
+    const raw_cuda *cu = w->cu;
+    culv_device_caps caps = lib_caps(w->device);
     char name[256];
     CU_OK(cu->DeviceGetName(name, (int)sizeof name, caps.ordinal));
     REQUIRE_EQ_STR(caps.name, name);
@@ -88,7 +84,6 @@ static void caps_are_the_drivers(void)
     REQUIRE_EQ(caps.semaphore_handle_types,
                caps.timeline_semaphores ? 1u << CULV_HANDLE_OPAQUE_FD : 0);
     REQUIRE_EQ(caps.mig_slice, 0);
-    lib_close(&w);
 }
 
 /* Each capability is its own attribute, and no other one. */
@@ -146,31 +141,26 @@ static void caps_one_by_one(void)
     }
 }
 
-static void cuda_proc(void)
+LIB_CASE(cuda_proc)
 {
-    lib_world w;
-    lib_open(&w);
     CUresult(CUDAAPI * version)(int *) = NULL;
-    void (*found)(void) = culv_device_cuda_proc(w.device, "cuDriverGetVersion", 2020);
+    void (*found)(void) = culv_device_cuda_proc(w->device, "cuDriverGetVersion", 2020);
     REQUIRE(found != NULL);
     memcpy(&version, &found, sizeof found);
     int value = 0;
     REQUIRE_EQ(version(&value), CUDA_SUCCESS);
-    REQUIRE_EQ(value, w.cu->driver_version);
-    REQUIRE(culv_device_cuda_proc(w.device, "cuNoSuchThing", 2020) == NULL);
-    REQUIRE(culv_device_cuda_proc(w.device, NULL, 2020) == NULL);
-    lib_close(&w);
+    REQUIRE_EQ(value, w->cu->driver_version);
+    REQUIRE(culv_device_cuda_proc(w->device, "cuNoSuchThing", 2020) == NULL);
+    REQUIRE(culv_device_cuda_proc(w->device, NULL, 2020) == NULL);
 }
 
 /* Refusals ------------------------------------------------------------------------------------- */
 
-static void unknown_uuid(void)
+LIB_CASE(unknown_uuid)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     culv_device *device = NULL;
-    culv_uuid uuid = lib_caps(w.device).uuid;
+    culv_uuid uuid = lib_caps(w->device).uuid;
     char text[40];
     uuid.bytes[7] ^= 0x55;
     LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
@@ -189,7 +179,6 @@ static void unknown_uuid(void)
     memset(&uuid, 0, sizeof uuid);
     LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    lib_close(&w);
 }
 
 static void unknown_ordinal(void)
@@ -211,39 +200,36 @@ static void unknown_ordinal(void)
 
 /* The Vulkan road knows both sides and names them. A Vulkan device that is nobody's is had by
  * spoiling its UUID. */
-static void vulkan_device_without_a_match(void)
+LIB_CASE(vulkan_device_without_a_match)
 {
-    lib_world w;
-    lib_open(&w);
     culv_device *device = NULL;
     char text[40];
     uint8_t uuid[16];
-    memcpy(uuid, w.vk.id.deviceUUID, 16);
+    memcpy(uuid, w->vk.id.deviceUUID, 16);
     uuid[3] ^= 0x40;
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_SAYS(w.vk.properties.deviceName);
+    LIB_SAYS(w->vk.properties.deviceName);
     uuid_text(text, uuid);
     LIB_SAYS(text);
-    LIB_SAYS(lib_caps(w.device).name);
-    uuid_text(text, w.vk.id.deviceUUID);
+    LIB_SAYS(lib_caps(w->device).name);
+    uuid_text(text, w->vk.id.deviceUUID);
     LIB_SAYS(text);
-    LIB_SAYS(w.cu->software ? "software Vulkan device"
-                            : "CUDA_VISIBLE_DEVICES"); /* the likely cause */
+    LIB_SAYS(w->cu->software ? "software Vulkan device"
+                             : "CUDA_VISIBLE_DEVICES"); /* the likely cause */
 
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
-    if (strstr(w.vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(
-            culv_device, device,
-            culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    if (strstr(w->vk.properties.deviceName, "NVIDIA") == NULL) {
+        LIB_REFUSES(culv_device, device,
+                    culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL,
+                                            &device),
+                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
         LIB_SAYS("not an NVIDIA GPU");
     }
-    lib_close(&w);
 }
 
 static void driver_kinds(void)
@@ -285,19 +271,17 @@ static CUcontext create_context(const raw_cuda *cu, CUdevice device)
     return context;
 }
 
-static void callers_context(void)
+LIB_CASE(callers_context)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
-    CUcontext context = create_context(cu, lib_caps(w.device).ordinal), now = NULL;
+    const raw_cuda *cu = w->cu;
+    CUcontext context = create_context(cu, lib_caps(w->device).ordinal), now = NULL;
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.context = context;
-    LIB_OK(
-        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device));
+    LIB_OK(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &d,
+                                   &device));
     REQUIRE(culv_device_context(device) == context);
-    REQUIRE(culv_device_context(device) != culv_device_context(w.device));
+    REQUIRE(culv_device_context(device) != culv_device_context(w->device));
     CU_OK(cu->CtxGetCurrent(&now));
     REQUIRE(now == NULL);
     culv_device_close(&device);
@@ -307,12 +291,11 @@ static void callers_context(void)
     CU_OK(cu->CtxDestroy(context));
     if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
         LIB_REFUSES(culv_device, device,
-                    culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d,
-                                            &device),
+                    culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                            &d, &device),
                     CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("culv_device_desc.context is no CUDA context, or was destroyed");
     }
-    lib_close(&w);
 }
 
 /* What the caller's thread must be found with after every call: its context, and its capture
@@ -410,23 +393,21 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_device_close(&device));
 }
 
-static void current_context_is_left_alone(void)
+LIB_CASE(current_context_is_left_alone)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     raw_vk_buffer buffer;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    CUstream stream = lib_stream(&w);
-    CUcontext other = create_context(cu, lib_caps(w.device).ordinal);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    CUstream stream = lib_stream(w);
+    CUcontext other = create_context(cu, lib_caps(w->device).ordinal);
     uint64_t value = 0;
     const watched states[] = {
-        {cu, NULL, "nothing"}, {cu, w.context, "the device's"}, {cu, other, "another"}};
+        {cu, NULL, "nothing"}, {cu, w->context, "the device's"}, {cu, other, "another"}};
     for (size_t i = 0; i < 3; i++) {
         CUcontext popped = NULL;
         if (states[i].expected != NULL) CU_OK(cu->CtxPushCurrent(states[i].expected));
-        walk(&w, &states[i], &buffer, timeline, stream, &value);
+        walk(w, &states[i], &buffer, timeline, stream, &value);
         if (states[i].expected != NULL) {
             CU_OK(cu->CtxPopCurrent(&popped));
             REQUIRE(popped == states[i].expected);
@@ -436,10 +417,9 @@ static void current_context_is_left_alone(void)
         REQUIRE(popped == NULL);
     }
     CU_OK(cu->CtxDestroy(other));
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &buffer);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &buffer);
 }
 
 static const test_case cases[] = {

@@ -39,9 +39,7 @@ typedef struct scene {
 
 static culv_result make_buffer(const scene *s, culv_shared_buffer **out)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = 65536,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(65536, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     return culv_vk_buffer_create(s->w.attachment, &d, out);
@@ -94,6 +92,17 @@ static void scene_close(scene *s)
     raw_vk_buffer_destroy(&s->w.vk, &s->vk);
     raw_vk_buffer_destroy(&s->w.vk, &s->vk2);
     raw_vk_close(&s->w.vk);
+}
+
+static void destroy_objects(scene *s)
+{
+    culv_buffer_unmap(&s->buffer);
+    culv_buffer_unmap(&s->second);
+    culv_semaphore_destroy(&s->semaphore);
+    culv_shared_semaphore_destroy(&s->made);
+    culv_shared_buffer_destroy(&s->made_buffer);
+    culv_shared_image_destroy(&s->made_image);
+    culv_memory_destroy(&s->memory);
 }
 
 /* Runs a kernel that writes where nothing is, and waits until the context knows. */
@@ -405,15 +414,8 @@ static void nothing_from_before(bool retained_again)
     }
 }
 
-static void nothing_after_a_reset(void)
-{
-    nothing_from_before(false);
-}
-
-static void nothing_after_the_next_retain(void)
-{
-    nothing_from_before(true);
-}
+TEST_AS(nothing_after_a_reset, nothing_from_before(false))
+TEST_AS(nothing_after_the_next_retain, nothing_from_before(true))
 
 /* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by
  * then. What NVIDIA's driver does with such a handle is undefined. */
@@ -434,13 +436,7 @@ static void signal_is_first(void)
         LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC,
                   CULV_REASON_DEVICE_LOST);
         REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
-        culv_buffer_unmap(&s.buffer);
-        culv_buffer_unmap(&s.second);
-        culv_semaphore_destroy(&s.semaphore);
-        culv_shared_semaphore_destroy(&s.made);
-        culv_shared_buffer_destroy(&s.made_buffer);
-        culv_shared_image_destroy(&s.made_image);
-        culv_memory_destroy(&s.memory);
+        destroy_objects(&s);
         culv_vk_detach(&s.w.attachment);
         culv_device_close(&s.w.device);
         if (again) CU_OK(cu->DevicePrimaryCtxRelease(0));
@@ -467,13 +463,7 @@ static void opened_after_a_fault(void)
     LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
                 CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
     LIB_SAYS("cuDevicePrimaryCtxRetain");
-    culv_buffer_unmap(&s.buffer);
-    culv_buffer_unmap(&s.second);
-    culv_semaphore_destroy(&s.semaphore);
-    culv_shared_semaphore_destroy(&s.made);
-    culv_shared_buffer_destroy(&s.made_buffer);
-    culv_shared_image_destroy(&s.made_image);
-    culv_memory_destroy(&s.memory);
+    destroy_objects(&s);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
     LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
@@ -508,17 +498,15 @@ static void reset_and_closed_first(void)
 }
 
 /* The caller's own context is destroyed before what was made in it: a mistake, but not a crash. */
-static void callers_context_is_destroyed_first(void)
+LIB_CASE(callers_context_is_destroyed_first)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     if (!cu->software) SKIP("a destroyed context's handle is undefined on NVIDIA's driver");
     CUcontext context = NULL;
     CU_OK(cu->CtxCreate(&context, 0, 0));
     CU_OK(cu->CtxSetCurrent(NULL));
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
     culv_device_desc dd = culv_device_desc_init();
     culv_device *device = NULL;
     culv_memory *memory = NULL;
@@ -527,7 +515,7 @@ static void callers_context_is_destroyed_first(void)
     dd.context = context;
     dd.log = (culv_log){hear, &h, CULV_LOG_WARNING};
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
-    culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+    culv_memory_desc d = lib_memory_desc(w, &vk, raw_vk_buffer_fd(&w->vk, &vk));
     LIB_OK(culv_memory_import_take(device, &d, &memory));
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     CU_OK(cu->CtxDestroy(context));
@@ -544,8 +532,7 @@ static void callers_context_is_destroyed_first(void)
     REQUIRE_EQ(c.late_destroys, 2);
     culv_device_close(&device);
     REQUIRE_EQ(h.errors + h.warnings, 0);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* A child that called no exec: each call says so, whatever it is about. */
@@ -602,13 +589,7 @@ static void forked_child(void)
     /* Here all is as it was. */
     LIB_OK(culv_semaphore_signal(s.semaphore, s.stream, 2));
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, s.timeline, 2, TEST_FAR_MS));
-    culv_buffer_unmap(&s.buffer);
-    culv_buffer_unmap(&s.second);
-    culv_semaphore_destroy(&s.semaphore);
-    culv_shared_semaphore_destroy(&s.made);
-    culv_shared_buffer_destroy(&s.made_buffer);
-    culv_shared_image_destroy(&s.made_image);
-    culv_memory_destroy(&s.memory);
+    destroy_objects(&s);
     lib_stream_destroy(&s.w, s.stream);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);

@@ -246,8 +246,7 @@ static void bad_arguments(void)
     LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_FORMAT);
     LIB_SAYS("2147483647");
-    LIB_ERROR(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, NULL), CULV_REASON_NULL_ARGUMENT);
 }
 
 /* A shorter or longer culv_format_info of another version of the headers. */
@@ -274,8 +273,8 @@ static void info_of_other_versions(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&out, 0x77, sizeof out);
         out.info.struct_size = wrong[i];
-        LIB_ERROR(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info), CULV_ERROR_INVALID,
-                  CULV_REASON_STRUCT_SIZE);
+        LIB_INVALID(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info),
+                    CULV_REASON_STRUCT_SIZE);
         REQUIRE_EQ(((unsigned char *)&out)[sizeof(size_t)], 0x77);
     }
 }

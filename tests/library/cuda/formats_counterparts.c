@@ -133,10 +133,10 @@ static void count_protocol(void)
     count = 5;
     LIB_OK(culv_format_from_cuda(CU_AD_FORMAT_UNSIGNED_INT8, 3, some, count, &count));
     REQUIRE_EQ(count, 0);
-    LIB_ERROR(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, some, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, NULL, 1, &count),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_format_from_cuda(CU_AD_FORMAT_FLOAT, 1, some, 0, NULL),
+                CULV_REASON_NULL_ARGUMENT);
 }
 
 typedef struct counterpart {

@@ -163,20 +163,18 @@ static void context_of_another_device(void)
 }
 
 /* Messages have a device's whole name: two GPUs of one kind may differ in its last letters. */
-static void long_names(void)
+LIB_VULKAN_CASE(long_names)
 {
     char name[256] = "";
-    lib_world w;
-    lib_open_vulkan(&w);
-    if (w.cu->SoftPlayName == NULL) {
-        raw_vk_close(&w.vk);
+    if (w->cu->SoftPlayName == NULL) {
+        raw_vk_close(&w->vk);
         SKIP("only the twin takes another name");
     }
     memset(name, 'n', 255);
     memcpy(name + 250, "(end)", 5);
-    w.cu->SoftPlayName(name);
-    lib_open_culvert(&w);
-    REQUIRE_EQ_STR(lib_caps(w.device).name, name);
+    w->cu->SoftPlayName(name);
+    lib_open_culvert(w);
+    REQUIRE_EQ_STR(lib_caps(w->device).name, name);
 
     FILE *file = tmpfile();
     REQUIRE(file != NULL && ftruncate(fileno(file), 65536) == 0);
@@ -184,29 +182,28 @@ static void long_names(void)
     culv_memory_desc m = culv_memory_desc_init();
     m.handle = culv_handle_opaque_fd(fileno(file));
     m.size = 4096;
-    m.exporter = lib_caps(w.device).uuid;
+    m.exporter = lib_caps(w->device).uuid;
     m.exporter.bytes[5] ^= 0x10;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     m.exporter = (culv_uuid){{0}};
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w->device, &m, &memory),
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     LIB_SAYS(name);
     fclose(file);
 
     culv_vk_device *other = NULL;
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_REFUSES(culv_vk_device, other, culv_vk_attach(w.device, &d, &other), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, other, culv_vk_attach(w->device, &d, &other), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     culv_device *none = NULL;
     LIB_REFUSES(culv_device, none, culv_device_open_by_ordinal(99, NULL, &none),
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(name);
-    lib_close(&w);
 }
 
 /* No driver ------------------------------------------------------------------------------------ */

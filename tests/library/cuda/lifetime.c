@@ -96,24 +96,21 @@ static void every_order(void)
 }
 
 /* The driver sees the unmapping before the import's release: counts in between. */
-static void mapping_goes_before_import(void)
+LIB_CASE(mapping_goes_before_import)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    culv_memory *memory = lib_import(&w, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(w, &vk);
     culv_buffer *buffer = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &buffer));
     culv_memory_destroy(&memory);
-    REQUIRE_EQ(lib_counts(&w).memories, 1); /* the buffer holds it */
-    lib_require_driver_counts(&w, 1, 1, 0);
+    REQUIRE_EQ(lib_counts(w).memories, 1); /* the buffer holds it */
+    lib_require_driver_counts(w, 1, 1, 0);
     culv_buffer_unmap(&buffer);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).memories, 0);
-    lib_require_driver_counts(&w, 0, 0, 0);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).memories, 0);
+    lib_require_driver_counts(w, 0, 0, 0);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* Threads -------------------------------------------------------------------------------------- */
@@ -149,66 +146,60 @@ static void *work(void *user)
     return NULL;
 }
 
-static void threads_share_a_device(void)
+LIB_CASE(threads_share_a_device)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer vk;
     pthread_t threads[THREADS];
     worker workers[THREADS];
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    int fd = raw_vk_buffer_fd(&w.vk, &vk);
-    culv_memory *shared = lib_import(&w, &vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&w->vk, &vk);
+    culv_memory *shared = lib_import(w, &vk);
     for (unsigned i = 0; i < THREADS; i++) {
-        workers[i] = (worker){&w, lib_memory_desc(&w, &vk, fd), shared, i};
+        workers[i] = (worker){w, lib_memory_desc(w, &vk, fd), shared, i};
         REQUIRE_EQ(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
     }
     for (unsigned i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
     close(fd);
     culv_memory_destroy(&shared);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 /* R8: a capture in global mode goes on, whatever is imported, mapped and given up meanwhile. */
-static void capture_is_left_alone(void)
+LIB_CASE(capture_is_left_alone)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver does not capture streams");
     raw_vk_buffer vk;
-    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    CUstream captured = lib_stream(&w), other = lib_stream(&w);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &vk);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    CUstream captured = lib_stream(w), other = lib_stream(w);
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    culv_memory *memory = lib_import(&w, &vk);
+    culv_memory *memory = lib_import(w, &vk);
     culv_buffer *one = NULL, *two = NULL, *three = NULL;
     LIB_OK(culv_buffer_map(memory, NULL, &one));
     LIB_OK(culv_buffer_map(memory, NULL, &two));
     LIB_OK(culv_buffer_map(memory, NULL, &three));
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
     LIB_OK(culv_semaphore_signal(semaphore, other, 1));
     culv_buffer_unmap_after(&one, other);
     culv_buffer_unmap_after(&two, captured); /* its event must not become part of the graph */
     culv_buffer_unmap(&three);
     culv_semaphore_destroy_after(&semaphore, other);
     culv_memory_destroy(&memory);
-    (void)lib_counts(&w);
+    (void)lib_counts(w);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     REQUIRE(graph != NULL);
     CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&w, before);
-    lib_settle(&w);
-    lib_stream_destroy(&w, captured);
-    lib_stream_destroy(&w, other);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &vk);
-    lib_close(&w);
+    lib_leave(w, before);
+    lib_settle(w);
+    lib_stream_destroy(w, captured);
+    lib_stream_destroy(w, other);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &vk);
 }
 
 static const test_case cases[] = {

@@ -102,8 +102,7 @@ static void settings(void)
     culv_d3d_register_desc desc = culv_d3d_register_desc_init();
     culv_image_desc d = culv_image_desc_init();
     culvi_d3d_candidate c = {.version = 11, .is_buffer = true, .size = 4096, .immutable = true};
-    LIB_ERROR(culvi_d3d_check_candidate(NULL, &c, &desc, &d), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culvi_d3d_check_candidate(NULL, &c, &desc, &d), CULV_REASON_VALUE);
     desc.access = CULV_ACCESS_READ_ONLY;
     LIB_OK(culvi_d3d_check_candidate(NULL, &c, &desc, &d));
     c = texture_of(10, 28);

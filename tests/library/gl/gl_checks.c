@@ -56,9 +56,12 @@ typedef struct row {
 #define SOFT                                                                                       \
     "llvmpipe renders: this context draws on the CPU, and CUDA's GPU has none of its memory "      \
     "(registration would fail with 304 or 999).\n"
-#define NOT_THERE CULV_REASON_DEVICE_UNKNOWN, CULV_REASON_DEVICE_UNKNOWN
-#define PRIME     "Run the program with __NV_PRIME_RENDER_OFFLOAD=1 __GLX_VENDOR_LIBRARY_NAME=nvidia.\n"
-#define WSL       "Allow a fallback (CULV_FALLBACK_HOST), or run on Linux or Windows itself.\n"
+/* CUDA does not have the context's GPU. The text comes next. */
+#define NOT_THERE                                                                                  \
+    .ordinal = -1, .way = CULV_GL_WAY_STAGED, .memory = CULV_REASON_DEVICE_UNKNOWN,                \
+    .registers = CULV_REASON_DEVICE_UNKNOWN
+#define PRIME "Run the program with __NV_PRIME_RENDER_OFFLOAD=1 __GLX_VENDOR_LIBRARY_NAME=nvidia.\n"
+#define WSL   "Allow a fallback (CULV_FALLBACK_HOST), or run on Linux or Windows itself.\n"
 
 static const row rows[] = {
     {"nvidia",
@@ -138,8 +141,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe (LLVM)",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT PRIME},
     {"PRIME, Intel",
@@ -147,8 +148,6 @@ static const row rows[] = {
      false,
      CULV_GL_PLATFORM_GLX,
      "Mesa Intel(R) UHD",
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      "'Mesa Intel(R) UHD' (vendor) draws, which is no NVIDIA GPU: CUDA cannot reach its "
      "memory.\n" PRIME},
@@ -157,8 +156,6 @@ static const row rows[] = {
      false,
      CULV_GL_PLATFORM_EGL,
      "Mesa Intel(R) UHD",
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      "'Mesa Intel(R) UHD' (vendor) draws, which is no NVIDIA GPU: CUDA cannot reach its memory.\n"
      "Let EGL take NVIDIA's device: eglQueryDevicesEXT and EGL_EXT_platform_device "
@@ -170,8 +167,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT "LIBGL_ALWAYS_SOFTWARE=1 asks for that. Unset it.\n"},
     {"WSL2, llvmpipe",
@@ -180,8 +175,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT "This is WSL2 (/dev/dxg): its OpenGL shares nothing with CUDA. " WSL},
     {"WSL2, D3D12",
@@ -189,8 +182,6 @@ static const row rows[] = {
      false,
      CULV_GL_PLATFORM_GLX,
      "D3D12 (NVIDIA GeForce)",
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      "This is WSL2 (/dev/dxg): its OpenGL ('D3D12 (NVIDIA GeForce)') shares nothing with "
      "CUDA. " WSL},
@@ -200,8 +191,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_EGL,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT "There is no /dev/dri and no /dev/nvidiactl: this machine or container was given no GPU "
           "(docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=graphics,compute,utility).\n"},
@@ -211,8 +200,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT "There is no /dev/dri, so Mesa cannot reach the GPU. " PRIME},
     {"xrdp",
@@ -221,8 +208,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT "This is a remote desktop (xrdp), whose X server draws on the CPU. Run the program by "
           "VirtualGL's EGL back end: vglrun -d egl PROGRAM.\n"},
@@ -232,8 +217,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_WGL,
      "GDI Generic",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      "GDI Generic renders: this context draws on the CPU, and CUDA's GPU has none of its memory "
      "(registration would fail with 304 or 999).\nThis is a remote desktop (RDP), which draws "
@@ -256,8 +239,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_GLX,
      "llvmpipe",
      .software = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      SOFT PRIME "PYOPENGL_PLATFORM=osmesa draws on the CPU. Set PYOPENGL_PLATFORM=egl for a "
                 "context without a window.\n"},
@@ -279,8 +260,6 @@ static const row rows[] = {
      CULV_GL_PLATFORM_EGL,
      "NVIDIA",
      .nvidia = true,
-     .ordinal = -1,
-     .way = CULV_GL_WAY_STAGED,
      NOT_THERE,
      "CUDA does not show the GPU that draws it: look at CUDA_VISIBLE_DEVICES and at MIG mode.\n"},
 };
@@ -348,41 +327,37 @@ static void agrees(void)
 }
 
 /* The machine that is here. */
-static void here(void)
+GL_CASE(here, 0)
 {
-    gl_stage s;
     culv_gl_report report = culv_gl_report_init();
-    gl_stage_open(&s, 0);
     culv_gl_desc d = gl_stage_desc(0);
-    LIB_OK(culv_gl_check_context(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s->device, &report));
     printf("%s", report.text);
     REQUIRE(report.platform == CULV_GL_PLATFORM_EGL);
     REQUIRE(report.way == CULV_GL_WAY_MEMORY && report.memory_reason == CULV_REASON_NONE);
-    const culv_uuid uuid = lib_caps(s.device).uuid;
+    const culv_uuid uuid = lib_caps(s->device).uuid;
     REQUIRE(report.has_uuid && memcmp(&report.uuid, &uuid, sizeof uuid) == 0);
     REQUIRE(report.num_gpus == 1 && report.cuda_ordinal == 0);
-    REQUIRE_EQ(report.is_software, s.cu->software);
-    REQUIRE_EQ(report.has_semaphore, !s.cu->software);
-    REQUIRE_EQ(report.has_timeline_semaphore, !s.cu->software);
+    REQUIRE_EQ(report.is_software, s->cu->software);
+    REQUIRE_EQ(report.has_semaphore, !s->cu->software);
+    REQUIRE_EQ(report.has_timeline_semaphore, !s->cu->software);
     REQUIRE_EQ(report.devices_all, 1); /* cuGLGetDevices() */
     REQUIRE_EQ(report.devices_current_frame, 1);
     /* Of nobody's GPU. */
     lying_gl.uuid_xor = true;
     report = culv_gl_report_init();
-    LIB_OK(culv_gl_check_context(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s->device, &report));
     REQUIRE(report.way == CULV_GL_WAY_STAGED && report.cuda_ordinal == -1);
     REQUIRE(report.memory_reason == CULV_REASON_DEVICE_MISMATCH);
     lying_gl = (lying_gl_lies){.hides = {"GL_EXT_memory_object_fd"}};
     report = culv_gl_report_init();
     LIB_OK(culv_gl_check_context(&d, NULL, &report));
     REQUIRE(!report.has_memory_object && report.memory_reason == CULV_REASON_EXTENSION_MISSING);
-    LIB_ERROR(culv_gl_check_context(&d, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_check_context(&d, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     report.struct_size = 0;
-    LIB_ERROR(culv_gl_check_context(&d, NULL, &report), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_gl_check_context(&d, NULL, &report), CULV_REASON_STRUCT_SIZE);
     REQUIRE(strcmp(culv_gl_way_name(CULV_GL_WAY_REGISTER), "REGISTER") == 0);
     REQUIRE(strcmp(culv_gl_way_name((culv_gl_way)99), "unknown") == 0);
-    gl_stage_close(&s);
 }
 
 /* Against glext.h and glcorearb.h. */

@@ -19,57 +19,51 @@ static culv_shared_buffer *make_buffer(culv_gl *gl, culv_result expected)
     return buffer;
 }
 
-static void no_context(void)
+GL_CASE(no_context, 0)
 {
-    gl_stage s;
     culv_device *device = NULL;
     culv_gl *gl = NULL;
     culv_gl_report report = culv_gl_report_init();
-    gl_stage_open(&s, 0);
     culv_gl_desc d = gl_stage_desc(0);
-    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
-    raw_gl_current(&s.gl, NULL);
+    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    raw_gl_current(&s->gl, NULL);
     uint64_t calls = lying_gl_calls();
-    REQUIRE(!culv_gl_is_current(s.attachment) && !culv_gl_is_current(NULL));
+    REQUIRE(!culv_gl_is_current(s->attachment) && !culv_gl_is_current(NULL));
     LIB_REFUSES(culv_device, device, culv_device_open_for_gl(&d, NULL, &device), CULV_ERROR_INVALID,
                 CULV_REASON_CONTEXT);
-    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl), CULV_ERROR_INVALID,
                 CULV_REASON_CONTEXT);
-    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("no OpenGL context is current");
-    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
     REQUIRE(buffer != NULL);
-    LIB_OK(culv_gl_check_context(&d, s.device, &report));
+    LIB_OK(culv_gl_check_context(&d, s->device, &report));
     REQUIRE(report.way == CULV_GL_WAY_NONE && report.platform == CULV_GL_PLATFORM_NONE);
     REQUIRE_EQ(lying_gl_calls(), calls); /* nothing was done */
-    raw_gl_current(&s.gl, s.gl.context);
+    raw_gl_current(&s->gl, s->gl.context);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
-    gl_stage_close(&s);
 }
 
-static void other_context(void)
+GL_CASE(other_context, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
-    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
-    void *other = raw_gl_another(&s.gl, false);
-    raw_gl_current(&s.gl, other);
-    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    void *other = raw_gl_another(&s->gl, false);
+    raw_gl_current(&s->gl, other);
+    make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_add_context");
-    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
     LIB_SAYS("shares no objects");
     /* A buffer of the marker's name, in the other context, is not the marker. */
     GLuint names[16];
-    GL_OK(&s.gl, s.gl.CreateBuffers(16, names));
+    GL_OK(&s->gl, s->gl.CreateBuffers(16, names));
     for (int i = 0; i < 16; i++)
-        GL_OK(&s.gl, s.gl.NamedBufferStorage(names[i], 16, NULL, 0));
-    LIB_ERROR(culv_gl_add_context(s.attachment), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    raw_gl_current(&s.gl, s.gl.context);
-    raw_gl_destroy(&s.gl, other);
+        GL_OK(&s->gl, s->gl.NamedBufferStorage(names[i], 16, NULL, 0));
+    LIB_INVALID(culv_gl_add_context(s->attachment), CULV_REASON_CONTEXT);
+    raw_gl_current(&s->gl, s->gl.context);
+    raw_gl_destroy(&s->gl, other);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
-    gl_stage_close(&s);
 }
 
 typedef struct visitor {
@@ -97,67 +91,58 @@ static void *visit(void *argument)
     return NULL;
 }
 
-static void shared_context(void)
+GL_CASE(shared_context, 0)
 {
-    gl_stage s;
     pthread_t thread;
     uint32_t words[256] = {0};
-    gl_stage_open(&s, 0);
-    visitor v = {&s, raw_gl_another(&s.gl, true), NULL, make_buffer(s.attachment, CULV_OK)};
+    visitor v = {s, raw_gl_another(&s->gl, true), NULL, make_buffer(s->attachment, CULV_OK)};
     REQUIRE(pthread_create(&thread, NULL, visit, &v) == 0);
     REQUIRE(pthread_join(thread, NULL) == 0);
     REQUIRE(v.taken == NULL);
-    raw_gl_read_buffer(&s.gl, culv_gl_buffer_name(v.made), words, sizeof words);
+    raw_gl_read_buffer(&s->gl, culv_gl_buffer_name(v.made), words, sizeof words);
     REQUIRE_PATTERN(words, 256, 9);
     LIB_OK(culv_shared_buffer_destroy(&v.made));
-    raw_gl_destroy(&s.gl, v.context);
-    gl_stage_close(&s);
+    raw_gl_destroy(&s->gl, v.context);
 }
 
 /* The program destroyed its context, with Culvert's objects in it. */
-static void gone_context(void)
+GL_CASE(gone_context, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
     culv_shared_semaphore *semaphore = NULL;
-    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &semaphore));
-    raw_gl_current(&s.gl, NULL);
-    raw_gl_destroy(&s.gl, s.gl.context);
+    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &semaphore));
+    raw_gl_current(&s->gl, NULL);
+    raw_gl_destroy(&s->gl, s->gl.context);
     /* Whether the next one gets the same handle or not. */
-    s.gl.context = NULL;
-    s.gl.context = raw_gl_another(&s.gl, false);
-    raw_gl_current(&s.gl, s.gl.context);
-    make_buffer(s.attachment, CULV_ERROR_INVALID);
-    LIB_ERROR(culv_shared_buffer_destroy(&buffer), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    s->gl.context = NULL;
+    s->gl.context = raw_gl_another(&s->gl, false);
+    raw_gl_current(&s->gl, s->gl.context);
+    make_buffer(s->attachment, CULV_ERROR_INVALID);
+    LIB_INVALID(culv_shared_buffer_destroy(&buffer), CULV_REASON_CONTEXT);
     REQUIRE(buffer != NULL);
     lying_gl_counts counts = lying_gl_count();
     uint64_t calls = lying_gl_calls();
-    culv_gl_lose_contexts(s.attachment);
+    culv_gl_lose_contexts(s->attachment);
     culv_gl_lose_contexts(NULL);
-    make_buffer(s.attachment, CULV_ERROR_INVALID);
+    make_buffer(s->attachment, CULV_ERROR_INVALID);
     LIB_SAYS("culv_gl_lose_contexts");
-    raw_gl_current(&s.gl, NULL); /* no context is needed any more */
+    raw_gl_current(&s->gl, NULL); /* no context is needed any more */
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
     REQUIRE(buffer == NULL && semaphore == NULL);
-    culv_gl_detach(&s.attachment);
+    culv_gl_detach(&s->attachment);
     REQUIRE_EQ(lying_gl_calls(), calls);
-    s.before = counts; /* what went with the context */
-    raw_gl_current(&s.gl, s.gl.context);
-    gl_stage_close(&s);
+    s->before = counts; /* what went with the context */
+    raw_gl_current(&s->gl, s->gl.context);
 }
 
 /* An error that the program left is told, and is none of Culvert's. */
-static void left_error(void)
+GL_CASE(left_error, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
-    s.gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
-    culv_shared_buffer *buffer = make_buffer(s.attachment, CULV_OK);
-    REQUIRE(s.gl.GetError() == 0);
+    s->gl.BindTexture(GL_ARRAY_BUFFER, 0); /* no target */
+    culv_shared_buffer *buffer = make_buffer(s->attachment, CULV_OK);
+    REQUIRE(s->gl.GetError() == 0);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
-    gl_stage_close(&s);
 }
 
 static const char *missing;
@@ -167,42 +152,36 @@ static void *without(const char *name)
     return missing != NULL && strcmp(name, missing) == 0 ? NULL : lying_gl_get_proc(name);
 }
 
-static void attach_refused(void)
+GL_CASE(attach_refused, 0)
 {
-    gl_stage s;
     culv_gl *gl = NULL;
-    gl_stage_open(&s, 0);
     culv_gl_desc d = gl_stage_desc(0);
     d.get_proc_address = without;
     static const char *const names[] = {"glGetError", "glFinish", "glCreateBuffers"};
     for (int i = 0; i < 3; i++) {
         missing = names[i];
-        LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl),
+        LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl),
                     i == 0 ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
                     i == 0 ? CULV_REASON_VALUE : CULV_REASON_EXTENSION_MISSING);
     }
     missing = NULL;
     d.fallback = 8;
-    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s.device, &d, &gl), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_gl, gl, culv_gl_attach(s->device, &d, &gl), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     LIB_REFUSES(culv_gl, gl, culv_gl_attach(NULL, &d, &gl), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    gl_stage_close(&s);
 }
 
 /* Culvert finds the functions by itself. */
-static void own_loader(void)
+GL_CASE(own_loader, 0)
 {
-    gl_stage s;
     culv_gl *gl = NULL;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_attach(s.device, NULL, &gl));
+    LIB_OK(culv_gl_attach(s->device, NULL, &gl));
     culv_shared_buffer *buffer = make_buffer(gl, CULV_OK);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     culv_gl_detach(&gl);
     REQUIRE(gl == NULL);
     culv_gl_detach(&gl);
-    gl_stage_close(&s);
 }
 
 const test_case gl_context_cases[] = {

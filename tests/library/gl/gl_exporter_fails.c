@@ -5,19 +5,17 @@
 #include <stdio.h>
 
 /* Each Vulkan call of the exporter's own VkDevice fails once. */
-static void exporter_fails(void)
+GL_CASE(exporter_fails, 0)
 {
-    gl_stage s;
     lib_layer layer;
     unsigned failures = 0, n = 1;
     culv_shared_buffer *first = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    gl_stage_open(&s, 0);
     d.size = 4096;
-    LIB_OK(culv_gl_buffer_create(s.attachment, &d, &first)); /* loads the layer */
+    LIB_OK(culv_gl_buffer_create(s->attachment, &d, &first)); /* loads the layer */
     if (!lib_layer_find(&layer)) {
         LIB_OK(culv_shared_buffer_destroy(&first));
-        gl_stage_close(&s);
+        gl_stage_close(s);
         SKIP("only the twin's layer fails on demand");
     }
     for (;; n++) {
@@ -26,7 +24,7 @@ static void exporter_fails(void)
         culv_shared_semaphore *semaphore = NULL;
         culv_soft_vk_counts before = {.struct_size = sizeof before}, after = before;
         culv_gl_desc g = gl_stage_desc(0);
-        LIB_OK(culv_gl_attach(s.device, &g, &gl));
+        LIB_OK(culv_gl_attach(s->device, &g, &gl));
         size_t fds = test_open_fds();
         layer.counts(&before);
         layer.fail_at(n, -1 /* VK_ERROR_OUT_OF_HOST_MEMORY */);
@@ -53,7 +51,6 @@ static void exporter_fails(void)
     printf("%u calls, %u made a call of Culvert's fail\n", n - 1, failures);
     REQUIRE(failures > 3);
     LIB_OK(culv_shared_buffer_destroy(&first));
-    gl_stage_close(&s);
 }
 
 static const test_case cases[] = {

@@ -40,51 +40,42 @@ static void both_ways(gl_stage *s, uint32_t name, CUdeviceptr pointer, uint32_t 
     REQUIRE_PATTERN(words, WORDS, ~seed);
 }
 
-static void buffers(void)
+GL_CASE(buffers, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
-    culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
+    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
     REQUIRE_EQ(culv_buffer_size(culv_shared_buffer_cuda(buffer)), BYTES);
     for (uint32_t seed = 0; seed < 4; seed++)
-        both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
+        both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), seed);
     LIB_OK(culv_gl_buffer_upload(buffer)); /* nothing to copy */
     LIB_OK(culv_gl_buffer_download(buffer));
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     REQUIRE(buffer == NULL);
     LIB_OK(culv_shared_buffer_destroy(&buffer));
-    gl_stage_close(&s);
 }
 
-static void buffers_refused(void)
+GL_CASE(buffers_refused, 0)
 {
-    gl_stage s;
     culv_shared_buffer *buffer = NULL;
     culv_gl_buffer_create_desc d = culv_gl_buffer_create_desc_init();
-    gl_stage_open(&s, 0);
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, NULL, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, NULL, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    gl_stage_close(&s);
 }
 
 /* The driver that ignores offsets is found out by data, and asked once. */
-static void offsets(void)
+GL_CASE(offsets, 0)
 {
-    gl_stage s;
     culv_bool honoured = 7;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
     printf("offsets are %s\n", honoured ? "honoured" : "ignored");
-    REQUIRE_EQ(honoured, !s.cu->software);
+    REQUIRE_EQ(honoured, !s->cu->software);
     uint64_t calls = lying_gl_fail_at(0);
-    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
+    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
     REQUIRE_EQ(lying_gl_fail_at(0), calls);
-    gl_stage_close(&s);
 }
 
 /* Any driver that loses them is noticed, NVIDIA's too. */
@@ -110,85 +101,76 @@ static culv_vmm_allocation *allocate(const gl_stage *s, uint64_t size)
 }
 
 /* CUDA's memory in OpenGL, at an offset where the driver honours that. */
-static void cuda_memory(void)
+GL_CASE(cuda_memory, 0)
 {
-    gl_stage s;
     culv_gl_memory *memory = NULL;
     culv_vmm_range *range = NULL;
     culv_bool honoured = 0;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
-    culv_vmm_allocation *allocation = allocate(&s, UINT64_C(2) << 20);
+    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
+    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = UINT64_C(2) << 20;
-    LIB_OK(culv_vmm_range_create(s.device, &r, &range));
+    LIB_OK(culv_vmm_range_create(s->device, &r, &range));
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    LIB_OK(culv_gl_memory_from_vmm(s.attachment, allocation, "chunk", &memory));
+    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
     GLuint name[2];
-    GL_OK(&s.gl, s.gl.CreateBuffers(2, name));
+    GL_OK(&s->gl, s->gl.CreateBuffers(2, name));
     LIB_OK(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES));
-    both_ways(&s, name[0], culv_vmm_range_pointer(range), 5);
-    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE); /* it has storage */
+    both_ways(s, name[0], culv_vmm_range_pointer(range), 5);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[0], 0, BYTES),
+                CULV_REASON_VALUE); /* it has storage */
     GLuint mutable_one = 0;
-    GL_OK(&s.gl, s.gl.CreateBuffers(1, &mutable_one));
-    GL_OK(&s.gl, s.gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
-    LIB_ERROR(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    GL_OK(&s->gl, s->gl.CreateBuffers(1, &mutable_one));
+    GL_OK(&s->gl, s->gl.NamedBufferData(mutable_one, 4099, NULL, GL_DYNAMIC_DRAW));
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, mutable_one, 0, BYTES), CULV_REASON_VALUE);
     LIB_SAYS("has storage already");
-    s.gl.DeleteBuffers(1, &mutable_one);
-    LIB_ERROR(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_SIZE);
+    s->gl.DeleteBuffers(1, &mutable_one);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, 4711, 0, BYTES), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], UINT64_C(2) << 20, 4),
+                CULV_REASON_RANGE);
+    LIB_INVALID(culv_gl_memory_bind_buffer(memory, name[1], 0, 0), CULV_REASON_SIZE);
     if (honoured) {
         LIB_OK(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES));
-        both_ways(&s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
+        both_ways(s, name[1], culv_vmm_range_pointer(range) + 65536, 6);
     } else {
         LIB_ERROR(culv_gl_memory_bind_buffer(memory, name[1], 65536, BYTES), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_RANGE);
         LIB_SAYS("ignores offsets");
     }
-    s.gl.DeleteBuffers(2, name);
+    s->gl.DeleteBuffers(2, name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, UINT64_C(2) << 20));
     culv_vmm_range_destroy(&range);
     culv_vmm_allocation_destroy(&allocation);
-    gl_stage_close(&s);
 }
 
-static void memory_refused(void)
+GL_CASE(memory_refused, 0)
 {
-    gl_stage s;
     culv_gl_memory *memory = NULL;
     culv_gl_memory_desc d = culv_gl_memory_desc_init();
     culv_handle handle;
-    gl_stage_open(&s, 0);
-    culv_vmm_allocation *allocation = allocate(&s, UINT64_C(2) << 20);
+    culv_vmm_allocation *allocation = allocate(s, UINT64_C(2) << 20);
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd watched = lib_fd_watch(handle.value.fd);
     d.handle = handle;
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     d.size = UINT64_C(2) << 20;
     d.exporter = (culv_uuid){{1, 2, 3}};
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    d.exporter = lib_caps(s.device).uuid;
+    d.exporter = lib_caps(s->device).uuid;
     d.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s.attachment, &d, &memory),
+    LIB_REFUSES(culv_gl_memory, memory, culv_gl_memory_import(s->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle.type = CULV_HANDLE_OPAQUE_FD;
     lib_fd_require_untouched(&watched);
-    LIB_OK(culv_gl_memory_import(s.attachment, &d, &memory));
+    LIB_OK(culv_gl_memory_import(s->attachment, &d, &memory));
     lib_fd_require_untouched(&watched);
     REQUIRE(culv_gl_memory_name(memory) != 0);
     LIB_OK(culv_gl_memory_destroy(&memory));
     lib_fd_done(&watched, true);
     culv_vmm_allocation_destroy(&allocation);
-    gl_stage_close(&s);
 }
 
 /* The compiler takes OpenGL's view for Vulkan's. */
@@ -196,37 +178,33 @@ static void not_vulkans(const culv_vector_view *view)
 {
     size_t count = 77;
     VkDeviceAddress address = 77;
-    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 0, &count), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, &count), CULV_REASON_VALUE);
     LIB_SAYS("culv_vk_vector_view_get_buffers() takes what was made for Vulkan, and this was made "
              "for OpenGL");
     REQUIRE_EQ(count, 77);
-    LIB_ERROR(culv_vk_vector_view_get_address(view, &address), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_vector_view_get_address(view, &address), CULV_REASON_VALUE);
     REQUIRE_EQ(address, 77);
     REQUIRE_EQ(culv_vk_vector_view_memory_kind(view), CULV_MEMORY_KIND_UNKNOWN);
 }
 
-static void vectors(void)
+GL_CASE(vectors, 0)
 {
     enum { STEP = 2 << 20 };
-    gl_stage s;
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_gl_vector_view_buffer parts[8];
     size_t count = 0;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_vector_create(s.device, &d, &vector));
+    LIB_OK(culv_vector_create(s->device, &d, &vector));
     LIB_REFUSES(culv_vector_view, view,
-                culv_gl_vector_view_create(s.attachment, vector, NULL, &view), CULV_ERROR_INVALID,
+                culv_gl_vector_view_create(s->attachment, vector, NULL, &view), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_EXPORTABLE);
     culv_vector_destroy(&vector);
     d.size = STEP;
     d.max_chunk = STEP;
     d.handle_types = UINT32_C(1) << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vector_create(s.device, &d, &vector));
-    LIB_OK(culv_gl_vector_view_create(s.attachment, vector, "view", &view));
+    LIB_OK(culv_vector_create(s->device, &d, &vector));
+    LIB_OK(culv_gl_vector_view_create(s->attachment, vector, "view", &view));
     for (size_t chunks = 1; chunks <= 4; chunks++) {
         if (chunks > 1) LIB_OK(culv_vector_grow(vector, (uint64_t)chunks * STEP));
         LIB_OK(culv_vector_view_update(view));
@@ -235,11 +213,11 @@ static void vectors(void)
         for (size_t i = 0; i < count; i++) {
             REQUIRE_EQ(parts[i].offset, i * STEP);
             REQUIRE_EQ(parts[i].size, STEP);
-            both_ways(&s, parts[i].buffer, culv_vector_pointer(vector) + parts[i].offset,
+            both_ways(s, parts[i].buffer, culv_vector_pointer(vector) + parts[i].offset,
                       (uint32_t)(16 * chunks + i));
         }
     }
-    LIB_OK(culv_vector_shrink(vector, STEP, s.stream));
+    LIB_OK(culv_vector_shrink(vector, STEP, s->stream));
     LIB_OK(culv_vector_view_update(view));
     LIB_OK(culv_gl_vector_view_get_buffers(view, NULL, 0, &count));
     REQUIRE_EQ(count, 1);
@@ -247,27 +225,24 @@ static void vectors(void)
     not_vulkans(view);
     culv_vector_destroy(&vector);
     LIB_OK(culv_vector_view_destroy(&view));
-    gl_stage_close(&s);
 }
 
 /* The types are one family's, so the compiler takes OpenGL's objects for Vulkan's. */
-static void not_vulkans_objects(void)
+GL_CASE(not_vulkans_objects, 0)
 {
-    gl_stage s;
     culv_gl_image_create_desc id = culv_gl_image_create_desc_init();
     culv_gl_semaphore_create_desc sd = culv_gl_semaphore_create_desc_init();
     culv_shared_image *image = NULL;
     culv_shared_semaphore *semaphore = NULL;
     VkDeviceSize size = 77;
     VkCommandBuffer commands = (VkCommandBuffer)(uintptr_t)&size; /* nobody may look into it */
-    gl_stage_open(&s, 0);
-    culv_shared_buffer *buffer = make_buffer(&s, BYTES, 0);
+    culv_shared_buffer *buffer = make_buffer(s, BYTES, 0);
     id.target = GL_TEXTURE_2D;
     id.internal_format = GL_RGBA8;
     id.width = 37;
     id.height = 21;
-    LIB_OK(culv_gl_image_create(s.attachment, &id, &image));
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &sd, &semaphore));
+    LIB_OK(culv_gl_image_create(s->attachment, &id, &image));
+    LIB_OK(culv_gl_semaphore_create(s->attachment, &sd, &semaphore));
     REQUIRE(culv_vk_buffer_handle(buffer) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_buffer_memory(buffer, &size) == VK_NULL_HANDLE && size == 0);
     REQUIRE(culv_vk_buffer_host_pointer(buffer) == NULL);
@@ -276,20 +251,17 @@ static void not_vulkans_objects(void)
     size = 77;
     REQUIRE(culv_vk_image_memory(image, &size) == VK_NULL_HANDLE && size == 0);
     REQUIRE(culv_vk_semaphore_handle(semaphore) == VK_NULL_HANDLE);
-    LIB_ERROR(culv_vk_buffer_record_upload(buffer, commands), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_buffer_record_upload(buffer, commands), CULV_REASON_VALUE);
     LIB_SAYS("takes what was made for Vulkan, and this was made for OpenGL");
-    LIB_ERROR(culv_vk_buffer_record_download(buffer, commands), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    both_ways(&s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
+    LIB_INVALID(culv_vk_buffer_record_download(buffer, commands), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_GENERAL),
+                CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_image_record_download(image, commands, VK_IMAGE_LAYOUT_GENERAL),
+                CULV_REASON_VALUE);
+    both_ways(s, culv_gl_buffer_name(buffer), culv_shared_buffer_pointer(buffer), 5);
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
     LIB_OK(culv_shared_image_destroy(&image));
     LIB_OK(culv_shared_buffer_destroy(&buffer));
-    gl_stage_close(&s);
 }
 
 /* Textures ------------------------------------------------------------------------------------- */
@@ -399,15 +371,12 @@ static void image_turn(gl_stage *s, const raw_gl_kind *kind, const raw_gl_format
     LIB_OK(culv_shared_image_destroy(&image));
 }
 
-static void images(void)
+GL_CASE(images, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
     for (int k = 0; k < KINDS; k++)
         for (int f = 0; f < FORMATS; f++)
-            image_turn(&s, &kinds[k], raw_gl_format_named(format_names[f]), 0);
+            image_turn(s, &kinds[k], raw_gl_format_named(format_names[f]), 0);
     printf("%d kinds in %d formats, each level both ways\n", (int)KINDS, (int)FORMATS);
-    gl_stage_close(&s);
 }
 
 /* Blocks of 4 x 4 texels, which CUDA writes and OpenGL reads, and the other way round. */
@@ -462,14 +431,11 @@ static void blocks_turn(gl_stage *s, GLenum format, size_t block_bytes)
     LIB_OK(culv_shared_image_destroy(&image));
 }
 
-static void images_of_blocks(void)
+GL_CASE(images_of_blocks, 0)
 {
-    gl_stage s;
-    gl_stage_open(&s, 0);
-    blocks_turn(&s, GL_COMPRESSED_RED_RGTC1, 8);
-    blocks_turn(&s, GL_COMPRESSED_RG_RGTC2, 16);
-    blocks_turn(&s, GL_COMPRESSED_RGBA_BPTC_UNORM, 16);
-    gl_stage_close(&s);
+    blocks_turn(s, GL_COMPRESSED_RED_RGTC1, 8);
+    blocks_turn(s, GL_COMPRESSED_RG_RGTC2, 16);
+    blocks_turn(s, GL_COMPRESSED_RGBA_BPTC_UNORM, 16);
 }
 
 /* A context without memory objects, and one of nobody's GPU: the picture is right all the same. */
@@ -490,24 +456,22 @@ static void images_staged(void)
 
 /* A texture in CUDA's memory. What CUDA sets everywhere OpenGL reads in every texel, whatever the
  * tiling, and what OpenGL clears it to CUDA finds as often as there are texels. */
-static void bound_textures(void)
+GL_CASE(bound_textures, 0)
 {
     enum { MIB2 = 2 << 20, WIDTH = 253, HEIGHT = 127, TEXELS = WIDTH * HEIGHT, VALUE = 0x71c3a55a };
     static const raw_gl_kind kind = {"GL_TEXTURE_2D", GL_TEXTURE_2D, WIDTH, HEIGHT, 1, 1, false};
     static uint32_t seen[MIB2 / 4];
-    gl_stage s;
     CUcontext before;
     culv_gl_memory *memory = NULL;
     culv_vmm_range *range = NULL;
     culv_bool honoured = 0;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_get_offsets_honored(s.attachment, &honoured));
-    culv_vmm_allocation *allocation = allocate(&s, MIB2);
+    LIB_OK(culv_gl_get_offsets_honored(s->attachment, &honoured));
+    culv_vmm_allocation *allocation = allocate(s, MIB2);
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = MIB2;
-    LIB_OK(culv_vmm_range_create(s.device, &r, &range));
+    LIB_OK(culv_vmm_range_create(s->device, &r, &range));
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    LIB_OK(culv_gl_memory_from_vmm(s.attachment, allocation, "chunk", &memory));
+    LIB_OK(culv_gl_memory_from_vmm(s->attachment, allocation, "chunk", &memory));
     culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
     d.internal_format = GL_R32UI;
     d.width = WIDTH;
@@ -515,64 +479,57 @@ static void bound_textures(void)
     for (uint32_t round = 0; round < (honoured ? 2u : 1u); round++) {
         const uint64_t offset = round * (MIB2 / 2);
         GLuint name = 0;
-        GL_OK(&s.gl, s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
+        GL_OK(&s->gl, s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
         LIB_OK(culv_gl_memory_bind_texture(memory, name, &d, 0, offset));
-        CU_OK(s.cu->CtxPushCurrent(s.context));
-        CU_OK(
-            s.cu->MemsetD32Async(culv_vmm_range_pointer(range), VALUE + round, MIB2 / 4, s.stream));
-        CU_OK(s.cu->StreamSynchronize(s.stream));
+        CU_OK(s->cu->CtxPushCurrent(s->context));
+        CU_OK(s->cu->MemsetD32Async(culv_vmm_range_pointer(range), VALUE + round, MIB2 / 4,
+                                    s->stream));
+        CU_OK(s->cu->StreamSynchronize(s->stream));
         const raw_gl_image raw = {&kind, raw_gl_format_named("GL_R32UI"), name};
         memset(seen, 0, sizeof seen);
-        raw_gl_image_read(&s.gl, &raw, 0, seen);
+        raw_gl_image_read(&s->gl, &raw, 0, seen);
         for (size_t i = 0; i < TEXELS; i++)
             REQUIRE_EQ(seen[i], VALUE + round);
         const uint32_t other = ~(uint32_t)VALUE + round;
-        GL_OK(&s.gl, s.gl.ClearTexImage(name, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, &other));
-        s.gl.Finish();
-        CU_OK(s.cu->MemcpyDtoHAsync(seen, culv_vmm_range_pointer(range), MIB2, s.stream));
-        CU_OK(s.cu->StreamSynchronize(s.stream));
-        CU_OK(s.cu->CtxPopCurrent(&before));
+        GL_OK(&s->gl, s->gl.ClearTexImage(name, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, &other));
+        s->gl.Finish();
+        CU_OK(s->cu->MemcpyDtoHAsync(seen, culv_vmm_range_pointer(range), MIB2, s->stream));
+        CU_OK(s->cu->StreamSynchronize(s->stream));
+        CU_OK(s->cu->CtxPopCurrent(&before));
         size_t found_there = 0;
         for (size_t i = 0; i < MIB2 / 4; i++) {
             if (seen[i] == other) REQUIRE(4 * i >= offset);
             found_there += seen[i] == other;
         }
         REQUIRE(found_there >= TEXELS);
-        LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, offset), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE); /* it has storage */
-        s.gl.DeleteTextures(1, &name);
+        LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, offset),
+                    CULV_REASON_VALUE); /* it has storage */
+        s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
-    GL_OK(&s.gl, s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
+    GL_OK(&s->gl, s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
     GLuint mutable_one = 0;
-    s.gl.GenTextures(1, &mutable_one);
-    s.gl.BindTexture(GL_TEXTURE_2D, mutable_one);
-    s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
-    GL_OK(&s.gl, s.gl.BindTexture(GL_TEXTURE_2D, 0));
-    LIB_ERROR(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    s->gl.GenTextures(1, &mutable_one);
+    s->gl.BindTexture(GL_TEXTURE_2D, mutable_one);
+    s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_R32UI, 7, 3, 0, GL_RED_INTEGER, GL_UNSIGNED_INT, NULL);
+    GL_OK(&s->gl, s->gl.BindTexture(GL_TEXTURE_2D, 0));
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, mutable_one, &d, 0, 0), CULV_REASON_VALUE);
     LIB_SAYS("has storage already");
-    s.gl.DeleteTextures(1, &mutable_one);
-    LIB_ERROR(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
+    s->gl.DeleteTextures(1, &mutable_one);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, 4711, &d, 0, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, MIB2), CULV_REASON_RANGE);
     if (!honoured)
         LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 65536), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_RANGE);
     d.width = d.height = 4096;
-    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_memory_bind_texture(NULL, name, &d, 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    s.gl.DeleteTextures(1, &name);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, &d, 0, 0), CULV_REASON_RANGE);
+    LIB_INVALID(culv_gl_memory_bind_texture(memory, name, NULL, 0, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_memory_bind_texture(NULL, name, &d, 0, 0), CULV_REASON_NULL_ARGUMENT);
+    s->gl.DeleteTextures(1, &name);
     LIB_OK(culv_gl_memory_destroy(&memory));
     LIB_OK(culv_vmm_unmap(range, 0, MIB2));
     culv_vmm_range_destroy(&range);
     culv_vmm_allocation_destroy(&allocation);
-    gl_stage_close(&s);
 }
 
 /* The words are those of who asked for a GL object. */
@@ -584,7 +541,7 @@ static void require_no_vulkan(void)
             FAIL("'%s' in: %s", foreign[i], culv_last_error_message());
 }
 
-static void images_refused(void)
+GL_CASE(images_refused, 0)
 {
     static const struct row {
         GLenum target, format;
@@ -624,9 +581,7 @@ static void images_refused(void)
         {GL_TEXTURE_1D, GL_RGBA8, 8, 2, 0, 0, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
          "1D texture"},
     };
-    gl_stage s;
     culv_shared_image *image = NULL;
-    gl_stage_open(&s, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_gl_image_create_desc d = culv_gl_image_create_desc_init();
         d.target = rows[i].target;
@@ -636,7 +591,7 @@ static void images_refused(void)
         d.depth = rows[i].depth;
         d.array_layers = rows[i].layers;
         d.mip_levels = rows[i].levels;
-        LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s.attachment, &d, &image),
+        LIB_REFUSES(culv_shared_image, image, culv_gl_image_create(s->attachment, &d, &image),
                     rows[i].result, rows[i].reason);
         LIB_SAYS(rows[i].says);
         require_no_vulkan();
@@ -644,10 +599,9 @@ static void images_refused(void)
     culv_gl_buffer_create_desc b = culv_gl_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     b.size = UINT64_C(1) << 50;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s.attachment, &b, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_gl_buffer_create(s->attachment, &b, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("culv_gl_buffer_create_desc.size");
-    gl_stage_close(&s);
 }
 
 static void endure(void)

@@ -253,7 +253,7 @@ static void gl_lost(void)
             REQUIRE_EQ(s.result, CULV_ERROR_ASYNC);
             REQUIRE_EQ(s.reason, CULV_REASON_RING_STOPPED);
         }
-        LIB_ERROR(culv_gl_ring_acquire(e.ring, 0, &f), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+        LIB_INVALID(culv_gl_ring_acquire(e.ring, 0, &f), CULV_REASON_CONTEXT);
         gl_stage_finish(&e.s);
         LIB_OK(culv_shared_semaphore_destroy(&alone));
         LIB_OK(culv_gl_ring_destroy(&e.ring));

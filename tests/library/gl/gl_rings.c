@@ -477,8 +477,7 @@ static void two_threads(void)
 /* Two frames in one object. */
 static void refuse_twice(turns *t, const culv_gl_ring_desc *d, const char *says)
 {
-    LIB_ERROR(culv_gl_ring_create(t->s.attachment, d, &t->ring), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_ring_create(t->s.attachment, d, &t->ring), CULV_REASON_VALUE);
     LIB_SAYS(says);
     REQUIRE(t->ring == NULL);
 }
@@ -523,18 +522,15 @@ static void own_objects(void)
     end_turns(&t);
 
     resources[1] = (culv_gl_ring_resource){.registrations = registrations[1]};
-    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
     LIB_SAYS("resources[1] and those before it have no way in common");
     resources[0] = (culv_gl_ring_resource){.registrations = registrations[0]};
     d.way = CULV_GL_WAY_MEMORY;
-    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
     LIB_SAYS("way is MEMORY, which its resources do not have");
     d.way = CULV_GL_WAY_NONE;
     LIB_OK(culv_registration_map(&registrations[0][1], 1, t.s.stream));
-    LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
-              CULV_REASON_MAPPED);
+    LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_MAPPED);
     LIB_OK(culv_registration_unmap(&registrations[0][1], 1, t.s.stream));
     culv_registration *registration = registrations[0][1];
     registrations[0][1] = registrations[0][0];
@@ -569,36 +565,32 @@ static void cancelled(void)
         gl_stage_open(&t.s, 0);
         LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 4, &settings, &plain, 0));
         begin_turns(&t);
-        LIB_ERROR(culv_ring_acquire_on(t.core, (culv_ring_side)2, t.s.stream, 0, &f),
-                  CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_INVALID(culv_ring_acquire_on(t.core, (culv_ring_side)2, t.s.stream, 0, &f),
+                    CULV_REASON_VALUE);
         if (way != CULV_GL_WAY_MEMORY) {
             uint64_t value = 0;
-            LIB_ERROR(culv_ring_acquire(t.core, t.cuda, 0, &f), CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_acquire(t.core, t.cuda, 0, &f), CULV_REASON_RING_SIDE);
             LIB_SAYS("culv_ring_acquire: CUDA's side of this ring needs a stream");
-            LIB_ERROR(culv_ring_release(t.core, t.cuda, &f), CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE);
-            LIB_ERROR(culv_ring_flush(t.core, t.cuda, &value), CULV_ERROR_INVALID,
-                      CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_release(t.core, t.cuda, &f), CULV_REASON_RING_SIDE);
+            LIB_INVALID(culv_ring_flush(t.core, t.cuda, &value), CULV_REASON_RING_SIDE);
         }
         LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
         culv_ring_frame twice;
-        LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &twice), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &twice),
+                    CULV_REASON_RING_ORDER);
         LIB_SAYS("culv_ring_acquire_on: this side holds");
         REQUIRE(culv_gl_ring_pointer(t.ring, f.slot, 0) != 0);
         LIB_OK(culv_ring_cancel(t.core, t.cuda, &f));
         REQUIRE_EQ(culv_gl_ring_pointer(t.ring, f.slot, 0) == 0, way == CULV_GL_WAY_REGISTER);
-        LIB_ERROR(culv_ring_cancel(t.core, t.cuda, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_cancel(t.core, t.cuda, &f), CULV_REASON_RING_ORDER);
         LIB_SAYS("culv_ring_cancel: ");
-        LIB_ERROR(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_REASON_RING_ORDER);
         turn_cuda(&t);
         turn_cuda(&t);
         LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
         REQUIRE_EQ(f.number, 0);
         LIB_OK(culv_ring_cancel(t.core, CULV_RING_CONSUMER, &f));
-        LIB_ERROR(culv_gl_ring_release(t.ring, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_gl_ring_release(t.ring, &f), CULV_REASON_RING_ORDER);
         turn_gl(&t);
         turn_gl(&t);
         flow(&t, 8, 4);
@@ -706,24 +698,20 @@ static void wrong_calls(void)
         d.resources = resources;
         d.num_resources = rows[i].resources;
         d.side = rows[i].side;
-        LIB_ERROR(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
+        LIB_INVALID(culv_gl_ring_create(t.s.attachment, &d, &t.ring), CULV_REASON_VALUE);
         LIB_SAYS(rows[i].says);
         REQUIRE(t.ring == NULL);
     }
     LIB_OK(try_ring(&t, CULV_GL_WAY_REGISTER, CULV_RING_CONSUMER, 2, NULL, &plain, 0));
-    LIB_ERROR(culv_gl_ring_acquire(NULL, 0, &f), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, NULL, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ring_release_on(t.core, t.cuda, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_release(t.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ring_cancel(t.core, t.cuda, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_ring_flush(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ring_flush_on(culv_gl_ring_core(NULL), CULV_RING_PRODUCER, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_ring_acquire(NULL, 0, &f), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_release_on(t.core, t.cuda, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_ring_release(t.ring, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_cancel(t.core, t.cuda, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_ring_flush(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_flush_on(culv_gl_ring_core(NULL), CULV_RING_PRODUCER, NULL),
+                CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 2, 0), 0);
     REQUIRE_EQ(culv_gl_ring_name(t.ring, 0, 2), 0);
     REQUIRE(culv_gl_ring_buffer(t.ring, 0, 1) == NULL);
@@ -734,22 +722,19 @@ static void wrong_calls(void)
     CUcontext before;
     CU_OK(cu->CtxPushCurrent(t.s.context));
     CU_OK(cu->StreamBeginCapture(t.s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(t.s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->CtxPopCurrent(&before));
     /* Both sides need a context here. Nothing is done without, and the frame stays. */
     raw_gl_current(&t.s.gl, NULL);
-    LIB_ERROR(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_gl_ring_destroy(&t.ring), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, &f), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_gl_ring_destroy(&t.ring), CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, 0, &f));
     raw_gl_current(&t.s.gl, NULL);
-    LIB_ERROR(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_ERROR_INVALID,
-              CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f), CULV_REASON_CONTEXT);
     raw_gl_current(&t.s.gl, t.s.gl.context);
     LIB_OK(culv_ring_release_on(t.core, t.cuda, t.s.stream, &f));
     LIB_OK(culv_gl_ring_destroy(&t.ring)); /* with a frame that nobody took */
@@ -789,14 +774,12 @@ static void core_calls(void)
         LIB_SAYS("culv_gl_ring_destroy() destroys both");
         refuse_parts(&t);
         turn_cuda(&t);
-        LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_CONSUMER, t.s.stream, 0, &f),
-                  CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+        LIB_INVALID(culv_ring_acquire_on(core, CULV_RING_CONSUMER, t.s.stream, 0, &f),
+                    CULV_REASON_RING_SIDE);
         LIB_SAYS("culv_gl_ring_acquire(), culv_gl_ring_release() and culv_gl_ring_flush()");
-        LIB_ERROR(culv_ring_flush(core, CULV_RING_CONSUMER, &value), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_SIDE);
+        LIB_INVALID(culv_ring_flush(core, CULV_RING_CONSUMER, &value), CULV_REASON_RING_SIDE);
         LIB_OK(culv_gl_ring_acquire(t.ring, FAR, &f));
-        LIB_ERROR(culv_ring_release(core, CULV_RING_CONSUMER, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_SIDE);
+        LIB_INVALID(culv_ring_release(core, CULV_RING_CONSUMER, &f), CULV_REASON_RING_SIDE);
         LIB_OK(culv_gl_ring_release(t.ring, &f));
         end_turns(&t);
         gl_stage_close(&t.s);
@@ -825,8 +808,7 @@ static void destroyed(void)
                 t.s.gl.context = raw_gl_another(&t.s.gl, false);
                 raw_gl_current(&t.s.gl, t.s.gl.context);
                 culv_gl_lose_contexts(t.s.attachment);
-                LIB_ERROR(culv_gl_ring_acquire(t.ring, 0, &f), CULV_ERROR_INVALID,
-                          CULV_REASON_CONTEXT);
+                LIB_INVALID(culv_gl_ring_acquire(t.ring, 0, &f), CULV_REASON_CONTEXT);
             }
             gl_stage_download(&t.s, &f.number, t.words, sizeof f.number); /* CUDA still works */
             CUcontext before;

@@ -72,15 +72,8 @@ static void turns(culv_semaphore_type type)
     gl_stage_close(&s);
 }
 
-static void timelines(void)
-{
-    turns(CULV_SEMAPHORE_TIMELINE);
-}
-
-static void binaries(void)
-{
-    turns(CULV_SEMAPHORE_BINARY);
-}
+TEST_AS(timelines, turns(CULV_SEMAPHORE_TIMELINE))
+TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 
 static void CUDA_CB dawdle(void *unused)
 {
@@ -133,15 +126,13 @@ static void CUDA_CB held(void *lock)
 
 /* A wait on the CPU ends with its time, changes nothing, and can be repeated. A wait on the GPU
  * does not make the host wait. */
-static void timed(void)
+GL_CASE(timed, 0)
 {
-    gl_stage s;
     CUcontext before;
     culv_shared_semaphore *to_gl = NULL;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    gl_stage_open(&s, 0);
-    LIB_OK(culv_gl_semaphore_create(s.attachment, NULL, &to_gl));
-    culv_shared_buffer *buffer = make_buffer(&s);
+    LIB_OK(culv_gl_semaphore_create(s->attachment, NULL, &to_gl));
+    culv_shared_buffer *buffer = make_buffer(s);
     const uint32_t name = culv_gl_buffer_name(buffer);
     culv_gl_uses uses = culv_gl_uses_init();
     uses.num_buffers = 1;
@@ -149,11 +140,11 @@ static void timed(void)
     for (uint32_t frame = 1; frame <= 3; frame++) {
         gl_stage_pattern(words, WORDS, frame);
         pthread_mutex_lock(&gate);
-        CU_OK(s.cu->CtxPushCurrent(s.context));
-        CU_OK(s.cu->LaunchHostFunc(s.stream, held, &gate));
-        CU_OK(s.cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s.stream));
-        CU_OK(s.cu->CtxPopCurrent(&before));
-        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s.stream, frame));
+        CU_OK(s->cu->CtxPushCurrent(s->context));
+        CU_OK(s->cu->LaunchHostFunc(s->stream, held, &gate));
+        CU_OK(s->cu->MemcpyHtoDAsync(culv_shared_buffer_pointer(buffer), words, BYTES, s->stream));
+        CU_OK(s->cu->CtxPopCurrent(&before));
+        LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(to_gl), s->stream, frame));
         if (culv_gl_semaphore_waits_on_host(to_gl)) {
             for (uint64_t timeout = 0; timeout <= 2000000; timeout += 1000000) {
                 LIB_ERROR(culv_gl_semaphore_wait(to_gl, frame, timeout, &uses), CULV_ERROR_TIMEOUT,
@@ -165,14 +156,13 @@ static void timed(void)
         }
         pthread_mutex_unlock(&gate);
         LIB_OK(culv_gl_semaphore_wait(to_gl, frame, CULV_GL_FOREVER, &uses));
-        gl_stage_finish(&s); /* before `words` is used again */
+        gl_stage_finish(s); /* before `words` is used again */
         memset(words, 0, sizeof words);
-        raw_gl_read_buffer(&s.gl, name, words, BYTES);
+        raw_gl_read_buffer(&s->gl, name, words, BYTES);
         REQUIRE_PATTERN(words, WORDS, frame);
     }
     LIB_OK(culv_shared_buffer_destroy(&buffer));
     LIB_OK(culv_shared_semaphore_destroy(&to_gl));
-    gl_stage_close(&s);
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA
@@ -193,14 +183,14 @@ static void backwards(void)
         LIB_OK(culv_semaphore_signal(cuda, s.stream, 5));
         if (how == SIGNALED) gl_stage_finish(&s);
         if (how != ANSWERS) {
-            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 3, NULL), CULV_ERROR_INVALID,
-                      CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 3, NULL),
+                        CULV_REASON_TIMELINE_BACKWARDS);
             LIB_SAYS("the value 3 does not exceed 5, which was signaled or promised before");
-            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_ERROR_INVALID,
-                      CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL),
+                        CULV_REASON_TIMELINE_BACKWARDS);
         } else {
-            LIB_ERROR(culv_gl_semaphore_signal(semaphore, 4, NULL), CULV_ERROR_INVALID,
-                      CULV_REASON_TIMELINE_BACKWARDS);
+            LIB_INVALID(culv_gl_semaphore_signal(semaphore, 4, NULL),
+                        CULV_REASON_TIMELINE_BACKWARDS);
             LIB_OK(culv_gl_semaphore_signal(semaphore, 3, NULL));
         }
         LIB_OK(culv_gl_semaphore_signal(gate, 1, NULL));
@@ -214,48 +204,38 @@ static void backwards(void)
     }
 }
 
-static void refused(void)
+GL_CASE(refused, 0)
 {
-    gl_stage s;
     culv_shared_semaphore *semaphore = NULL;
     culv_gl_semaphore_create_desc d = culv_gl_semaphore_create_desc_init();
     culv_gl_uses uses = culv_gl_uses_init();
-    gl_stage_open(&s, 0);
     d.initial_value = 5;
-    LIB_OK(culv_gl_semaphore_create(s.attachment, &d, &semaphore));
-    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_OK(culv_gl_semaphore_create(s->attachment, &d, &semaphore));
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 5, NULL), CULV_REASON_TIMELINE_BACKWARDS);
     LIB_OK(culv_gl_semaphore_signal(semaphore, 6, NULL));
-    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_ERROR(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s.stream, 6),
-              CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 6, NULL), CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), s->stream, 6),
+                CULV_REASON_TIMELINE_BACKWARDS);
     uses.num_buffers = 1;
-    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 7, &uses), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_NULL_ARGUMENT);
     uint32_t many[65] = {0};
     uses = culv_gl_uses_init();
     uses.num_textures = 65;
     uses.textures = many;
-    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_semaphore_wait(NULL, 6, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 6, 0, &uses), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(NULL, 6, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_gl_semaphore_wait(semaphore, 6, 0, NULL));
     culv_semaphore *half = culv_shared_semaphore_cuda(semaphore);
     culv_semaphore_destroy(&half); /* refused: both halves go together */
     REQUIRE(half != NULL);
     LIB_SAYS("culv_shared_semaphore_destroy");
-    raw_gl_current(&s.gl, NULL);
-    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_shared_semaphore_destroy(&semaphore), CULV_ERROR_INVALID, CULV_REASON_CONTEXT);
-    raw_gl_current(&s.gl, s.gl.context);
-    s.gl.Finish();
+    raw_gl_current(&s->gl, NULL);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 8, NULL), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_shared_semaphore_destroy(&semaphore), CULV_REASON_CONTEXT);
+    raw_gl_current(&s->gl, s->gl.context);
+    s->gl.Finish();
     LIB_OK(culv_shared_semaphore_destroy(&semaphore));
-    gl_stage_close(&s);
 }
 
 const test_case gl_semaphore_cases[] = {

@@ -14,80 +14,74 @@
 
 /* Data ----------------------------------------------------------------------------------------- */
 
-static void buffers(void)
+REGISTER_CASE(buffers, RAW_GL_CORE)
 {
     enum { SIZE = 40000 };
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     uint32_t *words = malloc(SIZE);
-    const GLuint buffer = stage_buffer(&s, SIZE, 1);
-    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
-    REQUIRE_EQ(lib_counts(&s.w).registrations, 1);
+    const GLuint buffer = stage_buffer(s, SIZE, 1);
+    culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
+    REQUIRE_EQ(lib_counts(&s->w).registrations, 1);
     culv_buffer *cuda = culv_registration_buffer(r);
     REQUIRE(culv_registration_image(r) == NULL);
     REQUIRE_EQ(culv_buffer_size(cuda), SIZE);
     REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
     for (uint32_t turn = 0; turn < 3; turn++) {
-        LIB_OK(culv_registration_map(&r, 1, s.stream));
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
         REQUIRE(culv_registration_is_mapped(r));
         const CUdeviceptr pointer = culv_registration_pointer(r);
         REQUIRE(pointer != 0);
         REQUIRE_EQ(culv_buffer_pointer(cuda), pointer);
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(cu->MemcpyDtoHAsync(words, pointer, SIZE, s.stream));
-        CU_OK(cu->StreamSynchronize(s.stream));
+        CUcontext before = lib_enter(&s->w);
+        CU_OK(cu->MemcpyDtoHAsync(words, pointer, SIZE, s->stream));
+        CU_OK(cu->StreamSynchronize(s->stream));
         REQUIRE_WORDS(words, SIZE / 4, turn + 1);
         for (uint32_t i = 0; i < SIZE / 4; i++)
             words[i] = lib_word(i, turn + 2);
-        CU_OK(cu->MemcpyHtoDAsync(pointer, words, SIZE, s.stream));
-        lib_leave(&s.w, before);
-        LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+        CU_OK(cu->MemcpyHtoDAsync(pointer, words, SIZE, s->stream));
+        lib_leave(&s->w, before);
+        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         REQUIRE_EQ(culv_buffer_pointer(cuda), 0);
-        stage_require_words(&s, buffer, SIZE, turn + 2);
+        stage_require_words(s, buffer, SIZE, turn + 2);
     }
     LIB_OK(culv_registration_destroy(&r));
     REQUIRE(r == NULL);
     /* What is to be discarded, and what is only read. */
-    r = stage_register(&s, buffer, CULV_ACCESS_WRITE_DISCARD);
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
-    CUcontext before = lib_enter(&s.w);
+    r = stage_register(s, buffer, CULV_ACCESS_WRITE_DISCARD);
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
+    CUcontext before = lib_enter(&s->w);
     for (uint32_t i = 0; i < SIZE / 4; i++)
         words[i] = lib_word(i, 9);
-    CU_OK(cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s.stream));
-    lib_leave(&s.w, before);
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
-    stage_require_words(&s, buffer, SIZE, 9);
+    CU_OK(cu->MemcpyHtoDAsync(culv_registration_pointer(r), words, SIZE, s->stream));
+    lib_leave(&s->w, before);
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+    stage_require_words(s, buffer, SIZE, 9);
     LIB_OK(culv_registration_set_access(r, CULV_ACCESS_READ_WRITE));
-    LIB_ERROR(culv_registration_set_access(r, (culv_access)3), INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_registration_set_access(r, (culv_access)3), CULV_REASON_VALUE);
     LIB_OK(culv_registration_destroy(&r));
     free(words);
-    s.gl.DeleteBuffers(1, &buffer);
-    stage_close(&s);
+    s->gl.DeleteBuffers(1, &buffer);
 }
 
 /* CUDA has it until the unmap, and a tensor would keep it. */
-static void no_tensor(void)
+REGISTER_CASE(no_tensor, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    const GLuint buffer = stage_buffer(&s, 4096, 1);
-    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
+    const GLuint buffer = stage_buffer(s, 4096, 1);
+    culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
     culv_dl_managed_tensor_versioned *tensor = POISON(culv_dl_managed_tensor_versioned);
     for (int mapped = 0; mapped < 2; mapped++) {
-        if (mapped) LIB_OK(culv_registration_map(&r, 1, s.stream));
-        LIB_ERROR(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor), INVALID,
-                  CULV_REASON_OWNED);
+        if (mapped) LIB_OK(culv_registration_map(&r, 1, s->stream));
+        LIB_INVALID(culv_buffer_get_dlpack(culv_registration_buffer(r), NULL, &tensor),
+                    CULV_REASON_OWNED);
         LIB_SAYS("registered");
         LIB_SAYS("culv_buffer_pointer()"); /* what to do */
         LIB_SAYS("OpenGL");
         REQUIRE(tensor == POISON(culv_dl_managed_tensor_versioned));
     }
-    REQUIRE_EQ(lib_counts(&s.w).buffers, 0);
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    REQUIRE_EQ(lib_counts(&s->w).buffers, 0);
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     LIB_OK(culv_registration_destroy(&r));
-    s.gl.DeleteBuffers(1, &buffer);
-    stage_close(&s);
+    s->gl.DeleteBuffers(1, &buffer);
 }
 
 static void require_texels(const raw_gl_image *image, int level, const char *way, int turn,
@@ -153,96 +147,85 @@ static void image_both_ways(const stage *s, const raw_gl_kind *kind, const raw_g
     raw_gl_image_delete(&s->gl, &image);
 }
 
-static void formats(void)
+REGISTER_CASE(formats, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     for (const raw_gl_kind *kind = raw_gl_kinds; kind->name != NULL; kind++)
         for (const raw_gl_format *format = raw_gl_formats; format->name != NULL; format++)
-            if (!format->compatibility) image_both_ways(&s, kind, format);
-    stage_close(&s);
+            if (!format->compatibility) image_both_ways(s, kind, format);
 }
 
-static void compatibility_formats(void)
+REGISTER_CASE(compatibility_formats, RAW_GL_COMPATIBILITY)
 {
-    stage s;
-    stage_open(&s, RAW_GL_COMPATIBILITY);
     for (const raw_gl_format *format = raw_gl_formats; format->name != NULL; format++)
-        if (format->compatibility) image_both_ways(&s, &raw_gl_kinds[0], format);
-    image_both_ways(&s, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"));
-    stage_close(&s);
+        if (format->compatibility) image_both_ways(s, &raw_gl_kinds[0], format);
+    image_both_ways(s, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"));
 }
 
 /* Also of more than are mapped without an allocation. */
-static void many(void)
+REGISTER_CASE(many, RAW_GL_CORE)
 {
     enum { COUNT = 200, SIZE = 256 };
     static const uint32_t counts[] = {1, 8, 64, 65, COUNT};
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     GLuint names[COUNT];
     culv_registration *r[COUNT];
     for (uint32_t i = 0; i < COUNT; i++) {
-        names[i] = stage_buffer(&s, SIZE, 1);
-        r[i] = stage_register(&s, names[i], CULV_ACCESS_READ_WRITE);
+        names[i] = stage_buffer(s, SIZE, 1);
+        r[i] = stage_register(s, names[i], CULV_ACCESS_READ_WRITE);
     }
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
-        LIB_OK(culv_registration_map(r, counts[c], s.stream));
-        CUcontext before = lib_enter(&s.w);
+        LIB_OK(culv_registration_map(r, counts[c], s->stream));
+        CUcontext before = lib_enter(&s->w);
         for (uint32_t i = 0; i < counts[c]; i++)
-            CU_OK(s.w.cu->MemsetD32Async(culv_registration_pointer(r[i]), 100 * i + counts[c],
-                                         SIZE / 4, s.stream));
-        lib_leave(&s.w, before);
-        LIB_OK(culv_registration_unmap(r, counts[c], s.stream));
+            CU_OK(s->w.cu->MemsetD32Async(culv_registration_pointer(r[i]), 100 * i + counts[c],
+                                          SIZE / 4, s->stream));
+        lib_leave(&s->w, before);
+        LIB_OK(culv_registration_unmap(r, counts[c], s->stream));
         for (uint32_t i = 0; i < counts[c]; i++) {
             uint32_t found[SIZE / 4];
-            raw_gl_read_buffer(&s.gl, names[i], found, SIZE);
+            raw_gl_read_buffer(&s->gl, names[i], found, SIZE);
             for (uint32_t k = 0; k < SIZE / 4; k++)
                 REQUIRE_EQ(found[k], 100 * i + counts[c]);
         }
     }
-    LIB_OK(culv_registration_map(r, 0, s.stream));
+    LIB_OK(culv_registration_map(r, 0, s->stream));
     for (uint32_t i = 0; i < COUNT; i++)
         LIB_OK(culv_registration_destroy(&r[i]));
-    s.gl.DeleteBuffers(COUNT, names);
-    stage_close(&s);
+    s->gl.DeleteBuffers(COUNT, names);
 }
 
 /* Surfaces and textures end with the unmap, and are made anew. */
-static void views(void)
+REGISTER_CASE(views, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     raw_gl_image image;
     culv_registration *r = NULL;
-    REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
-    LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
+    REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[0], raw_gl_format_named("GL_RGBA8"), &image));
+    LIB_OK(culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r));
     culv_image *cuda = culv_registration_image(r);
     culv_texture_desc t = culv_texture_desc_init();
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     CUarray array = NULL;
     for (int turn = 0; turn < 3; turn++) {
-        LIB_ERROR(culv_image_get_surface(cuda, 0, &surface), INVALID, CULV_REASON_NOT_MAPPED);
-        LIB_ERROR(culv_image_get_texture(cuda, &t, &texture), INVALID, CULV_REASON_NOT_MAPPED);
-        LIB_ERROR(culv_image_get_array(cuda, 1, &array), INVALID, CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_image_get_surface(cuda, 0, &surface), CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_image_get_texture(cuda, &t, &texture), CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_image_get_array(cuda, 1, &array), CULV_REASON_NOT_MAPPED);
         LIB_SAYS("map it, then ask anew");
-        LIB_ERROR(culv_registration_get_array(r, 0, 1, &array), INVALID, CULV_REASON_NOT_MAPPED);
+        LIB_INVALID(culv_registration_get_array(r, 0, 1, &array), CULV_REASON_NOT_MAPPED);
         REQUIRE(culv_image_mipmapped_array(cuda) == NULL);
-        LIB_OK(culv_registration_map(&r, 1, s.stream));
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
         REQUIRE(culv_image_mipmapped_array(cuda) != NULL);
         LIB_OK(culv_image_get_surface(cuda, 0, &surface));
         REQUIRE(surface != 0);
         LIB_OK(culv_image_get_texture(cuda, &t, &texture));
         REQUIRE(texture != 0);
-        LIB_ERROR(culv_registration_get_array(r, 1, 0, &array), INVALID, CULV_REASON_LEVEL);
-        LIB_ERROR(culv_registration_get_array(r, 0, 4, &array), INVALID, CULV_REASON_LEVEL);
+        LIB_INVALID(culv_registration_get_array(r, 1, 0, &array), CULV_REASON_LEVEL);
+        LIB_INVALID(culv_registration_get_array(r, 0, 4, &array), CULV_REASON_LEVEL);
         if (turn == 1) { /* a mapped one is unmapped, then given up */
             LIB_OK(culv_registration_destroy(&r));
-            LIB_OK(culv_gl_register_image(s.attached, image.name, GL_TEXTURE_2D, NULL, &r));
+            LIB_OK(culv_gl_register_image(s->attached, image.name, GL_TEXTURE_2D, NULL, &r));
             cuda = culv_registration_image(r);
         } else {
-            LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+            LIB_OK(culv_registration_unmap(&r, 1, s->stream));
         }
         /* Culvert's own; those calls only leave an error. */
         culv_image *same = cuda;
@@ -250,13 +233,12 @@ static void views(void)
         REQUIRE(same == cuda);
     }
     LIB_OK(culv_registration_destroy(&r));
-    raw_gl_image_delete(&s.gl, &image);
-    stage_close(&s);
+    raw_gl_image_delete(&s->gl, &image);
 }
 
 /* Refusals ------------------------------------------------------------------------------------- */
 
-static void refused_images(void)
+REGISTER_CASE(refused_images, RAW_GL_CORE)
 {
     static const struct {
         GLenum target, format;
@@ -278,61 +260,58 @@ static void refused_images(void)
         {GL_TEXTURE_CUBE_MAP_ARRAY, GL_RGBA8, 12, CULV_REASON_USAGE, "GL_TEXTURE_2D_ARRAY"},
         {GL_TEXTURE_2D_MULTISAMPLE, GL_RGBA8, 1, CULV_REASON_USAGE, "culv_gl_readback"},
     };
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     culv_registration *r;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         GLuint name = 0;
-        s.gl.CreateTextures(rows[i].target, 1, &name);
+        s->gl.CreateTextures(rows[i].target, 1, &name);
         if (rows[i].target == GL_TEXTURE_2D_MULTISAMPLE)
-            s.gl.TextureStorage2DMultisample(name, 4, rows[i].format, 16, 16, GL_TRUE);
+            s->gl.TextureStorage2DMultisample(name, 4, rows[i].format, 16, 16, GL_TRUE);
         else if (rows[i].depth == 0)
-            s.gl.TextureStorage1D(name, 1, rows[i].format, 16);
+            s->gl.TextureStorage1D(name, 1, rows[i].format, 16);
         else if (rows[i].depth > 1)
-            s.gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
+            s->gl.TextureStorage3D(name, 1, rows[i].format, 16, 16, rows[i].depth);
         else
-            s.gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
+            s->gl.TextureStorage2D(name, 1, rows[i].format, 16, 16);
         LIB_REFUSES(culv_registration, r,
-                    culv_gl_register_image(s.attached, name, rows[i].target, NULL, &r), UNSUPPORTED,
-                    rows[i].reason);
+                    culv_gl_register_image(s->attached, name, rows[i].target, NULL, &r),
+                    UNSUPPORTED, rows[i].reason);
         LIB_SAYS(rows[i].says);
-        s.gl.DeleteTextures(1, &name);
+        s->gl.DeleteTextures(1, &name);
     }
     GLuint name = 0;
-    s.gl.CreateRenderbuffers(1, &name);
+    s->gl.CreateRenderbuffers(1, &name);
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
+                culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), INVALID,
                 CULV_REASON_SIZE);
     LIB_SAYS("renderbuffer ");
     LIB_SAYS("has no storage yet; give it some first (glNamedRenderbufferStorage)");
-    s.gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
+    s->gl.NamedRenderbufferStorageMultisample(name, 4, GL_RGBA8, 16, 16);
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_RENDERBUFFER, NULL, &r), UNSUPPORTED,
+                culv_gl_register_image(s->attached, name, GL_RENDERBUFFER, NULL, &r), UNSUPPORTED,
                 CULV_REASON_USAGE);
     LIB_SAYS("culv_gl_readback");
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
-    s.gl.DeleteRenderbuffers(1, &name);
-    s.gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
+    s->gl.DeleteRenderbuffers(1, &name);
+    s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name);
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_SIZE);
-    s.gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16);
+    s->gl.TextureStorage2D(name, 1, GL_RGBA8, 16, 16);
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
+                culv_gl_register_image(s->attached, name, GL_TEXTURE_3D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
     LIB_SAYS("is a GL_TEXTURE_2D, not a GL_TEXTURE_3D");
-    LIB_REFUSES(culv_registration, r, culv_gl_register_image(s.attached, name, 0x1234, NULL, &r),
+    LIB_REFUSES(culv_registration, r, culv_gl_register_image(s->attached, name, 0x1234, NULL, &r),
                 INVALID, CULV_REASON_VALUE);
-    s.gl.DeleteTextures(1, &name);
+    s->gl.DeleteTextures(1, &name);
     LIB_REFUSES(culv_registration, r,
-                culv_gl_register_image(s.attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
+                culv_gl_register_image(s->attached, name, GL_TEXTURE_2D, NULL, &r), INVALID,
                 CULV_REASON_VALUE);
     LIB_SAYS("has no texture");
-    raw_gl_require_ok(&s.gl, "refusals", __FILE__, __LINE__);
-    REQUIRE_EQ(lib_counts(&s.w).registrations, 0);
-    stage_close(&s);
+    raw_gl_require_ok(&s->gl, "refusals", __FILE__, __LINE__);
+    REQUIRE_EQ(lib_counts(&s->w).registrations, 0);
 }
 
 /* A map is refused, and the capture goes on. */
@@ -341,83 +320,76 @@ static void refuse_in_capture(stage *s, culv_registration *const *list, uint32_t
     CUgraph graph = NULL;
     CUcontext before = lib_enter(&s->w);
     CU_OK(s->w.cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_registration_map(list, count, s->stream), INVALID, CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_registration_map(list, count, s->stream), CULV_REASON_CAPTURE);
     CU_OK(s->w.cu->StreamEndCapture(s->stream, &graph));
     CU_OK(s->w.cu->GraphDestroy(graph));
     lib_leave(&s->w, before);
 }
 
-static void states(void)
+REGISTER_CASE(states, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    const GLuint name = stage_buffer(&s, 4096, 1);
+    const GLuint name = stage_buffer(s, 4096, 1);
     GLuint empty = 0;
-    s.gl.CreateBuffers(1, &empty);
+    s->gl.CreateBuffers(1, &empty);
     culv_registration *r[2] = {NULL, NULL}, *none[1] = {NULL}, *out;
     culv_gl_register_desc bad = culv_gl_register_desc_init();
     bad.access = (culv_access)7;
     LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(NULL, name, NULL, &out), INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_gl_register_buffer(s.attached, name, NULL, NULL), INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, name, &bad, &out),
+    LIB_INVALID(culv_gl_register_buffer(s->attached, name, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, name, &bad, &out),
                 INVALID, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, 0, NULL, &out), INVALID,
-                CULV_REASON_VALUE);
-    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, empty, NULL, &out),
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, 0, NULL, &out),
+                INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s->attached, empty, NULL, &out),
                 INVALID, CULV_REASON_SIZE);
-    r[0] = stage_register(&s, name, CULV_ACCESS_READ_WRITE);
+    r[0] = stage_register(s, name, CULV_ACCESS_READ_WRITE);
     r[1] = r[0];
     CUarray array = NULL;
-    LIB_ERROR(culv_registration_map(NULL, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_registration_map(none, 1, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_registration_unmap(r, 1, s.stream), INVALID, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_registration_map(r, 2, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_registration_map(NULL, 1, s->stream), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_map(none, 1, s->stream), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_unmap(r, 1, s->stream), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_registration_map(r, 2, s->stream), CULV_REASON_VALUE);
     LIB_SAYS("twice");
-    LIB_OK(culv_registration_map(r, 1, s.stream));
-    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), INVALID,
-              CULV_REASON_MAPPED);
-    LIB_ERROR(culv_registration_get_array(r[0], 0, 0, &array), INVALID, CULV_REASON_USAGE);
+    LIB_OK(culv_registration_map(r, 1, s->stream));
+    LIB_INVALID(culv_registration_map(r, 1, s->stream), CULV_REASON_MAPPED);
+    LIB_INVALID(culv_registration_set_access(r[0], CULV_ACCESS_READ_ONLY), CULV_REASON_MAPPED);
+    LIB_INVALID(culv_registration_get_array(r[0], 0, 0, &array), CULV_REASON_USAGE);
     r[1] = NULL;
-    LIB_ERROR(culv_registration_unmap(r, 2, s.stream), INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_registration_unmap(r, 2, s->stream), CULV_REASON_NULL_ARGUMENT);
     culv_buffer *cuda = culv_registration_buffer(r[0]), *same = cuda;
     lib_forget_error();
     culv_buffer_unmap(&same);
     LIB_SAYS("culv_registration_destroy() destroys both");
     REQUIRE(same == cuda && culv_registration_is_mapped(r[0]));
-    LIB_OK(culv_registration_unmap(r, 1, s.stream));
-    refuse_in_capture(&s, r, 1);
-    LIB_OK(culv_registration_map(r, 1, s.stream));
-    LIB_OK(culv_registration_unmap(r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(r, 1, s->stream));
+    refuse_in_capture(s, r, 1);
+    LIB_OK(culv_registration_map(r, 1, s->stream));
+    LIB_OK(culv_registration_unmap(r, 1, s->stream));
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(&r[0]));
     LIB_OK(culv_registration_destroy(NULL));
     REQUIRE(culv_registration_buffer(NULL) == NULL && culv_registration_image(NULL) == NULL);
     REQUIRE_EQ(culv_registration_pointer(NULL), 0);
     REQUIRE(!culv_registration_is_mapped(NULL));
-    s.gl.DeleteBuffers(1, &name);
-    s.gl.DeleteBuffers(1, &empty);
-    stage_close(&s);
+    s->gl.DeleteBuffers(1, &name);
+    s->gl.DeleteBuffers(1, &empty);
 }
 
 /* Registrations of two attachments, or of two APIs. Direct3D is not on this system, so one of
  * OpenGL's says that it is Direct3D's. */
-static void mixed_lists(void)
+REGISTER_CASE(mixed_lists, RAW_GL_CORE)
 {
     enum { COUNT = 3 };
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     GLuint names[COUNT];
     culv_registration *r[COUNT] = {NULL}, *apart[2];
     culv_gl *second = NULL;
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
-    LIB_OK(culv_gl_attach(s.w.device, &d, &second));
+    LIB_OK(culv_gl_attach(s->w.device, &d, &second));
     for (int i = 0; i < COUNT; i++) {
-        names[i] = stage_buffer(&s, 4096, 1);
-        LIB_OK(culv_gl_register_buffer(i == 2 ? second : s.attached, names[i], NULL, &r[i]));
+        names[i] = stage_buffer(s, 4096, 1);
+        LIB_OK(culv_gl_register_buffer(i == 2 ? second : s->attached, names[i], NULL, &r[i]));
     }
     const culvi_registrar *opengl = r[1]->registrar;
     culvi_words words = *opengl->words;
@@ -429,9 +401,9 @@ static void mixed_lists(void)
             apart[0] = r[0];
             apart[1] = r[i];
             r[1]->registrar = &direct3d;
-            LIB_ERROR(mapped ? culv_registration_unmap(apart, 2, s.stream)
-                             : culv_registration_map(apart, 2, s.stream),
-                      INVALID, CULV_REASON_VALUE);
+            LIB_INVALID(mapped ? culv_registration_unmap(apart, 2, s->stream)
+                               : culv_registration_map(apart, 2, s->stream),
+                        CULV_REASON_VALUE);
             r[1]->registrar = opengl;
             LIB_SAYS(mapped ? "culv_registration_unmap()" : "culv_registration_map()");
             LIB_SAYS(i == 1 ? "entry 1 is Direct3D's and entry 0 is OpenGL's"
@@ -439,31 +411,28 @@ static void mixed_lists(void)
         }
         for (int i = 0; i < COUNT; i++) {
             REQUIRE_EQ(culv_registration_is_mapped(r[i]), mapped);
-            LIB_OK(mapped ? culv_registration_unmap(&r[i], 1, s.stream)
-                          : culv_registration_map(&r[i], 1, s.stream));
+            LIB_OK(mapped ? culv_registration_unmap(&r[i], 1, s->stream)
+                          : culv_registration_map(&r[i], 1, s->stream));
         }
     }
     for (int i = 0; i < COUNT; i++)
         LIB_OK(culv_registration_destroy(&r[i]));
-    s.gl.DeleteBuffers(COUNT, names);
+    s->gl.DeleteBuffers(COUNT, names);
     culv_gl_detach(&second);
-    stage_close(&s);
 }
 
 /* What drivers leave undefined, and the twin answers. */
-static void undefined_use(void)
+REGISTER_CASE(undefined_use, RAW_GL_CORE)
 {
-    stage s;
     CUstream gone = NULL;
-    stage_open(&s, RAW_GL_CORE);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     if (!cu->software) {
-        stage_close(&s);
+        stage_close(s);
         SKIP("undefined with NVIDIA's driver");
     }
-    GLuint name = stage_buffer(&s, 4100, 1);
-    culv_registration *r = stage_register(&s, name, CULV_ACCESS_READ_ONLY);
-    CUcontext before = lib_enter(&s.w);
+    GLuint name = stage_buffer(s, 4100, 1);
+    culv_registration *r = stage_register(s, name, CULV_ACCESS_READ_ONLY);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamCreate(&gone, CU_STREAM_NON_BLOCKING));
     LIB_OK(culv_registration_map(&r, 1, gone)); /* so it is known */
     CU_OK(cu->StreamDestroy(gone));
@@ -471,87 +440,80 @@ static void undefined_use(void)
     REQUIRE(culv_registration_unmap(&r, 1, gone) != CULV_OK);
     LIB_SAYS("was it destroyed?");
     REQUIRE(culv_registration_is_mapped(r));
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     lib_forget_error();
     REQUIRE(culv_registration_map(&r, 1, gone) != CULV_OK);
     LIB_SAYS("was it destroyed?");
     REQUIRE(!culv_registration_is_mapped(r));
     /* CUDA writes into what it said to read. */
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
-    CU_OK(cu->MemsetD32Async(culv_registration_pointer(r) + 4096, 0xfe, 1, s.stream));
-    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), CULV_ERROR_DRIVER,
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
+    CU_OK(cu->MemsetD32Async(culv_registration_pointer(r) + 4096, 0xfe, 1, s->stream));
+    LIB_ERROR(culv_registration_unmap(&r, 1, s->stream), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("READ_ONLY");
     REQUIRE(!culv_registration_is_mapped(r));
-    lib_leave(&s.w, before);
+    lib_leave(&s->w, before);
     LIB_OK(culv_registration_destroy(&r));
-    s.gl.DeleteBuffers(1, &name);
-    stage_close(&s);
+    s->gl.DeleteBuffers(1, &name);
 }
 
-static void changed_objects(void)
+REGISTER_CASE(changed_objects, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    GLuint buffer = stage_buffer(&s, 4096, 1), texture = 0;
-    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
-    s.gl.NamedBufferData(buffer, 8192, NULL, GL_DYNAMIC_DRAW);
-    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    GLuint buffer = stage_buffer(s, 4096, 1), texture = 0;
+    culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
+    s->gl.NamedBufferData(buffer, 8192, NULL, GL_DYNAMIC_DRAW);
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
     LIB_SAYS("was resized");
     LIB_OK(culv_registration_destroy(&r));
-    r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE);
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
+    r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE);
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
     REQUIRE_EQ(culv_buffer_size(culv_registration_buffer(r)), 8192);
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
-    s.gl.DeleteBuffers(1, &buffer);
-    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+    s->gl.DeleteBuffers(1, &buffer);
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
     LIB_SAYS("was deleted");
     LIB_OK(culv_registration_destroy(&r));
 
-    s.gl.CreateTextures(GL_TEXTURE_2D, 1, &texture);
-    s.gl.BindTexture(GL_TEXTURE_2D, texture);
-    s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
-    LIB_OK(culv_gl_register_image(s.attached, texture, GL_TEXTURE_2D, NULL, &r));
-    s.gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 32, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
-    const GLenum error = s.gl.GetError();
+    s->gl.CreateTextures(GL_TEXTURE_2D, 1, &texture);
+    s->gl.BindTexture(GL_TEXTURE_2D, texture);
+    s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 16, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+    LIB_OK(culv_gl_register_image(s->attached, texture, GL_TEXTURE_2D, NULL, &r));
+    s->gl.TexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, 32, 16, 0, GL_RGBA, GL_UNSIGNED_BYTE, NULL);
+    const GLenum error = s->gl.GetError();
     GLint width = 0;
-    s.gl.GetTextureLevelParameteriv(texture, 0, GL_TEXTURE_WIDTH, &width);
+    s->gl.GetTextureLevelParameteriv(texture, 0, GL_TEXTURE_WIDTH, &width);
     if (error != GL_NO_ERROR) { /* a driver may hold on to what is registered */
         REQUIRE_EQ(error, GL_INVALID_OPERATION);
         REQUIRE_EQ(width, 16);
-        LIB_OK(culv_registration_map(&r, 1, s.stream));
-        LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+        LIB_OK(culv_registration_map(&r, 1, s->stream));
+        LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     } else {
         REQUIRE_EQ(width, 32);
-        LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
         LIB_SAYS("another size or format");
     }
     LIB_OK(culv_registration_destroy(&r));
-    LIB_OK(culv_gl_register_image(s.attached, texture, GL_TEXTURE_2D, NULL, &r));
-    s.gl.DeleteTextures(1, &texture);
-    LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_VALUE);
+    LIB_OK(culv_gl_register_image(s->attached, texture, GL_TEXTURE_2D, NULL, &r));
+    s->gl.DeleteTextures(1, &texture);
+    LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_VALUE);
     LIB_SAYS("was deleted");
     LIB_OK(culv_registration_destroy(&r));
-    stage_close(&s);
 }
 
 /* What the unchecked ones leave to the driver. */
-static void unchecked(void)
+REGISTER_CASE(unchecked, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    if (!s.w.cu->software) SKIP("what NVIDIA's driver does with a deleted buffer, nobody says");
-    const GLuint buffer = stage_buffer(&s, 4096, 1);
+    if (!s->w.cu->software) SKIP("what NVIDIA's driver does with a deleted buffer, nobody says");
+    const GLuint buffer = stage_buffer(s, 4096, 1);
     culv_gl_register_desc d = culv_gl_register_desc_init();
     d.unchecked = 1;
     culv_registration *r = NULL;
-    LIB_OK(culv_gl_register_buffer(s.attached, buffer, &d, &r));
-    s.gl.DeleteBuffers(1, &buffer);
-    LIB_ERROR(culv_registration_map(&r, 1, s.stream), CULV_ERROR_DRIVER,
+    LIB_OK(culv_gl_register_buffer(s->attached, buffer, &d, &r));
+    s->gl.DeleteBuffers(1, &buffer);
+    LIB_ERROR(culv_registration_map(&r, 1, s->stream), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("deleted or resized");
     LIB_OK(culv_registration_destroy(&r));
-    stage_close(&s);
 }
 
 /* What a map and an unmap ask of OpenGL. */
@@ -609,8 +571,7 @@ static void asks(void)
     LIB_OK(culv_registration_destroy(&both[0]));
     culv_gl_lose_contexts(s.attached);
     asked = 0;
-    LIB_ERROR(culv_registration_map(&both[1], 1, s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(&both[1], 1, s.stream), CULV_REASON_CONTEXT);
     REQUIRE_EQ(asked, 0);
     LIB_OK(culv_registration_destroy(&both[1]));
     s.gl.DeleteBuffers(2, buffers);
@@ -679,50 +640,48 @@ static void bindless(void)
 
 /* Contexts ------------------------------------------------------------------------------------- */
 
-static void contexts(void)
+REGISTER_CASE(contexts, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    GLuint buffer = stage_buffer(&s, 4096, 1);
-    void *stranger = raw_gl_another(&s.gl, false), *shared = raw_gl_another(&s.gl, true);
-    culv_registration *r = stage_register(&s, buffer, CULV_ACCESS_READ_WRITE), *kept = r, *out;
+    GLuint buffer = stage_buffer(s, 4096, 1);
+    void *stranger = raw_gl_another(&s->gl, false), *shared = raw_gl_another(&s->gl, true);
+    culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE), *kept = r, *out;
     /* The stranger has an attachment of its own: the two markers may have one name. */
     culv_gl *strangers = NULL;
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
-    raw_gl_current(&s.gl, stranger);
-    LIB_OK(culv_gl_attach(s.w.device, &d, &strangers));
+    raw_gl_current(&s->gl, stranger);
+    LIB_OK(culv_gl_attach(s->w.device, &d, &strangers));
     void *const wrong[] = {NULL, stranger, shared};
     for (int i = 0; i < 3; i++) {
-        raw_gl_current(&s.gl, wrong[i]);
-        LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, buffer, NULL, &out),
-                    INVALID, CULV_REASON_CONTEXT);
-        LIB_ERROR(culv_registration_destroy(&r), INVALID, CULV_REASON_CONTEXT);
+        raw_gl_current(&s->gl, wrong[i]);
+        LIB_REFUSES(culv_registration, out,
+                    culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
+                    CULV_REASON_CONTEXT);
+        LIB_INVALID(culv_registration_destroy(&r), CULV_REASON_CONTEXT);
         REQUIRE(r == kept);
         if (wrong[i] == shared) break; /* a map finds out by itself that it shares */
-        LIB_ERROR(culv_registration_map(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-        if (wrong[i] != NULL) REQUIRE_EQ(s.gl.GetError(), GL_NO_ERROR); /* the look left none */
+        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CULV_REASON_CONTEXT);
+        if (wrong[i] != NULL) REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR); /* the look left none */
     }
     LIB_SAYS("culv_gl_add_context()");
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
-    raw_gl_current(&s.gl, stranger);
-    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
+    raw_gl_current(&s->gl, stranger);
+    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CULV_REASON_CONTEXT);
     REQUIRE(culv_registration_is_mapped(r));
     culv_gl_detach(&strangers);
-    raw_gl_current(&s.gl, shared);
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
-    LIB_OK(culv_gl_add_context(s.attached)); /* the one that shares */
-    LIB_OK(culv_registration_map(&r, 1, s.stream));
-    raw_gl_current(&s.gl, NULL);
-    LIB_ERROR(culv_registration_unmap(&r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    raw_gl_current(&s->gl, shared);
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
+    LIB_OK(culv_gl_add_context(s->attached)); /* the one that shares */
+    LIB_OK(culv_registration_map(&r, 1, s->stream));
+    raw_gl_current(&s->gl, NULL);
+    LIB_INVALID(culv_registration_unmap(&r, 1, s->stream), CULV_REASON_CONTEXT);
     REQUIRE(culv_registration_is_mapped(r));
-    raw_gl_current(&s.gl, s.gl.context);
-    LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+    raw_gl_current(&s->gl, s->gl.context);
+    LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     LIB_OK(culv_registration_destroy(&r));
-    raw_gl_destroy(&s.gl, stranger);
-    raw_gl_destroy(&s.gl, shared);
-    s.gl.DeleteBuffers(1, &buffer);
-    stage_close(&s);
+    raw_gl_destroy(&s->gl, stranger);
+    raw_gl_destroy(&s->gl, shared);
+    s->gl.DeleteBuffers(1, &buffer);
 }
 
 /* The contexts are destroyed with registrations in them. */
@@ -740,10 +699,10 @@ static void lost_contexts(void)
     LIB_OK(culv_registration_map(&r[1], 1, s.stream));
     raw_gl_current(&s.gl, NULL);
     raw_gl_destroy(&s.gl, s.gl.context);
-    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
-    LIB_ERROR(culv_registration_destroy(&r[0]), INVALID, CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(r, 1, s.stream), CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_destroy(&r[0]), CULV_REASON_CONTEXT);
     culv_gl_lose_contexts(s.attached);
-    LIB_ERROR(culv_registration_map(r, 1, s.stream), INVALID, CULV_REASON_CONTEXT);
+    LIB_INVALID(culv_registration_map(r, 1, s.stream), CULV_REASON_CONTEXT);
     LIB_REFUSES(culv_registration, out, culv_gl_register_buffer(s.attached, 1, NULL, &out), INVALID,
                 CULV_REASON_CONTEXT);
     LIB_OK(culv_registration_destroy(&r[0]));
@@ -813,13 +772,11 @@ static void *cuda_thread(void *arg)
     return NULL;
 }
 
-static void second_thread(void)
+REGISTER_CASE(second_thread, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    second t = {.s = &s,
-                .context = raw_gl_another(&s.gl, true),
-                .buffer = stage_buffer(&s, WORDS * 4, 1),
+    second t = {.s = s,
+                .context = raw_gl_another(&s->gl, true),
+                .buffer = stage_buffer(s, WORDS * 4, 1),
                 .lock = PTHREAD_MUTEX_INITIALIZER,
                 .changed = PTHREAD_COND_INITIALIZER};
     pthread_t thread;
@@ -827,19 +784,18 @@ static void second_thread(void)
     REQUIRE_EQ(pthread_create(&thread, NULL, cuda_thread, &t), 0);
     for (unsigned i = 0; i < FRAMES; i++) {
         const uint32_t value = 2 * i;
-        s.gl.ClearNamedBufferData(t.buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &value);
-        s.gl.Finish(); /* the other context's map waits for the other context's work */
+        s->gl.ClearNamedBufferData(t.buffer, GL_R32UI, GL_RED_INTEGER, GL_UNSIGNED_INT, &value);
+        s->gl.Finish(); /* the other context's map waits for the other context's work */
         next_turn(&t);
         wait_for_turn(&t, 2 * i + 2);
-        raw_gl_read_buffer(&s.gl, t.buffer, words, WORDS * 4);
+        raw_gl_read_buffer(&s->gl, t.buffer, words, WORDS * 4);
         for (unsigned k = 0; k < WORDS; k++)
             REQUIRE_EQ(words[k], 2 * i + 1);
     }
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
     free(words);
-    raw_gl_destroy(&s.gl, t.context);
-    s.gl.DeleteBuffers(1, &t.buffer);
-    stage_close(&s);
+    raw_gl_destroy(&s->gl, t.context);
+    s->gl.DeleteBuffers(1, &t.buffer);
 }
 
 /* Depth and samples ---------------------------------------------------------------------------- */
@@ -895,10 +851,9 @@ static void require_halves(const stage *s, culv_gl_readback *readback, bool flip
     static uint32_t words[WIDTH * HEIGHT];
     culv_registration *r = culv_gl_readback_registration(readback);
     LIB_OK(culv_registration_map(&r, 1, s->stream));
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), sizeof words, s->stream));
-    CU_OK(s->w.cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoHAsync(words, culv_registration_pointer(r), sizeof words,
+                                              s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     for (uint32_t y = 0; y < HEIGHT; y++)
         for (uint32_t x = 0; x < WIDTH; x++) {
@@ -916,10 +871,8 @@ static uint32_t float_bits(float value)
     return bits;
 }
 
-static void readbacks(void)
+REGISTER_CASE(readbacks, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     for (int samples = 0; samples <= 4; samples += 4)
         for (int flip = 0; flip < 2; flip++)
             for (int format = 0; format < 3; format++) {
@@ -934,82 +887,75 @@ static void readbacks(void)
                 d.height = HEIGHT;
                 d.format = kinds[format];
                 d.flip = (culv_bool)flip;
-                LIB_OK(culv_gl_readback_create(s.attached, &d, &readback));
-                draw(&s, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F, &t);
+                LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
+                draw(s, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F, &t);
                 LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
                 if (format == 0)
-                    require_halves(&s, readback, flip != 0, float_bits(0.25f), float_bits(0.75f),
-                                   0);
+                    require_halves(s, readback, flip != 0, float_bits(0.25f), float_bits(0.75f), 0);
                 else if (packed) /* 24 bits of depth, by whatever rounding, and the stencil */
-                    require_halves(&s, readback, flip != 0, 0x40000005u, 0xc0000006u, 0x100);
+                    require_halves(s, readback, flip != 0, 0x40000005u, 0xc0000006u, 0x100);
                 else
-                    require_halves(&s, readback, flip != 0, 0xff0000ffu, 0xffff0000u, 0);
+                    require_halves(s, readback, flip != 0, 0xff0000ffu, 0xffff0000u, 0);
                 culv_registration *r = culv_gl_readback_registration(readback), *kept = r;
-                LIB_ERROR(culv_registration_destroy(&r), INVALID, CULV_REASON_OWNED);
+                LIB_INVALID(culv_registration_destroy(&r), CULV_REASON_OWNED);
                 REQUIRE(r == kept);
-                LIB_OK(culv_registration_map(&r, 1, s.stream));
-                LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), INVALID,
-                          CULV_REASON_MAPPED);
-                LIB_OK(culv_registration_unmap(&r, 1, s.stream));
+                LIB_OK(culv_registration_map(&r, 1, s->stream));
+                LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer, 0, 0),
+                            CULV_REASON_MAPPED);
+                LIB_OK(culv_registration_unmap(&r, 1, s->stream));
                 LIB_OK(culv_gl_readback_destroy(&readback));
                 REQUIRE(readback == NULL);
-                erase(&s, &t);
+                erase(s, &t);
             }
-    raw_gl_require_ok(&s.gl, "readbacks", __FILE__, __LINE__);
-    stage_close(&s);
+    raw_gl_require_ok(&s->gl, "readbacks", __FILE__, __LINE__);
 }
 
-static void refused_readbacks(void)
+REGISTER_CASE(refused_readbacks, RAW_GL_CORE)
 {
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
     target t;
     culv_gl_readback *readback = NULL;
     culv_gl_readback_desc d = culv_gl_readback_desc_init();
-    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s.attached, &d, &readback),
+    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s->attached, &d, &readback),
                 INVALID, CULV_REASON_EXTENT);
     d.width = WIDTH;
     d.height = HEIGHT;
     d.format = (culv_gl_readback_format)9;
-    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s.attached, &d, &readback),
+    LIB_REFUSES(culv_gl_readback, readback, culv_gl_readback_create(s->attached, &d, &readback),
                 INVALID, CULV_REASON_VALUE);
     /* Depth of another format than the one that is resolved into. */
     d.format = CULV_GL_READBACK_DEPTH32F;
-    draw(&s, 4, GL_DEPTH_COMPONENT24, &t);
-    LIB_OK(culv_gl_readback_create(s.attached, &d, &readback));
+    draw(s, 4, GL_DEPTH_COMPONENT24, &t);
+    LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
     LIB_ERROR(culv_gl_readback_read(readback, t.framebuffer, 0, 0), CULV_ERROR_DRIVER,
               CULV_REASON_FORMAT);
     LIB_SAYS("internal_format");
     LIB_OK(culv_gl_readback_destroy(&readback));
     d.internal_format = GL_DEPTH_COMPONENT24;
-    LIB_OK(culv_gl_readback_create(s.attached, &d, &readback));
+    LIB_OK(culv_gl_readback_create(s->attached, &d, &readback));
     LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
-    require_halves(&s, readback, false, float_bits(0.25f), float_bits(0.75f), 16);
+    require_halves(s, readback, false, float_bits(0.25f), float_bits(0.75f), 16);
     LIB_ERROR(culv_gl_readback_read(readback, 4242, 0, 0), CULV_ERROR_DRIVER, CULV_REASON_VALUE);
     LIB_OK(culv_gl_readback_destroy(&readback));
     LIB_OK(culv_gl_readback_destroy(&readback));
-    erase(&s, &t);
-    stage_close(&s);
+    erase(s, &t);
 }
 
 /* Turns ---------------------------------------------------------------------------------------- */
 
-static void turns(void)
+REGISTER_CASE(turns, RAW_GL_CORE)
 {
     enum { TURNS = 10000, SETTLED = 1000 };
-    stage s;
-    stage_open(&s, RAW_GL_CORE);
-    const GLuint buffer = stage_buffer(&s, 65536, 1);
+    const GLuint buffer = stage_buffer(s, 65536, 1);
     raw_gl_image image;
     lib_level settled = {0};
-    REQUIRE(raw_gl_image_make(&s.gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
+    REQUIRE(raw_gl_image_make(&s->gl, &raw_gl_kinds[2], raw_gl_format_named("GL_RGBA8"), &image));
     for (int i = 0; i < TURNS; i++) {
         culv_registration *r[2] = {NULL, NULL};
-        LIB_OK(culv_gl_register_buffer(s.attached, buffer, NULL, &r[0]));
-        LIB_OK(culv_gl_register_image(s.attached, image.name, image.kind->target, NULL, &r[1]));
+        LIB_OK(culv_gl_register_buffer(s->attached, buffer, NULL, &r[0]));
+        LIB_OK(culv_gl_register_image(s->attached, image.name, image.kind->target, NULL, &r[1]));
         if (i % 10 == 0) {
-            LIB_OK(culv_registration_map(r, 2, s.stream));
-            LIB_OK(culv_registration_unmap(r, 2, s.stream));
+            LIB_OK(culv_registration_map(r, 2, s->stream));
+            LIB_OK(culv_registration_unmap(r, 2, s->stream));
         }
         LIB_OK(culv_registration_destroy(&r[1]));
         LIB_OK(culv_registration_destroy(&r[0]));
@@ -1023,9 +969,8 @@ static void turns(void)
      * keep what was freed, and have mappings of their own. */
     if (!test_sanitized()) REQUIRE(end.maps <= settled.maps + 16);
     if (!test_sanitized()) REQUIRE(end.rss <= settled.rss + 1024);
-    raw_gl_image_delete(&s.gl, &image);
-    s.gl.DeleteBuffers(1, &buffer);
-    stage_close(&s);
+    raw_gl_image_delete(&s->gl, &image);
+    s->gl.DeleteBuffers(1, &buffer);
 }
 
 static const test_case cases[] = {{.name = "buffers", .run = buffers, .smoke = true},

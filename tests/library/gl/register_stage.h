@@ -19,6 +19,7 @@ typedef struct stage {
 void stage_open(stage *s, int profile);
 void stage_open_with(stage *s, int profile, culv_gl_get_proc get_proc);
 void stage_close(stage *s);
+#define REGISTER_CASE(name, profile) TEST_ON(stage, s, stage_open(s, profile), stage_close(s), name)
 
 culv_registration *stage_register(const stage *s, GLuint buffer, culv_access access);
 GLuint stage_buffer(const stage *s, size_t size, uint32_t seed);

@@ -119,22 +119,10 @@ static void buffers(scene_kind kind)
     scene_close(&s);
 }
 
-static void buffers_shared(void)
-{
-    buffers(SCENE_SHARED);
-}
-static void buffers_pages(void)
-{
-    buffers(SCENE_PAGES);
-}
-static void buffers_mapped(void)
-{
-    buffers(SCENE_MAPPED);
-}
-static void buffers_peer(void)
-{
-    buffers(SCENE_PEER);
-}
+TEST_AS(buffers_shared, buffers(SCENE_SHARED))
+TEST_AS(buffers_pages, buffers(SCENE_PAGES))
+TEST_AS(buffers_mapped, buffers(SCENE_MAPPED))
+TEST_AS(buffers_peer, buffers(SCENE_PEER))
 
 /* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
  * nobody. */
@@ -185,14 +173,13 @@ static void refused(void)
     LIB_REFUSES(culv_shared_semaphore, semaphore,
                 culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_buffer_upload(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_buffer_download(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_upload(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_download(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_record_upload(NULL, VK_NULL_HANDLE), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_record_download(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_upload(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_buffer_download(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_upload(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_image_download(NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_record_upload(NULL, VK_NULL_HANDLE), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_record_download(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
+                CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_buffer_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_image_sharing(NULL), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_sharing(NULL), CULV_SHARING_SHARED);
@@ -238,12 +225,10 @@ static void another_gpu(void)
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_REFUSES(culv_shared_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
-    LIB_ERROR(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing), CULV_ERROR_INVALID,
-              CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing),
+                CULV_REASON_DEVICE_MISMATCH);
     if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     /* Told to, it goes through the host from one GPU to the other. */
@@ -357,15 +342,8 @@ static void without_extensions(bool foreign)
     scene_close(&s);
 }
 
-static void no_extensions(void)
-{
-    without_extensions(false);
-}
-
-static void no_extensions_on_another_gpu(void)
-{
-    without_extensions(true);
-}
+TEST_AS(no_extensions, without_extensions(false))
+TEST_AS(no_extensions_on_another_gpu, without_extensions(true))
 
 /* Stencil has a usage of its own, which copies need as well. */
 static void stencil_usage(void)
@@ -409,13 +387,10 @@ static void given_up_early(scene_kind kind)
     static scene s;
     culv_shared_buffer *one = NULL, *two = NULL;
     scene_open(&s, kind);
-    const raw_cuda *cu = s.w.cu;
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &one));
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
     atomic_store(&gate, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->LaunchHostFunc(s.stream, hold, NULL));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->LaunchHostFunc(s.stream, hold, NULL));
     LIB_OK(culv_buffer_upload(culv_shared_buffer_cuda(one), s.stream));
     LIB_OK(culv_buffer_download(culv_shared_buffer_cuda(two), s.stream));
     culv_shared_buffer_destroy_after(&one, s.stream);
@@ -427,18 +402,9 @@ static void given_up_early(scene_kind kind)
     scene_close(&s);
 }
 
-static void given_up_pages(void)
-{
-    given_up_early(SCENE_PAGES);
-}
-static void given_up_mapped(void)
-{
-    given_up_early(SCENE_MAPPED);
-}
-static void given_up_peer(void)
-{
-    given_up_early(SCENE_PEER);
-}
+TEST_AS(given_up_pages, given_up_early(SCENE_PAGES))
+TEST_AS(given_up_mapped, given_up_early(SCENE_MAPPED))
+TEST_AS(given_up_peer, given_up_early(SCENE_PEER))
 
 /* The device is closed first, the object last. */
 static void device_first(scene_kind kind)
@@ -456,18 +422,9 @@ static void device_first(scene_kind kind)
     lib_close(&s.w);
 }
 
-static void device_first_host(void)
-{
-    device_first(SCENE_PAGES);
-}
-static void device_first_mapped(void)
-{
-    device_first(SCENE_MAPPED);
-}
-static void device_first_peer(void)
-{
-    device_first(SCENE_PEER);
-}
+TEST_AS(device_first_host, device_first(SCENE_PAGES))
+TEST_AS(device_first_mapped, device_first(SCENE_MAPPED))
+TEST_AS(device_first_peer, device_first(SCENE_PEER))
 
 static const test_case cases[] = {
     {.name = "buffers.shared", .run = buffers_shared},

@@ -401,11 +401,10 @@ static void run_row(scene *s, const row *r)
     if (r->linear)
         refuse_arrays(cuda);
     else
-        LIB_ERROR(culv_image_get_linear_layout(cuda, 0, 0, &l), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
+        LIB_INVALID(culv_image_get_linear_layout(cuda, 0, 0, &l), CULV_REASON_USAGE);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_ERROR(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
+                CULV_REASON_VALUE);
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     for (uint32_t turn = 1; turn <= 2; turn++) {
@@ -444,22 +443,10 @@ static void images(scene_kind kind)
     scene_close(&s);
 }
 
-static void images_shared(void)
-{
-    images(SCENE_SHARED);
-}
-static void images_pages(void)
-{
-    images(SCENE_PAGES);
-}
-static void images_mapped(void)
-{
-    images(SCENE_MAPPED);
-}
-static void images_peer(void)
-{
-    images(SCENE_PEER);
-}
+TEST_AS(images_shared, images(SCENE_SHARED))
+TEST_AS(images_pages, images(SCENE_PAGES))
+TEST_AS(images_mapped, images(SCENE_MAPPED))
+TEST_AS(images_peer, images(SCENE_PEER))
 
 /* What Vulkan is told, which a driver that runs things in order does not show. */
 static void require_layouts(VkImageLayout from, VkImageLayout between, VkImageLayout to)

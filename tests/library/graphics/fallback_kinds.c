@@ -49,15 +49,8 @@ static void peer_refused(void)
 static culv_result make(const scene *s, VkFormat format, culv_texels texels,
                         culv_shared_image **out)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {32, 16, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const VkImageCreateInfo info = raw_vk_image_info(
+        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
@@ -111,14 +104,8 @@ static void stream_gone(scene_kind kind)
     scene_close(&s);
 }
 
-static void stream_gone_host(void)
-{
-    stream_gone(SCENE_PAGES);
-}
-static void stream_gone_peer(void)
-{
-    stream_gone(SCENE_PEER);
-}
+TEST_AS(stream_gone_host, stream_gone(SCENE_PAGES))
+TEST_AS(stream_gone_peer, stream_gone(SCENE_PEER))
 
 const test_case kinds_cases[] = {
     {.name = "peer_refused", .run = peer_refused},

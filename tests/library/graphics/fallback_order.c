@@ -18,7 +18,6 @@ static void frames(scene_kind kind)
     if (kind != SCENE_SHARED && kind != SCENE_PEER)
         lib_with_option("--validation=off"); /* scene_signal() */
     scene_open(&s, kind);
-    const raw_cuda *cu = s.w.cu;
     raw_vk_buffer_create(&s.w.vk, FRAMES * 4096, RAW_VK_HOST, &host);
     memset(host.mapped, 0, FRAMES * 4096);
     for (int i = 0; i < SLOTS; i++)
@@ -29,9 +28,8 @@ static void frames(scene_kind kind)
         if (frame >= SLOTS)
             LIB_OK(culv_semaphore_wait(culv_shared_semaphore_cuda(s.to_cuda), s.stream,
                                        frame - SLOTS + 1));
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024, s.stream));
-        lib_leave(&s.w, before);
+        LIB_CU_OK(&s.w, s.w.cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024,
+                                               s.stream));
         LIB_OK(culv_buffer_upload(cuda, s.stream));
         scene_signal(&s);
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
@@ -52,22 +50,10 @@ static void frames(scene_kind kind)
     scene_close(&s);
 }
 
-static void frames_shared(void)
-{
-    frames(SCENE_SHARED);
-}
-static void frames_pages(void)
-{
-    frames(SCENE_PAGES);
-}
-static void frames_mapped(void)
-{
-    frames(SCENE_MAPPED);
-}
-static void frames_peer(void)
-{
-    frames(SCENE_PEER);
-}
+TEST_AS(frames_shared, frames(SCENE_SHARED))
+TEST_AS(frames_pages, frames(SCENE_PAGES))
+TEST_AS(frames_mapped, frames(SCENE_MAPPED))
+TEST_AS(frames_peer, frames(SCENE_PEER))
 
 /* The higher value is asked for first; the streams go on in the order of the values. */
 static void out_of_order(scene *s)
@@ -102,8 +88,7 @@ static void semaphores(scene_kind kind)
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, TEST_FAR_MS));
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, TEST_FAR_MS));
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, culv_vk_semaphore_handle(second)), 7);
-    LIB_ERROR(culv_semaphore_signal(one, s.stream, 5), CULV_ERROR_INVALID,
-              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_INVALID(culv_semaphore_signal(one, s.stream, 5), CULV_REASON_TIMELINE_BACKWARDS);
     REQUIRE_EQ(culv_semaphore_last_value(one), 5);
     /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
      * "Semaphores". */
@@ -112,14 +97,8 @@ static void semaphores(scene_kind kind)
     scene_close(&s);
 }
 
-static void semaphores_host(void)
-{
-    semaphores(SCENE_PAGES);
-}
-static void semaphores_peer(void)
-{
-    semaphores(SCENE_PEER);
-}
+TEST_AS(semaphores_host, semaphores(SCENE_PAGES))
+TEST_AS(semaphores_peer, semaphores(SCENE_PEER))
 
 enum { PAIR = 2 };
 
@@ -211,13 +190,12 @@ static void batches(scene_kind kind)
     static const uint64_t wrong[] = {9, 1, 0};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const culv_semaphore_point points[] = {{one, 5}, {two, wrong[i]}};
-        LIB_ERROR(culv_semaphore_signal_batch(points, PAIR, s.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_TIMELINE_BACKWARDS);
+        LIB_INVALID(culv_semaphore_signal_batch(points, PAIR, s.stream),
+                    CULV_REASON_TIMELINE_BACKWARDS);
         require_signaled(&s, pair, 0, 9);
     }
     const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
-    LIB_ERROR(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_REASON_VALUE);
     /* One that is shared before one that is not. */
     VkSemaphore timeline = VK_NULL_HANDLE;
     culv_semaphore *shared = NULL;
@@ -252,14 +230,8 @@ static void batches(scene_kind kind)
     scene_close(&s);
 }
 
-static void batches_host(void)
-{
-    batches(SCENE_PAGES);
-}
-static void batches_peer(void)
-{
-    batches(SCENE_PEER);
-}
+TEST_AS(batches_host, batches(SCENE_PAGES))
+TEST_AS(batches_peer, batches(SCENE_PEER))
 
 /* A host function has nobody to tell that Vulkan refused: the next call does. */
 static void host_function_fails(void)

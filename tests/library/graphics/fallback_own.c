@@ -84,9 +84,7 @@ static void fill(unsigned char *bytes, size_t size, uint32_t seed)
 static void check_array(const lib_world *w, CUarray array, const plane *p)
 {
     CUDA_ARRAY3D_DESCRIPTOR d;
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->Array3DGetDescriptor(&d, array));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->Array3DGetDescriptor(&d, array));
     REQUIRE_EQ(d.Width, p->width);
     REQUIRE_EQ(d.Height, p->height);
     REQUIRE_EQ(d.NumChannels, p->channels);
@@ -104,10 +102,8 @@ static void check_views(const lib_world *w, culv_image *image, uint32_t index, C
     LIB_OK(culv_image_get_plane_surface(image, index, &surface));
     LIB_OK(culv_image_get_texture(image, &t, &texture));
     REQUIRE(surface != 0 && texture != 0);
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->SurfObjectGetResourceDesc(&of_surface, surface));
-    CU_OK(w->cu->TexObjectGetResourceDesc(&of_texture, texture));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->SurfObjectGetResourceDesc(&of_surface, surface));
+    LIB_CU_OK(w, w->cu->TexObjectGetResourceDesc(&of_texture, texture));
     REQUIRE(of_surface.res.array.hArray == array);
     REQUIRE_EQ(of_texture.resType, CU_RESOURCE_TYPE_ARRAY);
     REQUIRE(of_texture.res.array.hArray == array);
@@ -162,19 +158,16 @@ static void check_row(const lib_world *w, const row *r)
 
 /* Each plane is an array of a plain format: drivers refuse mipmapped arrays of video formats
  * (measured). */
-static void planes(void)
+LIB_CASE(planes)
 {
-    lib_world w;
-    lib_open(&w);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        check_row(&w, &rows[i]);
+        check_row(w, &rows[i]);
     /* So the driver needs not have them itself. */
-    if (w.cu->SoftPlayVersion != NULL) {
-        w.cu->SoftPlayVersion(11000);
-        check_row(&w, &rows[0]);
-        w.cu->SoftPlayVersion(0);
+    if (w->cu->SoftPlayVersion != NULL) {
+        w->cu->SoftPlayVersion(11000);
+        check_row(w, &rows[0]);
+        w->cu->SoftPlayVersion(0);
     }
-    lib_close(&w);
 }
 
 enum { VIDEO = 0x100 }; /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */
@@ -184,74 +177,66 @@ static bool is_for_video(const lib_world *w, culv_image *image)
     CUarray array = NULL;
     CUDA_ARRAY3D_DESCRIPTOR d;
     LIB_OK(culv_image_get_array(image, 0, &array));
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->Array3DGetDescriptor(&d, array));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->Array3DGetDescriptor(&d, array));
     REQUIRE_EQ(d.Width, WIDTH);
     return (d.Flags & VIDEO) != 0;
 }
 
 /* Packed texels are one array, for encoding and decoding where that was asked for; and where a
  * driver has them for that alone, as the twin and an H200 do, also where it was not. */
-static void packed(void)
+LIB_CASE(packed)
 {
-    lib_world w;
     culv_image *image = NULL;
-    lib_open(&w);
-    if (w.cu->SoftFailAt == NULL) {
-        lib_close(&w);
+    if (w->cu->SoftFailAt == NULL) {
+        lib_close(w);
         SKIP("only the twin fails on demand");
     }
     culv_image_desc d = describe(CULV_FORMAT_G10X6B10X6G10X6R10X6_422_UNORM_4PACK16);
     d.no_surfaces = 1;
-    LIB_OK(make(&w, &d, &image)); /* the driver was asked for the format then */
+    LIB_OK(make(w, &d, &image)); /* the driver was asked for the format then */
     culv_image_unmap(&image);
     for (uint32_t asked = 0; asked < 2; asked++) {
         unsigned hits = 0, others = 0;
         d.video_encode_decode = asked;
         for (uint64_t n = 1; n == hits + 1; n++) {
-            w.cu->SoftFailAt(n, CUDA_ERROR_INVALID_VALUE);
-            culv_result result = make(&w, &d, &image);
-            const char *call = w.cu->SoftFailedCall();
+            w->cu->SoftFailAt(n, CUDA_ERROR_INVALID_VALUE);
+            culv_result result = make(w, &d, &image);
+            const char *call = w->cu->SoftFailedCall();
             hits += call != NULL;
-            w.cu->SoftFailAt(0, 0);
+            w->cu->SoftFailAt(0, 0);
             if (result != CULV_OK) continue;
             bool other = call != NULL && strncmp(call, "cuArray3DCreate", 15) == 0;
-            REQUIRE(is_for_video(&w, image));
+            REQUIRE(is_for_video(w, image));
             REQUIRE(culv_image_mipmapped_array(image) == NULL);
             culv_image_unmap(&image);
             others += other;
         }
         REQUIRE_EQ(others, asked ? 0 : 1); /* the plain one is refused in any case */
     }
-    lib_close(&w);
 }
 
 /* All planes or none. */
-static void refused(void)
+LIB_CASE(refused)
 {
-    lib_world w;
     culv_image *image = NULL;
     unsigned hits = 0;
-    lib_open(&w);
-    if (w.cu->SoftFailAt == NULL) {
-        lib_close(&w);
+    if (w->cu->SoftFailAt == NULL) {
+        lib_close(w);
         SKIP("only the twin fails on demand");
     }
     culv_image_desc d = describe(CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM);
     for (uint64_t n = 1; n == hits + 1; n++) {
         culv_soft_counts c = {.struct_size = sizeof c};
-        w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_result result = make(&w, &d, &image);
-        hits += w.cu->SoftFailedCall() != NULL;
-        w.cu->SoftFailAt(0, 0);
+        w->cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        culv_result result = make(w, &d, &image);
+        hits += w->cu->SoftFailedCall() != NULL;
+        w->cu->SoftFailAt(0, 0);
         if (result == CULV_OK) culv_image_unmap(&image);
-        w.cu->SoftCounts(&c);
+        w->cu->SoftCounts(&c);
         REQUIRE_EQ(c.arrays, 0);
-        REQUIRE_EQ(lib_counts(&w).allocations, 0);
+        REQUIRE_EQ(lib_counts(w).allocations, 0);
     }
     REQUIRE(hits > 3);
-    lib_close(&w);
 }
 
 static const test_case cases[] = {

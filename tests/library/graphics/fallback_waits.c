@@ -42,9 +42,7 @@ static void open_gate(void)
 
 static void hold_stream(const scene *s, CUstream stream)
 {
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->LaunchHostFunc(stream, hold, NULL));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(stream, hold, NULL));
 }
 
 /* Once the case waits: it sleeps in a call of the driver's. */
@@ -128,15 +126,8 @@ static void wrong_copies_beside_work(void)
 static culv_shared_image *make_image(const scene *s, VkFormat format)
 {
     culv_shared_image *image = NULL;
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = format,
-                                    .extent = {32, 16, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const VkImageCreateInfo info = raw_vk_image_info(
+        format, 32, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
@@ -178,18 +169,9 @@ static void after_waits_for_nothing(scene_kind kind)
     scene_close(&s);
 }
 
-static void after_pages(void)
-{
-    after_waits_for_nothing(SCENE_PAGES);
-}
-static void after_mapped(void)
-{
-    after_waits_for_nothing(SCENE_MAPPED);
-}
-static void after_peer(void)
-{
-    after_waits_for_nothing(SCENE_PEER);
-}
+TEST_AS(after_pages, after_waits_for_nothing(SCENE_PAGES))
+TEST_AS(after_mapped, after_waits_for_nothing(SCENE_MAPPED))
+TEST_AS(after_peer, after_waits_for_nothing(SCENE_PEER))
 
 /* A semaphore stays as long as a host function is to come, whatever the stream of last use has
  * done. */
@@ -273,14 +255,8 @@ static void last_one_waits(bool detached_first)
     scene_close(&s);
 }
 
-static void detach_waits(void)
-{
-    last_one_waits(false);
-}
-static void last_object_waits(void)
-{
-    last_one_waits(true);
-}
+TEST_AS(detach_waits, last_one_waits(false))
+TEST_AS(last_object_waits, last_one_waits(true))
 
 static void need_twin(scene *s)
 {

@@ -265,22 +265,20 @@ static void view_follows(void)
 
 /* A part that is not made, a list that is not shown, host memory that is not there: nothing has
  * changed. */
-static void view_failures(void)
+VECTOR_CASE(view_failures)
 {
-    vector_stage s;
     culvi_graphics graphics;
     null_view view;
-    vector_stage_open(&s);
-    attach(&graphics, s.w.device);
+    attach(&graphics, s->w.device);
     memset(&view, 0, sizeof view);
     culv_vector_desc d = culv_vector_desc_init();
-    d.size = s.chunk;
-    d.max_chunk = s.chunk;
-    culv_vector *v = vector_make(&s, &d);
-    vector_write(&s, culv_vector_pointer(v), 0, s.chunk, 5);
+    d.size = s->chunk;
+    d.max_chunk = s->chunk;
+    culv_vector *v = vector_make(s, &d);
+    vector_write(s, culv_vector_pointer(v), 0, s->chunk, 5);
     culvi_vector_view_init(&view.base, &shown_views, &graphics, v, "view");
     LIB_OK(culvi_vector_view_update(&view.base));
-    LIB_OK(culv_vector_grow(v, 4 * s.chunk));
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
     for (int i = 0; i < 6; i++) {
         const uint64_t generation = atomic_load(&view.base.generation);
         const culvi_view_part part = view.base.parts[0];
@@ -299,11 +297,10 @@ static void view_failures(void)
     view.fail_make = 0;
     view.fail_show = false;
     LIB_OK(culvi_vector_view_update(&view.base));
-    require_view(&s, &view, s.chunk, 5);
+    require_view(s, &view, s->chunk, 5);
     culvi_vector_view_clear(&view.base);
     culv_vector_destroy(&v);
     detach(&graphics);
-    vector_stage_close(&s);
 }
 
 /* Rings ---------------------------------------------------------------------------------------- */
@@ -408,6 +405,8 @@ static void world_close(ring_world *w)
     vector_stage_close(&w->s);
 }
 
+#define RING_WORLD_CASE(name) TEST_ON(ring_world, w, world_open(w), world_close(w), name)
+
 /* CUDA's side does all that it can. */
 static void turn_cuda(ring_world *w, uint32_t frames)
 {
@@ -425,73 +424,68 @@ static culvi_graphics_work work_of(ring_world *w, uintptr_t commands, uint64_t f
     return (culvi_graphics_work){.queue = &w->ring, .commands = (void *)commands, .fence = fence};
 }
 
-static void ring_is_made(void)
+RING_WORLD_CASE(ring_is_made)
 {
     enum { DEPTH = 3 };
-    ring_world w;
-    world_open(&w);
     /* Timelines at all, the two of them, three images, three buffers. */
     for (int n = 1; n <= 3 + 2 * DEPTH; n++) {
         none.countdown = n;
-        REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_DRIVER);
+        REQUIRE_EQ(world_make(w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_DRIVER);
     }
     int failed = 0;
     for (int n = 1; n <= 64; n++) {
         atomic_store(&culvi_alloc_countdown, n);
-        const culv_result result = world_make(&w, CULV_RING_CONSUMER, DEPTH, 1);
+        const culv_result result = world_make(w, CULV_RING_CONSUMER, DEPTH, 1);
         atomic_store(&culvi_alloc_countdown, 0);
         if (result == CULV_OK) break;
         REQUIRE_EQ(result, CULV_ERROR_OUT_OF_MEMORY);
         failed++;
     }
     REQUIRE(failed >= 5); /* two timelines, two lists, the core */
-    culvi_graphics_ring_unmake(&w.ring.base);
-    culvi_graphics stranger = w.graphics;
+    culvi_graphics_ring_unmake(&w->ring.base);
+    culvi_graphics stranger = w->graphics;
     culvi_pair others = {.graphics = &stranger};
-    w.buffers[1] = NULL;
-    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    w->buffers[1] = NULL;
+    REQUIRE_EQ(world_make(w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
     LIB_SAYS("null_ring_desc.resources[1] has a NULL");
-    w.buffers[1] = &others;
-    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    w->buffers[1] = &others;
+    REQUIRE_EQ(world_make(w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
     LIB_SAYS("is of another null_attachment than the ring");
     /* Two frames in one object. */
-    w.buffers[1] = &w.buffer[0];
-    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    w->buffers[1] = &w->buffer[0];
+    REQUIRE_EQ(world_make(w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
     LIB_SAYS("null_ring_desc.resources[1] has for slot 1 what resources[1] has for slot 0");
-    w.buffers[1] = &w.image[2];
-    REQUIRE_EQ(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
+    w->buffers[1] = &w->image[2];
+    REQUIRE_EQ(world_make(w, CULV_RING_CONSUMER, DEPTH, 1), CULV_ERROR_INVALID);
     LIB_SAYS("null_ring_desc.resources[1] has for slot 1 what resources[0] has for slot 2");
-    w.buffers[1] = &w.buffer[1];
-    LIB_OK(world_make(&w, CULV_RING_CONSUMER, DEPTH, 1));
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 1, false) == &w.buffer[2]);
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 1, true) == NULL);
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 2, 0, true) == &w.image[2]);
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, DEPTH, 0, true) == NULL);
-    REQUIRE(culvi_graphics_ring_object(&w.ring.base, 0, 2, true) == NULL);
-    LIB_ERROR(culvi_graphics_ring_check(&rings, &w.graphics, NULL, 0, CULV_RING_CONSUMER, 0),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    w->buffers[1] = &w->buffer[1];
+    LIB_OK(world_make(w, CULV_RING_CONSUMER, DEPTH, 1));
+    REQUIRE(culvi_graphics_ring_object(&w->ring.base, 2, 1, false) == &w->buffer[2]);
+    REQUIRE(culvi_graphics_ring_object(&w->ring.base, 2, 1, true) == NULL);
+    REQUIRE(culvi_graphics_ring_object(&w->ring.base, 2, 0, true) == &w->image[2]);
+    REQUIRE(culvi_graphics_ring_object(&w->ring.base, DEPTH, 0, true) == NULL);
+    REQUIRE(culvi_graphics_ring_object(&w->ring.base, 0, 2, true) == NULL);
+    LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 0, CULV_RING_CONSUMER, 0),
+                CULV_REASON_VALUE);
     LIB_SAYS("null_ring_desc.max_depth");
-    LIB_ERROR(culvi_graphics_ring_check(&rings, &w.graphics, NULL, 1, (culv_ring_side)2, 0),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culvi_graphics_ring_check(&rings, &w.graphics, NULL, 1, CULV_RING_PRODUCER, 17),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    world_close(&w);
+    LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 1, (culv_ring_side)2, 0),
+                CULV_REASON_VALUE);
+    LIB_INVALID(culvi_graphics_ring_check(&rings, &w->graphics, NULL, 1, CULV_RING_PRODUCER, 17),
+                CULV_REASON_VALUE);
 }
 
 /* A burst is one submission, of all its commands in order, after the last value that a frame of it
  * waits for. */
-static void ring_bursts(void)
+RING_WORLD_CASE(ring_bursts)
 {
-    ring_world w;
     culv_ring_frame f;
     uintptr_t next = 1;
-    world_open(&w);
-    LIB_OK(world_make(&w, CULV_RING_CONSUMER, 6, 3));
-    null_ring *ring = &w.ring;
+    LIB_OK(world_make(w, CULV_RING_CONSUMER, 6, 3));
+    null_ring *ring = &w->ring;
     for (unsigned burst = 1; burst <= 4; burst++) {
-        turn_cuda(&w, 3);
+        turn_cuda(w, 3);
         for (int i = 0; i < 3; i++) {
-            const culvi_graphics_work work = work_of(&w, next++, 0);
+            const culvi_graphics_work work = work_of(w, next++, 0);
             LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
             LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
             REQUIRE_EQ(ring->base.num_pending, i == 2 ? 0 : (uint32_t)i + 1);
@@ -506,50 +500,46 @@ static void ring_bursts(void)
     }
     /* A fence within a burst submits what there is, without a signal; a flush ends the burst with
      * one. */
-    turn_cuda(&w, 3);
-    culvi_graphics_work work = work_of(&w, 100, 0);
+    turn_cuda(w, 3);
+    culvi_graphics_work work = work_of(w, 100, 0);
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
-    work = work_of(&w, 101, 55);
+    work = work_of(w, 101, 55);
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     REQUIRE_EQ(ring->count, 2);
     REQUIRE_EQ(ring->wait, 5);
     REQUIRE_EQ(ring->signal, 0);
     REQUIRE_EQ(ring->fence, 55);
-    work = work_of(&w, 0, 0);
+    work = work_of(w, 0, 0);
     LIB_OK(culvi_graphics_ring_flush(&ring->base, &work, "flush"));
     REQUIRE_EQ(ring->count, 0);
     REQUIRE_EQ(ring->signal, 5);
     const unsigned before = ring->submissions;
     LIB_OK(culvi_graphics_ring_flush(&ring->base, &work, "flush")); /* nothing is kept */
     REQUIRE_EQ(ring->submissions, before);
-    world_close(&w);
 }
 
 /* What fails leaves the frame with its side, and what is kept is kept; what is kept bars a release
  * without it. */
-static void ring_failures(void)
+RING_WORLD_CASE(ring_failures)
 {
-    ring_world w;
     culv_ring_frame f;
-    world_open(&w);
-    LIB_OK(world_make(&w, CULV_RING_PRODUCER, 4, 2));
-    null_ring *ring = &w.ring;
+    LIB_OK(world_make(w, CULV_RING_PRODUCER, 4, 2));
+    null_ring *ring = &w->ring;
     culv_ring *core = ring->base.core, *kept = core;
     uint64_t value = 0;
-    culvi_graphics_work work = work_of(&w, 7, 0);
+    culvi_graphics_work work = work_of(w, 7, 0);
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
-    LIB_ERROR(culvi_graphics_ring_release(&ring->base, &f, "null_release"), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_INVALID(culvi_graphics_ring_release(&ring->base, &f, "null_release"),
+                CULV_REASON_RING_ORDER);
     LIB_SAYS("null_release: 1 command buffers that null_submit() kept");
     LIB_SAYS("null_flush()");
-    LIB_ERROR(culv_ring_release(core, CULV_RING_PRODUCER, &f), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_release(core, CULV_RING_PRODUCER, &f), CULV_REASON_RING_ORDER);
     LIB_SAYS("culv_ring_release: 1 command buffers that null_submit() kept");
-    work = work_of(&w, 8, 0);
+    work = work_of(w, 8, 0);
     none.countdown = 1;
     LIB_ERROR(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);
@@ -564,8 +554,7 @@ static void ring_failures(void)
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
     LIB_OK(culvi_graphics_ring_submit(&ring->base, &work, &f, "submit"));
     REQUIRE_EQ(ring->base.num_pending, 1);
-    LIB_ERROR(culv_ring_flush(core, CULV_RING_PRODUCER, &value), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_flush(core, CULV_RING_PRODUCER, &value), CULV_REASON_RING_ORDER);
     LIB_SAYS("culv_ring_flush: 1 command buffers that null_submit() kept");
     LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     LIB_SAYS("call null_flush() first");
@@ -581,27 +570,21 @@ static void ring_failures(void)
     culv_ring_destroy(&kept);
     REQUIRE(kept == core);
     LIB_SAYS("culv_ring_destroy: it is the core of another ring; null_destroy() destroys both");
-    LIB_ERROR(culv_ring_acquire_on(core, CULV_RING_PRODUCER, NULL, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_acquire_on(core, CULV_RING_PRODUCER, NULL, 0, &f), CULV_REASON_RING_SIDE);
     LIB_SAYS("null_acquire(), null_submit() and null_flush()");
-    LIB_ERROR(culv_ring_release_on(core, CULV_RING_PRODUCER, NULL, &f), CULV_ERROR_INVALID,
-              CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_flush_on(core, CULV_RING_PRODUCER, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_RING_SIDE);
-    world_close(&w);
+    LIB_INVALID(culv_ring_release_on(core, CULV_RING_PRODUCER, NULL, &f), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_flush_on(core, CULV_RING_PRODUCER, NULL), CULV_REASON_RING_SIDE);
 }
 
 /* What the API's calls answer becomes the ring's error, by the API's words. */
-static void ring_timelines(void)
+RING_WORLD_CASE(ring_timelines)
 {
-    ring_world w;
     culv_ring_frame f;
-    world_open(&w);
-    LIB_OK(world_make(&w, CULV_RING_CONSUMER, 2, 1));
-    culv_ring *core = w.ring.base.core;
-    turn_cuda(&w, 2);
-    LIB_OK(culvi_graphics_ring_acquire(&w.ring.base, 0, &f, "acquire"));
-    LIB_OK(culvi_graphics_ring_release(&w.ring.base, &f, "release")); /* which is not signaled */
+    LIB_OK(world_make(w, CULV_RING_CONSUMER, 2, 1));
+    culv_ring *core = w->ring.base.core;
+    turn_cuda(w, 2);
+    LIB_OK(culvi_graphics_ring_acquire(&w->ring.base, 0, &f, "acquire"));
+    LIB_OK(culvi_graphics_ring_release(&w->ring.base, &f, "release")); /* which is not signaled */
     REQUIRE_EQ(f.signal_value, 1);
     LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     none.code = CODE;
@@ -611,7 +594,6 @@ static void ring_timelines(void)
     none.code = 0;
     LIB_OK(culv_ring_drain(core, 0, 1));
     REQUIRE_EQ(none.counter[1 + CULV_RING_CONSUMER], 1);
-    world_close(&w);
 }
 
 static const test_case cases[] = {

@@ -71,18 +71,12 @@ static void buffer_run(culv_shared_buffer *buffer, CUstream stream)
     const raw_cuda *cu = w->cu;
     culv_buffer *cuda = culv_shared_buffer_cuda(buffer);
     static uint32_t words[WORDS];
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
     TRY_AGAIN(culv_buffer_upload(cuda, stream), true);
-    before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 8, WORDS, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemsetD32Async(culv_buffer_pointer(cuda), 8, WORDS, stream));
     TRY_AGAIN(culv_buffer_download(cuda, stream), true);
     lib_finish(w, stream);
-    before = lib_enter(w);
-    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
     for (size_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(words[i], 7);
 }
@@ -93,9 +87,7 @@ static void memory_run(void)
     CUstream stream;
     culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
     culv_shared_image *arrays = POISON(culv_shared_image), *linear = POISON(culv_shared_image);
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = WORDS * 4,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                .imageType = VK_IMAGE_TYPE_2D,
                                .format = VK_FORMAT_R8G8B8A8_UNORM,

@@ -46,6 +46,8 @@ void cache_stage_open_cache(cache_stage *s, const cache_wish *wish);
 /* Requires that everything is unpinned then. */
 void cache_stage_close_cache(cache_stage *s);
 void cache_stage_close(cache_stage *s);
+#define CACHE_CASE(name, ...)                                                                      \
+    TEST_ON(cache_stage, s, cache_stage_open(s, __VA_ARGS__), cache_stage_close(s), name)
 culv_rdma_cache_desc cache_desc(cache_stage *s, const cache_wish *wish);
 
 /* Requires that the registration covers the range and is pinned. */

@@ -83,10 +83,7 @@ static void crowd(const cache_wish *wish, unsigned pieces, bool invalidates)
     cache_stage_close(&s);
 }
 
-static void plain(void)
-{
-    crowd(&(cache_wish){.exact = true}, PIECES, false);
-}
+TEST_AS(plain, crowd(&(cache_wish){.exact = true}, PIECES, false))
 
 static void evicting(void)
 {
@@ -95,28 +92,22 @@ static void evicting(void)
     crowd(&(cache_wish){.exact = true, .max_entries = 40}, MANY, false);
 }
 
-static void invalidating(void)
-{
-    crowd(&(cache_wish){.exact = true, .notified = true}, PIECES, true);
-}
+TEST_AS(invalidating, crowd(&(cache_wish){.exact = true, .notified = true}, PIECES, true))
 
 /* All want the same at once: one pins, the others wait for it. */
-static void same(void)
+CACHE_CASE(same, NULL)
 {
-    cache_stage s;
     member members[THREADS];
-    cache_stage_open(&s, NULL);
-    CUdeviceptr all = rdma_alloc(&s.r, (PIECES + 1) * CHUNK);
-    crew c = {.s = &s, .turns = 200, .pieces = PIECES, .p = (all + CHUNK - 1) / CHUNK * CHUNK};
+    CUdeviceptr all = rdma_alloc(&s->r, (PIECES + 1) * CHUNK);
+    crew c = {.s = s, .turns = 200, .pieces = PIECES, .p = (all + CHUNK - 1) / CHUNK * CHUNK};
     for (uint32_t i = 0; i < THREADS; i++) {
         members[i] = (member){.crew = &c, .seed = i};
         REQUIRE_EQ(pthread_create(&members[i].thread, NULL, work, &members[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(members[i].thread, NULL), 0);
-    REQUIRE_EQ(s.pins, 1);
-    rdma_free(&s.r, &all);
-    cache_stage_close(&s);
+    REQUIRE_EQ(s->pins, 1);
+    rdma_free(&s->r, &all);
 }
 
 const test_case cache_thread_cases[] = {

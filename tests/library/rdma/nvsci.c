@@ -22,44 +22,19 @@ typedef struct stage {
     played_buffer object;
 } stage;
 
-static void *cuda_function(const stage *s, const char *name, int version)
-{
-    void (*proc)(void) = culv_device_cuda_proc(s->device, name, version);
-    void *address = NULL;
-    REQUIRE(proc != NULL);
-    memcpy(&address, &proc, sizeof address);
-    return address;
-}
-
-#define CUDA(type, name, version)                                                                  \
-    type name;                                                                                     \
-    void *name##_address = cuda_function(s, #name, version);                                       \
-    memcpy(&name, &name##_address, sizeof name)
-
 static void make_current(const stage *s, CUcontext context)
 {
-    CUDA(PFN_cuCtxSetCurrent_v4000, cuCtxSetCurrent, 4000);
+    LIB_CUDA(s->device, PFN_cuCtxSetCurrent_v4000, cuCtxSetCurrent, 4000);
     CU_OK(cuCtxSetCurrent(context));
 }
 
 static void stage_open(stage *s)
 {
     char path[TEST_PATH_MAX];
-    if (getenv("CULVERT_TEST_TWIN") == NULL && !lib_driver()->software)
-        SKIP("the played driver is the twin");
-    REQUIRE(setenv("CULVERT_TEST_TWIN", test_path(path, "lib/libculvert-soft.so.0"), 1) == 0);
-    if (access(path, R_OK) != 0) SKIP("this build has no twin");
-    lib_with_libcuda_of("lib/nvsci");
-    REQUIRE(unsetenv("CULVERT_SOFT") == 0);
     memset(s, 0, sizeof *s);
-    culv_device_desc d = culv_device_desc_init();
-    d.driver = CULV_DRIVER_NVIDIA;
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s->device));
-    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    REQUIRE(driver != NULL);
-    s->driver = dlsym(driver, "culvNvsciDriver");
+    s->driver = lib_open_played("lib/nvsci", "culvNvsciDriver", &s->device);
     s->handle = dlopen(test_path(path, "lib/nvsci/libnvscibuf.so.1"), RTLD_NOW);
-    REQUIRE(s->driver != NULL && s->handle != NULL);
+    REQUIRE(s->handle != NULL);
     s->library = dlsym(s->handle, "culvPlayedNvsci");
     REQUIRE(s->library != NULL);
     REQUIRE(posix_memalign(&s->memory, (size_t)sysconf(_SC_PAGESIZE), BYTES) == 0);
@@ -90,8 +65,8 @@ static void buffers(void)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
-    CUDA(PFN_cuMemcpyDtoH_v3020, cuMemcpyDtoH, 3020);
-    CUDA(PFN_cuMemcpyHtoD_v3020, cuMemcpyHtoD, 3020);
+    LIB_CUDA(s->device, PFN_cuMemcpyDtoH_v3020, cuMemcpyDtoH, 3020);
+    LIB_CUDA(s->device, PFN_cuMemcpyHtoD_v3020, cuMemcpyHtoD, 3020);
     for (int read_only = 0; read_only < 2; read_only++) {
         culv_nvsci_buffer *b = NULL;
         culv_nvsci_buffer_desc d = desc_of(s);
@@ -116,8 +91,7 @@ static void buffers(void)
         CUarray none = NULL;
         culv_nvsci_array_desc ad = culv_nvsci_array_desc_init();
         ad.width = ad.height = 16;
-        LIB_ERROR(culv_nvsci_buffer_get_array(b, &ad, &none), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
+        LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &none), CULV_REASON_USAGE);
         culv_nvsci_buffer_destroy(&b);
         REQUIRE(b == NULL && s->driver->memories == 0 && s->driver->mappings == 0);
         REQUIRE_EQ(s->library->freed, (unsigned)read_only);
@@ -140,19 +114,19 @@ static void images(void)
     ad.channels = 4;
     CUarray array = NULL, again = NULL;
     ad.offset = BYTES;
-    LIB_ERROR(culv_nvsci_buffer_get_array(b, &ad, &array), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    LIB_INVALID(culv_nvsci_buffer_get_array(b, &ad, &array), CULV_REASON_RANGE);
     ad.offset = 0;
     LIB_OK(culv_nvsci_buffer_get_array(b, &ad, &array));
     LIB_OK(culv_nvsci_buffer_get_array(b, &ad, &again));
     REQUIRE(array != NULL && array == again && s->driver->levels == 1);
-    CUDA(PFN_cuArrayGetDescriptor_v3020, cuArrayGetDescriptor, 3020);
+    LIB_CUDA(s->device, PFN_cuArrayGetDescriptor_v3020, cuArrayGetDescriptor, 3020);
     CUDA_ARRAY_DESCRIPTOR told;
     make_current(s, culv_device_context(s->device));
     CU_OK(cuArrayGetDescriptor(&told, array));
     make_current(s, NULL);
     REQUIRE(told.Width == 64 && told.Height == 32 && told.NumChannels == 4);
     CUdeviceptr none = 0;
-    LIB_ERROR(culv_nvsci_buffer_get_pointer(b, &none), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_INVALID(culv_nvsci_buffer_get_pointer(b, &none), CULV_REASON_USAGE);
     culv_nvsci_buffer_destroy(&b);
     stage_close(s);
 }
@@ -162,10 +136,10 @@ static void fences(void)
 {
     stage stage_, *s = &stage_;
     stage_open(s);
-    CUDA(PFN_cuStreamCreate_v2000, cuStreamCreate, 2000);
-    CUDA(PFN_cuStreamDestroy_v4000, cuStreamDestroy, 4000);
-    CUDA(PFN_cuStreamSynchronize_v2000, cuStreamSynchronize, 2000);
-    CUDA(PFN_cuStreamQuery_v2000, cuStreamQuery, 2000);
+    LIB_CUDA(s->device, PFN_cuStreamCreate_v2000, cuStreamCreate, 2000);
+    LIB_CUDA(s->device, PFN_cuStreamDestroy_v4000, cuStreamDestroy, 4000);
+    LIB_CUDA(s->device, PFN_cuStreamSynchronize_v2000, cuStreamSynchronize, 2000);
+    LIB_CUDA(s->device, PFN_cuStreamQuery_v2000, cuStreamQuery, 2000);
     CUstream stream = NULL;
     played_sync object = {.magic = PLAYED_SYNC};
     played_fence fence = {NULL, 0};
@@ -241,44 +215,37 @@ static void refused(void)
     LIB_REFUSES(culv_nvsci_sync, sync, culv_nvsci_sync_import(s->device, NULL, &sync),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_nvsci_sync_import(s->device, &object, &sync));
-    LIB_ERROR(culv_nvsci_sync_signal(sync, &fence, 2, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_nvsci_sync_wait(sync, &fence, 4, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_nvsci_sync_wait(sync, NULL, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_nvsci_sync_signal(sync, &fence, 2, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_nvsci_sync_wait(sync, &fence, 4, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_nvsci_sync_wait(sync, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_nvsci_sync_wait(sync, &fence, 0, NULL), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED); /* nobody's fence */
     REQUIRE(fence.sync == NULL && object.next == 0);
     culv_nvsci_sync_destroy(&sync);
-    LIB_ERROR(culv_nvsci_get_sync_attributes(s->device, &list, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_nvsci_get_sync_attributes(s->device, &list, 8), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_nvsci_get_sync_attributes(s->device, NULL, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 8), CULV_REASON_VALUE);
+    LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, NULL, 1), CULV_REASON_NULL_ARGUMENT);
     stage_close(s);
 }
 
 /* A driver that has nothing of NvSci: the twin, or a desktop GPU's. */
-static void nowhere(void)
+LIB_CASE(nowhere)
 {
-    lib_world w;
     int object[16] = {0};
-    lib_open(&w);
     culv_nvsci_buffer *b = NULL;
     culv_nvsci_buffer_desc d = culv_nvsci_buffer_desc_init();
     d.object = object;
     d.size = BYTES;
     /* A real driver would read what it takes for NvSci's. */
-    if (w.cu->software) {
-        LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w.device, &d, &b),
+    if (w->cu->software) {
+        LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w->device, &d, &b),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        LIB_ERROR(culv_nvsci_get_sync_attributes(w.device, object, 1), CULV_ERROR_UNSUPPORTED,
+        LIB_ERROR(culv_nvsci_get_sync_attributes(w->device, object, 1), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_HANDLE_TYPE);
     }
     d.read_only = 1;
-    LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w.device, &d, &b),
+    LIB_REFUSES(culv_nvsci_buffer, b, culv_nvsci_buffer_import(w->device, &d, &b),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY);
-    lib_close(&w);
 }
 
 static const test_case cases[] = {

@@ -15,66 +15,61 @@ static culv_rdma_info look(const rdma_stage *s, CUdeviceptr p)
     return info;
 }
 
-static void kinds(void)
+RDMA_CASE(kinds)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    CUdeviceptr device = rdma_alloc(&s, 100000);
-    culv_rdma_info i = look(&s, device + 4321);
+    const raw_cuda *cu = s->w.cu;
+    CUdeviceptr device = rdma_alloc(s, 100000);
+    culv_rdma_info i = look(s, device + 4321);
     REQUIRE(i.kind == CULV_POINTER_DEVICE && i.path == CULV_RDMA_PATH_DEVICE);
     REQUIRE(i.reason == CULV_REASON_NONE && i.reason_text[0] == '\0');
     REQUIRE_EQ(i.start, device);
     REQUIRE_EQ(i.size, 100000);
-    REQUIRE(i.buffer_id != 0 && i.device == lib_caps(s.w.device).ordinal && !i.host_pages);
+    REQUIRE(i.buffer_id != 0 && i.device == lib_caps(s->w.device).ordinal && !i.host_pages);
     const uint64_t id = i.buffer_id;
 
     void *pinned = NULL;
     CU_OK(cu->MemHostAlloc(&pinned, 8192, 0));
-    i = look(&s, (CUdeviceptr)(uintptr_t)pinned);
+    i = look(s, (CUdeviceptr)(uintptr_t)pinned);
     REQUIRE(i.kind == CULV_POINTER_HOST && i.path == CULV_RDMA_PATH_HOST);
-    LIB_OK(culv_rdma_check_range(s.w.device, (CUdeviceptr)(uintptr_t)pinned, 8192));
+    LIB_OK(culv_rdma_check_range(s->w.device, (CUdeviceptr)(uintptr_t)pinned, 8192));
     CU_OK(cu->MemFreeHost(pinned));
 
     rdma_vmm vmm;
-    rdma_vmm_make(&s, &vmm, 2, CULV_VMM_USAGE_RDMA);
-    i = look(&s, vmm.pointer + RDMA_BLOCK + 5);
+    rdma_vmm_make(s, &vmm, 2, CULV_VMM_USAGE_RDMA);
+    i = look(s, vmm.pointer + RDMA_BLOCK + 5);
     REQUIRE(i.kind == CULV_POINTER_VMM && i.path == CULV_RDMA_PATH_DEVICE);
     REQUIRE_EQ(i.start, vmm.pointer + RDMA_BLOCK);
     REQUIRE_EQ(i.size, RDMA_BLOCK);
     REQUIRE(i.rdma_capable && i.buffer_id != id);
     const uint64_t mapping = i.buffer_id;
     /* Reserved, and nothing is mapped. */
-    i = look(&s, vmm.pointer + 2 * RDMA_BLOCK);
+    i = look(s, vmm.pointer + 2 * RDMA_BLOCK);
     REQUIRE(i.kind == CULV_POINTER_NONE && i.reason == CULV_REASON_NOT_MAPPED && i.device == -1);
     rdma_vmm_unmake(&vmm);
     REQUIRE(mapping != 0);
 
     rdma_import import;
-    rdma_import_make(&s, &import, 1 << 20);
-    i = look(&s, import.pointer);
+    rdma_import_make(s, &import, 1 << 20);
+    i = look(s, import.pointer);
     REQUIRE(i.kind == CULV_POINTER_EXTERNAL && i.path == CULV_RDMA_PATH_NONE);
     REQUIRE(i.reason == CULV_REASON_NOT_EXPORTABLE && strstr(i.reason_text, "1130") != NULL);
     REQUIRE(i.buffer_id != 0); /* a number like any other (R38) */
-    rdma_import_unmake(&s, &import);
+    rdma_import_unmake(s, &import);
 
     int on_stack = 0;
-    i = look(&s, (CUdeviceptr)(uintptr_t)&on_stack);
+    i = look(s, (CUdeviceptr)(uintptr_t)&on_stack);
     /* Where the GPU reads pageable memory CUDA may know it. */
     if (i.kind == CULV_POINTER_NONE) REQUIRE(i.reason == CULV_REASON_HOST_POINTER && i.host_pages);
-    rdma_free(&s, &device);
-    rdma_stage_close(&s);
+    rdma_free(s, &device);
 }
 
-static void bad_input(void)
+RDMA_CASE(bad_input)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
-    culv_device *d = s.w.device;
-    CUdeviceptr p = rdma_alloc(&s, 1 << 20);
-    CUdeviceptr freed = rdma_alloc(&s, 64 << 20);
+    culv_device *d = s->w.device;
+    CUdeviceptr p = rdma_alloc(s, 1 << 20);
+    CUdeviceptr freed = rdma_alloc(s, 64 << 20);
     const CUdeviceptr at = freed;
-    rdma_free(&s, &freed);
+    rdma_free(s, &freed);
     char *heap = malloc(4096);
     memset(heap, 1, 4096);
     const CUdeviceptr host = (CUdeviceptr)(uintptr_t)heap;
@@ -91,74 +86,65 @@ static void bad_input(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         printf("row %zu\n", i);
-        LIB_ERROR(culv_rdma_check_range(d, rows[i].p, rows[i].size), CULV_ERROR_INVALID,
-                  rows[i].reason);
+        LIB_INVALID(culv_rdma_check_range(d, rows[i].p, rows[i].size), rows[i].reason);
         printf("%s\n", culv_last_error_message());
         culv_rdma_dma_buf out = culv_rdma_dma_buf_init(), expected = out;
-        LIB_ERROR(culv_rdma_dma_buf_export_dup(d, rows[i].p, rows[i].size, 0, &out),
-                  CULV_ERROR_INVALID, rows[i].reason);
+        LIB_INVALID(culv_rdma_dma_buf_export_dup(d, rows[i].p, rows[i].size, 0, &out),
+                    rows[i].reason);
         REQUIRE_EQ_BYTES(&out, &expected, sizeof out);
     }
     free(heap);
     LIB_OK(culv_rdma_check_range(d, p, 1 << 20));
     LIB_OK(culv_rdma_check_range(d, p + (1 << 20) - 1, 1));
-    LIB_ERROR(culv_rdma_check_range(NULL, p, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_rdma_check_range(NULL, p, 1), CULV_REASON_NULL_ARGUMENT);
 
     /* Two allocations, side by side. */
     rdma_vmm vmm;
-    rdma_vmm_make(&s, &vmm, 2, 0);
+    rdma_vmm_make(s, &vmm, 2, 0);
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK));
-    LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 8, 16), CULV_REASON_RANGE);
     LIB_SAYS("mapping");
     /* Directly before and behind each, and behind all. */
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 1));
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, 1));
     LIB_OK(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK - 1, 1));
-    LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 2), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK + 1),
-              CULV_ERROR_INVALID, CULV_REASON_RANGE);
-    for (unsigned behind = 0; behind < 9 && s.w.cu->software; behind += 8) /* where nothing is */
-        LIB_ERROR(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK + behind, 1),
-                  CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK - 1, 2), CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + RDMA_BLOCK, RDMA_BLOCK + 1),
+                CULV_REASON_RANGE);
+    for (unsigned behind = 0; behind < 9 && s->w.cu->software; behind += 8) /* where nothing is */
+        LIB_INVALID(culv_rdma_check_range(d, vmm.pointer + 2 * RDMA_BLOCK + behind, 1),
+                    CULV_REASON_NOT_MAPPED);
     rdma_vmm_unmake(&vmm);
 
     rdma_import import;
-    rdma_import_make(&s, &import, 1 << 20);
-    LIB_ERROR(culv_rdma_check_range(d, import.pointer, 4096), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    rdma_import_make(s, &import, 1 << 20);
+    LIB_INVALID(culv_rdma_check_range(d, import.pointer, 4096), CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("1130");
-    rdma_import_unmake(&s, &import);
+    rdma_import_unmake(s, &import);
 
-    if (s.w.cu->software) {
-        REQUIRE_EQ(s.w.cu->SoftPlayManaged(p), 0);
-        LIB_ERROR(culv_rdma_check_range(d, p, 4096), CULV_ERROR_INVALID, CULV_REASON_MANAGED);
+    if (s->w.cu->software) {
+        REQUIRE_EQ(s->w.cu->SoftPlayManaged(p), 0);
+        LIB_INVALID(culv_rdma_check_range(d, p, 4096), CULV_REASON_MANAGED);
         culv_rdma_dma_buf out = culv_rdma_dma_buf_init();
-        LIB_ERROR(culv_rdma_dma_buf_export_dup(d, p, 4096, 0, &out), CULV_ERROR_INVALID,
-                  CULV_REASON_MANAGED);
-        LIB_ERROR(culv_rdma_set_sync_memops(d, p, 1, NULL), CULV_ERROR_INVALID,
-                  CULV_REASON_MANAGED);
-        REQUIRE(look(&s, p).path == CULV_RDMA_PATH_NONE);
+        LIB_INVALID(culv_rdma_dma_buf_export_dup(d, p, 4096, 0, &out), CULV_REASON_MANAGED);
+        LIB_INVALID(culv_rdma_set_sync_memops(d, p, 1, NULL), CULV_REASON_MANAGED);
+        REQUIRE(look(s, p).path == CULV_RDMA_PATH_NONE);
     }
-    rdma_free(&s, &p);
-    rdma_stage_close(&s);
+    rdma_free(s, &p);
 }
 
-static void structs(void)
+RDMA_CASE(structs)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
-    culv_device *d = s.w.device;
-    CUdeviceptr p = rdma_alloc(&s, 65536);
+    culv_device *d = s->w.device;
+    CUdeviceptr p = rdma_alloc(s, 65536);
     culv_rdma_info info = {0};
     culv_rdma_tokens tokens = {0};
     culv_rdma_dma_buf buf = {0};
     culv_rdma_caps caps = {0};
     culv_rdma_bar1 bar1 = {0};
     culv_rdma_cost cost = {0};
-#define TRY_ONE(call)  LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE)
-#define TRY_NULL(call) LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT)
+#define TRY_ONE(call)  LIB_INVALID(call, CULV_REASON_STRUCT_SIZE)
+#define TRY_NULL(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
     TRY_ONE(culv_rdma_get_info(d, p, &info));
     TRY_ONE(culv_rdma_get_tokens(d, p, &tokens));
     TRY_ONE(culv_rdma_dma_buf_export_dup(d, p, 1, 0, &buf));
@@ -175,156 +161,140 @@ static void structs(void)
     TRY_NULL(culv_rdma_get_cost(p, 1, NULL));
     TRY_NULL(culv_rdma_flush_writes(NULL, CULV_RDMA_ORDERING_OWNER));
     TRY_NULL(culv_rdma_set_sync_memops(NULL, p, 0, NULL));
-    rdma_free(&s, &p);
-    rdma_stage_close(&s);
+    rdma_free(s, &p);
 }
 
 /* Freed, and allocated again at the same address: another number (text 000, 2.2). */
-static void same_address(void)
+RDMA_CASE(same_address)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
     uint64_t last = 0;
     unsigned again = 0;
     CUdeviceptr before = 0;
     for (int i = 0; i < 8; i++) {
-        CUdeviceptr p = rdma_alloc(&s, 4 << 20);
-        culv_rdma_info info = look(&s, p);
+        CUdeviceptr p = rdma_alloc(s, 4 << 20);
+        culv_rdma_info info = look(s, p);
         REQUIRE(info.buffer_id != 0 && info.buffer_id != last);
         again += p == before;
         before = p;
         last = info.buffer_id;
-        rdma_free(&s, &p);
-        REQUIRE(look(&s, before).kind == CULV_POINTER_NONE);
+        rdma_free(s, &p);
+        REQUIRE(look(s, before).kind == CULV_POINTER_NONE);
     }
     MEASURED("rdma.same_address", "%u of 7 at the address before", again);
-    rdma_stage_close(&s);
 }
 
-static void sync_memops(void)
+RDMA_CASE(sync_memops)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
     culv_rdma_sync got = CULV_RDMA_SYNC_FORCE32;
-    CUdeviceptr p = rdma_alloc(&s, 65536);
-    REQUIRE(!look(&s, p).sync_memops);
-    LIB_OK(culv_rdma_set_sync_memops(s.w.device, p + 100, 0, &got));
+    CUdeviceptr p = rdma_alloc(s, 65536);
+    REQUIRE(!look(s, p).sync_memops);
+    LIB_OK(culv_rdma_set_sync_memops(s->w.device, p + 100, 0, &got));
     REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_ALLOCATION);
-    REQUIRE(look(&s, p + 65535).sync_memops);
-    LIB_OK(culv_rdma_set_sync_memops(s.w.device, p, 0, NULL));
+    REQUIRE(look(s, p + 65535).sync_memops);
+    LIB_OK(culv_rdma_set_sync_memops(s->w.device, p, 0, NULL));
     rdma_vmm vmm;
-    rdma_vmm_make(&s, &vmm, 1, CULV_VMM_USAGE_RDMA);
+    rdma_vmm_make(s, &vmm, 1, CULV_VMM_USAGE_RDMA);
     got = CULV_RDMA_SYNC_FORCE32;
-    culv_result r = culv_rdma_set_sync_memops(s.w.device, vmm.pointer, 0, &got);
+    culv_result r = culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 0, &got);
     MEASURED("rdma.sync_memops_vmm", "%s",
              r == CULV_OK ? "by the allocation" : culv_last_error_message());
     if (r != CULV_OK) {
         REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_FORCE32);
-        LIB_ERROR(culv_rdma_set_sync_memops(s.w.device, vmm.pointer, 0, &got), CULV_ERROR_INVALID,
-                  CULV_REASON_OPT_IN);
-        LIB_OK(culv_rdma_set_sync_memops(s.w.device, vmm.pointer, 1, &got));
+        LIB_INVALID(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 0, &got),
+                    CULV_REASON_OPT_IN);
+        LIB_OK(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 1, &got));
         REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_CONTEXT);
-        LIB_OK(culv_rdma_set_sync_memops(s.w.device, vmm.pointer, 1, &got)); /* is set already */
+        LIB_OK(culv_rdma_set_sync_memops(s->w.device, vmm.pointer, 1, &got)); /* is set already */
     }
-    if (s.w.cu->software) {
+    if (s->w.cu->software) {
         REQUIRE(r != CULV_OK);
-        culv_soft_rdma_counts c = rdma_counted(&s);
+        culv_soft_rdma_counts c = rdma_counted(s);
         REQUIRE_EQ(c.sync_memops, 2);
         REQUIRE_EQ(c.context_sync_memops, 1);
     }
     void *pinned = NULL;
-    CU_OK(s.w.cu->MemHostAlloc(&pinned, 4096, 0));
-    LIB_OK(culv_rdma_set_sync_memops(s.w.device, (CUdeviceptr)(uintptr_t)pinned, 0, &got));
+    CU_OK(s->w.cu->MemHostAlloc(&pinned, 4096, 0));
+    LIB_OK(culv_rdma_set_sync_memops(s->w.device, (CUdeviceptr)(uintptr_t)pinned, 0, &got));
     REQUIRE_EQ((int)got, (int)CULV_RDMA_SYNC_NONE);
-    CU_OK(s.w.cu->MemFreeHost(pinned));
+    CU_OK(s->w.cu->MemFreeHost(pinned));
     rdma_vmm_unmake(&vmm);
-    rdma_free(&s, &p);
-    rdma_stage_close(&s);
+    rdma_free(s, &p);
 }
 
 /* A pool's memory is for cards where CUDA says so. */
-static void pools(void)
+RDMA_CASE(pools)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     culv_mem_pool *pool = NULL;
     CUstream stream = NULL;
     CUdeviceptr p = 0;
-    CU_OK(s.w.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
+    CU_OK(s->w.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
     LIB_OK(culv_mem_pool_alloc(pool, 1 << 20, stream, &p));
-    CU_OK(s.w.cu->StreamSynchronize(stream));
-    culv_rdma_info i = look(&s, p + 100);
+    CU_OK(s->w.cu->StreamSynchronize(stream));
+    culv_rdma_info i = look(s, p + 100);
     REQUIRE(i.kind == CULV_POINTER_POOL && i.start == p && i.size == 1 << 20 && i.buffer_id != 0);
     MEASURED("rdma.pool", "%s", i.rdma_capable ? "reachable" : "not reachable");
-    if (s.w.cu->software) REQUIRE(!i.rdma_capable);
+    if (s->w.cu->software) REQUIRE(!i.rdma_capable);
     if (i.rdma_capable) {
         REQUIRE(i.path == CULV_RDMA_PATH_DEVICE && i.reason == CULV_REASON_NONE);
-        LIB_OK(culv_rdma_check_range(s.w.device, p, 1 << 20));
+        LIB_OK(culv_rdma_check_range(s->w.device, p, 1 << 20));
     } else {
         REQUIRE(i.path == CULV_RDMA_PATH_NONE && i.reason == CULV_REASON_USAGE);
-        LIB_ERROR(culv_rdma_check_range(s.w.device, p, 1 << 20), CULV_ERROR_UNSUPPORTED,
+        LIB_ERROR(culv_rdma_check_range(s->w.device, p, 1 << 20), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_USAGE);
         LIB_SAYS("pool");
     }
     LIB_OK(culv_mem_pool_free(pool, p, stream));
-    CU_OK(s.w.cu->StreamSynchronize(stream));
+    CU_OK(s->w.cu->StreamSynchronize(stream));
     culv_mem_pool_destroy(&pool);
-    CU_OK(s.w.cu->StreamDestroy(stream));
-    rdma_stage_close(&s);
+    CU_OK(s->w.cu->StreamDestroy(stream));
 }
 
 /* By a driver that has it; on the twin bad_input plays it. */
-static void managed(void)
+RDMA_CASE(managed)
 {
-    rdma_stage s;
     PFN_cuMemAllocManaged_v6000 alloc = NULL;
-    rdma_stage_open(&s);
-    void (*proc)(void) = culv_device_cuda_proc(s.w.device, "cuMemAllocManaged", 6000);
+    void (*proc)(void) = culv_device_cuda_proc(s->w.device, "cuMemAllocManaged", 6000);
     memcpy(&alloc, &proc, sizeof alloc);
     if (alloc == NULL) SKIP("the driver has no managed memory");
     CUdeviceptr p = 0;
     CU_OK(alloc(&p, 65536, CU_MEM_ATTACH_GLOBAL));
-    culv_rdma_info i = look(&s, p + 5);
+    culv_rdma_info i = look(s, p + 5);
     REQUIRE(i.kind == CULV_POINTER_MANAGED && i.path == CULV_RDMA_PATH_NONE);
     REQUIRE(i.reason == CULV_REASON_MANAGED);
-    LIB_ERROR(culv_rdma_check_range(s.w.device, p, 4096), CULV_ERROR_INVALID, CULV_REASON_MANAGED);
-    rdma_free(&s, &p);
-    rdma_stage_close(&s);
+    LIB_INVALID(culv_rdma_check_range(s->w.device, p, 4096), CULV_REASON_MANAGED);
+    rdma_free(s, &p);
 }
 
-static void tokens(void)
+RDMA_CASE(tokens)
 {
-    rdma_stage s;
-    rdma_stage_open(&s);
-    CUdeviceptr p = rdma_alloc(&s, 65536), q = rdma_alloc(&s, 65536);
+    CUdeviceptr p = rdma_alloc(s, 65536), q = rdma_alloc(s, 65536);
     culv_rdma_tokens one = culv_rdma_tokens_init(), two = one;
-    culv_result r = culv_rdma_get_tokens(s.w.device, p, &one);
+    culv_result r = culv_rdma_get_tokens(s->w.device, p, &one);
     MEASURED("rdma.tokens", "%s", r == CULV_OK ? "answered" : culv_last_error_message());
-    if (s.w.cu->software) REQUIRE_EQ((int)r, (int)CULV_OK);
+    if (s->w.cu->software) REQUIRE_EQ((int)r, (int)CULV_OK);
     if (r == CULV_OK) {
-        LIB_OK(culv_rdma_get_tokens(s.w.device, q, &two));
+        LIB_OK(culv_rdma_get_tokens(s->w.device, q, &two));
         /* One context's are alike (text 000, 2.6). */
         REQUIRE(one.p2p_token == two.p2p_token && one.va_space_token == two.va_space_token);
         /* NVIDIA's driver 580 answers 0 on an H200. */
         MEASURED("rdma.token", "%s", one.p2p_token != 0 ? "a number" : "0");
-        if (s.w.cu->software) {
+        if (s->w.cu->software) {
             REQUIRE(one.p2p_token != 0);
-            REQUIRE_EQ(rdma_counted(&s).tokens, 2);
-            REQUIRE(look(&s, p).sync_memops); /* text 000, 2.7 */
+            REQUIRE_EQ(rdma_counted(s).tokens, 2);
+            REQUIRE(look(s, p).sync_memops); /* text 000, 2.7 */
         }
     }
     rdma_import import;
-    rdma_import_make(&s, &import, 65536);
+    rdma_import_make(s, &import, 65536);
     culv_rdma_tokens none = culv_rdma_tokens_init();
-    LIB_ERROR(culv_rdma_get_tokens(s.w.device, import.pointer, &none), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_rdma_get_tokens(s->w.device, import.pointer, &none),
+                CULV_REASON_NOT_EXPORTABLE);
     REQUIRE(none.p2p_token == 0 && none.va_space_token == 0);
-    rdma_import_unmake(&s, &import);
-    rdma_free(&s, &p);
-    rdma_free(&s, &q);
-    rdma_stage_close(&s);
+    rdma_import_unmake(s, &import);
+    rdma_free(s, &p);
+    rdma_free(s, &q);
 }
 
 const test_case rdma_pointer_cases[] = {

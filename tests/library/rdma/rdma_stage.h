@@ -17,6 +17,7 @@ typedef struct rdma_stage {
 /* Vulkan, the device and its context made current. On the twin everything of RDMA is played. */
 void rdma_stage_open(rdma_stage *s);
 void rdma_stage_close(rdma_stage *s);
+#define RDMA_CASE(name) TEST_ON(rdma_stage, s, rdma_stage_open(s), rdma_stage_close(s), name)
 /* What the twin counted since the stage was opened; all zero on another driver. */
 culv_soft_rdma_counts rdma_counted(const rdma_stage *s);
 

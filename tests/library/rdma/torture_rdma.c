@@ -95,9 +95,7 @@ static void run(void)
     culv_vk_rdma_buffer *buffer = POISON(culv_vk_rdma_buffer);
     CUdeviceptr p = 0;
     lib_open_culvert(w);
-    CUcontext before = lib_enter(w);
-    CU_OK(w->cu->MemAlloc(&p, BYTES));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemAlloc(&p, BYTES));
     culv_vk_rdma_buffer_desc d = culv_vk_rdma_buffer_desc_init();
     d.size = d.max_part = 2 << 20;
     d.reserve = 16 << 20;
@@ -115,9 +113,7 @@ static void run(void)
     DO(culv_rdma_cache_destroy(&cache));
     REQUIRE(cache == NULL && pinned == 0);
     DO(culv_vk_rdma_buffer_destroy(&buffer));
-    before = lib_enter(w);
-    CU_OK(w->cu->MemFree(p));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemFree(p));
     DO(culv_vk_detach(&w->attachment));
     DO(culv_device_close(&w->device));
     REQUIRE(w->attachment == NULL && w->device == NULL);

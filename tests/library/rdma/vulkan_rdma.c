@@ -18,6 +18,8 @@ static void open_stage(vmm_stage *s)
     if (!caps.with_vmm || !caps.dma_buf) SKIP("the device has no such memory or no dma-bufs");
 }
 
+#define OPEN_CASE(name) TEST_ON(vmm_stage, s, open_stage(s), vmm_stage_close(s), name)
+
 static culv_vk_rdma_buffer_desc desc_of(uint64_t size)
 {
     culv_vk_rdma_buffer_desc d = culv_vk_rdma_buffer_desc_init();
@@ -71,48 +73,43 @@ static void require_data(vmm_stage *s, const culv_vk_rdma_part *part, uint32_t s
     free(words);
 }
 
-static void one_call(void)
+OPEN_CASE(one_call)
 {
-    vmm_stage s;
     culv_vk_rdma_part parts[MOST];
-    open_stage(&s);
     size_t fds = test_open_fds();
     culv_vk_rdma_buffer_desc d = desc_of(3 * VMM_MIB);
     culv_vk_rdma_buffer *b = NULL;
-    LIB_OK(culv_vk_rdma_buffer_create(s.w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
     REQUIRE_EQ(culv_vk_rdma_buffer_size(b), 3 * VMM_MIB);
     REQUIRE_EQ(parts_of(b, parts), 1);
-    require_data(&s, &parts[0], 100);
+    require_data(s, &parts[0], 100);
     culv_rdma_info info = culv_rdma_info_init();
-    LIB_OK(culv_rdma_get_info(s.w.device, parts[0].pointer, &info));
+    LIB_OK(culv_rdma_get_info(s->w.device, parts[0].pointer, &info));
     REQUIRE(info.kind == CULV_POINTER_VMM && info.path == CULV_RDMA_PATH_DEVICE);
     MEASURED("rdma.vmm_capable", "%d", (int)info.rdma_capable);
-    if (s.w.cu->software) REQUIRE(info.rdma_capable);
+    if (s->w.cu->software) REQUIRE(info.rdma_capable);
     LIB_OK(culv_vk_rdma_buffer_grow(b, 1));
-    LIB_ERROR(culv_vk_rdma_buffer_grow(b, UINT64_MAX), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_INVALID(culv_vk_rdma_buffer_grow(b, UINT64_MAX), CULV_REASON_SIZE);
     REQUIRE(culv_vk_rdma_buffer_size(b) == 3 * VMM_MIB && parts_of(b, parts) == 1);
     culv_vk_rdma_buffer_destroy(&b);
     REQUIRE(b == NULL);
-    lib_settle(&s.w);
+    lib_settle(&s->w);
     REQUIRE_EQ(test_open_fds(), fds);
     culv_vk_rdma_buffer_destroy(&b);
     culv_vk_rdma_buffer_destroy(NULL);
-    vmm_stage_close(&s);
 }
 
-static void grows(void)
+OPEN_CASE(grows)
 {
-    vmm_stage s;
     culv_vk_rdma_part before[MOST], parts[MOST];
-    open_stage(&s);
     culv_vk_rdma_buffer_desc d = desc_of(2 * VMM_MIB);
     d.reserve = 64 * VMM_MIB;
     d.max_part = 2 * VMM_MIB;
     culv_vk_rdma_buffer *b = NULL;
-    LIB_OK(culv_vk_rdma_buffer_create(s.w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
     const CUdeviceptr at = culv_vk_rdma_buffer_pointer(b);
     REQUIRE_EQ(parts_of(b, before), 1);
-    vmm_stage_kernel(&s, "library_write", at, 2 * VMM_MIB, 7);
+    vmm_stage_kernel(s, "library_write", at, 2 * VMM_MIB, 7);
     LIB_OK(culv_vk_rdma_buffer_grow(b, 5 * VMM_MIB));
     REQUIRE(culv_vk_rdma_buffer_pointer(b) == at && culv_vk_rdma_buffer_size(b) == 5 * VMM_MIB);
     REQUIRE_EQ(parts_of(b, parts), 3);
@@ -121,24 +118,21 @@ static void grows(void)
     REQUIRE_EQ(parts[0].dma_buf.value.fd, before[0].dma_buf.value.fd);
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(&s, parts[0].buffer, 2 * VMM_MIB, words);
+    vmm_stage_vulkan_read(s, parts[0].buffer, 2 * VMM_MIB, words);
     REQUIRE_EQ(vmm_stage_wrong(words, 2 * VMM_MIB, 0, 7), 0);
     free(words);
     for (uint32_t i = 0; i < 3; i++)
-        require_data(&s, &parts[i], 200 + 10 * i);
+        require_data(s, &parts[i], 200 + 10 * i);
     culv_vk_rdma_buffer_destroy(&b);
-    vmm_stage_close(&s);
 }
 
-static void refused(void)
+OPEN_CASE(refused)
 {
-    vmm_stage s;
-    open_stage(&s);
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(0);
 #define REFUSED(class, why)                                                                        \
-    LIB_REFUSES(culv_vk_rdma_buffer, b, culv_vk_rdma_buffer_create(s.w.attachment, &d, &b), class, \
-                why)
+    LIB_REFUSES(culv_vk_rdma_buffer, b, culv_vk_rdma_buffer_create(s->w.attachment, &d, &b),       \
+                class, why)
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_SIZE);
     d = desc_of(4 * VMM_MIB);
     d.reserve = VMM_MIB;
@@ -150,45 +144,43 @@ static void refused(void)
     d.struct_size = 1;
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = desc_of(VMM_MIB);
-    LIB_ERROR(culv_vk_rdma_buffer_create(NULL, &d, &b), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_rdma_buffer_create(s.w.attachment, NULL, &b), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_rdma_buffer_create(s.w.attachment, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_rdma_buffer_grow(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_rdma_buffer_create(NULL, &d, &b), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_rdma_buffer_create(s->w.attachment, NULL, &b), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_rdma_buffer_create(s->w.attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_rdma_buffer_grow(NULL, 1), CULV_REASON_NULL_ARGUMENT);
     REQUIRE(culv_vk_rdma_buffer_pointer(NULL) == 0 && culv_vk_rdma_buffer_size(NULL) == 0);
-    if (s.w.cu->software) {
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0);
+    if (s->w.cu->software) {
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 0);
         REFUSED(CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
     }
-    vmm_stage_close(&s);
 }
 
 /* A device that makes no dma-bufs. */
-static void without(void)
+static void open_without(vmm_stage *s)
 {
-    vmm_stage s;
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED);
-    vmm_stage_open(&s);
-    if (!s.w.cu->software) SKIP("the twin plays such a device");
+    vmm_stage_open(s);
+}
+
+TEST_ON(vmm_stage, s, open_without(s), vmm_stage_close(s), without)
+{
+    if (!s->w.cu->software) SKIP("the twin plays such a device");
     culv_vk_rdma_buffer *b = NULL;
     culv_vk_rdma_buffer_desc d = desc_of(VMM_MIB);
     REFUSED(CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("optional_dma_buf");
     d.optional_dma_buf = 1;
     d.set_context_sync = 1;
-    LIB_OK(culv_vk_rdma_buffer_create(s.w.attachment, &d, &b));
+    LIB_OK(culv_vk_rdma_buffer_create(s->w.attachment, &d, &b));
     culv_vk_rdma_part part;
     size_t count = 0;
     LIB_OK(culv_vk_rdma_buffer_get_parts(b, &part, 1, &count));
     REQUIRE(count == 1 && part.dma_buf.type == CULV_HANDLE_NONE && part.buffer != VK_NULL_HANDLE);
     culv_soft_rdma_counts counts;
-    s.w.cu->SoftRdmaCounts(&counts);
+    s->w.cu->SoftRdmaCounts(&counts);
     REQUIRE_EQ(counts.context_sync_memops, 1);
     culv_vk_rdma_buffer_destroy(&b);
-    vmm_stage_close(&s);
 }
 
 static const test_case cases[] = {

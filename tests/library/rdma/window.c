@@ -38,10 +38,8 @@ static void caps(void)
         REQUIRE_EQ(rdma_counted(&s).flushes - before, rows[i].flushes);
     }
     s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING, 0);
-    LIB_ERROR(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_NONE), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_rdma_flush_writes(s.w.device, (culv_rdma_ordering)150), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_NONE), CULV_REASON_VALUE);
+    LIB_INVALID(culv_rdma_flush_writes(s.w.device, (culv_rdma_ordering)150), CULV_REASON_VALUE);
     s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS, 2);
     LIB_ERROR(culv_rdma_flush_writes(s.w.device, CULV_RDMA_ORDERING_OWNER), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_USAGE);
@@ -73,10 +71,9 @@ static void costs(void)
         REQUIRE_EQ(c.size, rows[i].chunks * 65536);
     }
     culv_rdma_cost c = culv_rdma_cost_init();
-    LIB_ERROR(culv_rdma_get_cost(65536, 0, &c), CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_ERROR(culv_rdma_get_cost(65536, UINT64_MAX - 65535, &c), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_rdma_get_cost(UINT64_MAX, 1, &c), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_get_cost(65536, 0, &c), CULV_REASON_SIZE);
+    LIB_INVALID(culv_rdma_get_cost(65536, UINT64_MAX - 65535, &c), CULV_REASON_RANGE);
+    LIB_INVALID(culv_rdma_get_cost(UINT64_MAX, 1, &c), CULV_REASON_RANGE);
     REQUIRE(c.size == 0 && c.chunks == 0);
 }
 

@@ -5,39 +5,37 @@
 extern const test_case ring_newest_cases[], ring_error_cases[], ring_stop_cases[],
     ring_thread_cases[], ring_model_cases[], ring_real_cases[];
 
-static void ordered(void)
+RING_CASE(ordered, 3)
 {
-    ring_stage s;
-    stage_open(&s, 3);
-    stage_make(&s, NULL);
+    stage_make(s, NULL);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     for (uint32_t i = 0; i < 3; i++) {
-        f = stage_turn(&s, P);
+        f = stage_turn(s, P);
         REQUIRE_FRAME(f, i, i, 0, 1, 1); /* nobody used the slot yet */
         REQUIRE_EQ(f.signal_value, i + 1);
     }
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    f = stage_acquire(&s, C);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_acquire(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
     culv_ring_frame other = f;
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &other), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &other), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     REQUIRE_EQ(other.number, f.number); /* written only on success */
-    stage_release(&s, C, &f);
+    stage_release(s, C, &f);
     REQUIRE_EQ(f.signal_value, 1);
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
     /* Slots come back in the order in which they were given back, each with what its reader
      * signals. */
     for (uint64_t i = 0; i < 100; i++) {
-        f = stage_turn(&s, P);
+        f = stage_turn(s, P);
         REQUIRE_FRAME(f, i % 3, i + 3, i + 1, 1, 1);
-        f = stage_turn(&s, C);
+        f = stage_turn(s, C);
         REQUIRE_FRAME(f, (i + 2) % 3, i + 2, i + 3, 1, 1);
         REQUIRE_EQ(f.skipped, 0);
         REQUIRE_EQ(f.repeated, 0);
     }
-    culv_ring_stats stats = stage_stats(&s);
+    culv_ring_stats stats = stage_stats(s);
     REQUIRE_EQ(stats.produced, 103);
     REQUIRE_EQ(stats.consumed, 102);
     REQUIRE_EQ(stats.ready_signaled, 103);
@@ -45,259 +43,234 @@ static void ordered(void)
     REQUIRE_EQ(stats.skipped + stats.producer_waits + stats.consumer_waits + stats.frame_time, 0);
     REQUIRE_EQ(stats.depth, 3);
     REQUIRE_EQ(stats.burst, 1);
-    stage_close(&s);
 }
 
 /* Values go on from where the counters are. */
-static void first_values(void)
+RING_CASE(first_values, 2)
 {
-    ring_stage s;
-    stage_open(&s, 2);
-    s.desc.ready_value = 1000;
-    s.desc.done_value = 7;
-    fake_set(&s.line[P], 1000);
-    fake_set(&s.line[C], 7);
-    stage_make(&s, NULL);
+    s->desc.ready_value = 1000;
+    s->desc.done_value = 7;
+    fake_set(&s->line[P], 1000);
+    fake_set(&s->line[C], 7);
+    stage_make(s, NULL);
     for (uint64_t i = 0; i < 600; i++) { /* more than are remembered */
-        culv_ring_frame f = stage_turn(&s, P);
+        culv_ring_frame f = stage_turn(s, P);
         REQUIRE_EQ(f.signal_value, 1001 + i);
         REQUIRE_EQ(f.wait_value, i < 2 ? 0 : 6 + i);
-        f = stage_turn(&s, C);
+        f = stage_turn(s, C);
         REQUIRE_EQ(f.wait_value, 1001 + i);
         REQUIRE_EQ(f.signal_value, 8 + i);
     }
-    stage_close(&s);
 }
 
-static void bursts(void)
+RING_CASE(bursts, 5)
 {
-    ring_stage s;
-    stage_open(&s, 5);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = 2;
-    stage_make(&s, &settings);
-    culv_ring_frame f = stage_turn(&s, P);
+    stage_make(s, &settings);
+    culv_ring_frame f = stage_turn(s, P);
     REQUIRE_FRAME(f, 0, 0, 0, 1, 0);
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-    f = stage_turn(&s, P);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    f = stage_turn(s, P);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
     REQUIRE_EQ(f.signal_value, 1);
-    f = stage_turn(&s, P);
+    f = stage_turn(s, P);
     REQUIRE_FRAME(f, 2, 2, 0, 1, 0);
-    f = stage_turn(&s, P);
+    f = stage_turn(s, P);
     REQUIRE_EQ(f.signal_value, 2);
     /* One slot is left, and a burst takes two. */
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    f = stage_turn(&s, C);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 0);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    f = stage_turn(&s, C);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
     REQUIRE_EQ(f.signal_value, 1);
     /* The first acquire waits for all slots of the burst: 4 was never used, 0 was read until 1. */
-    f = stage_turn(&s, P);
+    f = stage_turn(s, P);
     REQUIRE_FRAME(f, 4, 4, 1, 1, 0);
-    f = stage_turn(&s, P);
+    f = stage_turn(s, P);
     REQUIRE_FRAME(f, 0, 5, 0, 0, 1);
     /* The consumer's burst is what is ready, at most two. */
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 2, 2, 2, 1, 0);
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 3, 3, 0, 0, 1);
-    REQUIRE_EQ(stage_stats(&s).ready_signaled, 3);
-    REQUIRE_EQ(stage_stats(&s).done_signaled, 2);
-    stage_close(&s);
+    REQUIRE_EQ(stage_stats(s).ready_signaled, 3);
+    REQUIRE_EQ(stage_stats(s).done_signaled, 2);
 }
 
-static void flushes(void)
+RING_CASE(flushes, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = 4;
-    stage_make(&s, &settings);
+    stage_make(s, &settings);
     uint64_t value = 99;
-    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    LIB_OK(culv_ring_flush(s->ring, P, &value));
     REQUIRE_EQ(value, 0);
-    (void)stage_turn(&s, P);
-    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    (void)stage_turn(s, P);
+    LIB_OK(culv_ring_flush(s->ring, P, &value));
     REQUIRE_EQ(value, 1);
-    fake_signal(&s.line[P], value);
-    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    fake_signal(&s->line[P], value);
+    LIB_OK(culv_ring_flush(s->ring, P, &value));
     REQUIRE_EQ(value, 0);
     /* After a flush three slots do. */
     for (uint32_t i = 1; i < 4; i++)
-        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, i == 1, i == 3);
+        REQUIRE_FRAME(stage_turn(s, P), i, i, 0, i == 1, i == 3);
     /* All four are ready by two hand-overs: one burst, which waits for both. */
-    culv_ring_frame f = stage_turn(&s, C);
+    culv_ring_frame f = stage_turn(s, C);
     REQUIRE_FRAME(f, 0, 0, 2, 1, 0);
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 0);
     /* The consumer ends early; the rest comes back. */
-    LIB_OK(culv_ring_flush(s.ring, C, &value));
+    LIB_OK(culv_ring_flush(s->ring, C, &value));
     REQUIRE_EQ(value, 1);
-    fake_signal(&s.line[C], value);
-    f = stage_turn(&s, C);
+    fake_signal(&s->line[C], value);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 2, 2, 2, 1, 0);
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 3, 3, 0, 0, 1);
     /* The producer, which did not flush last, waits for whole bursts again, and they heal. */
-    f = stage_turn(&s, P);
+    f = stage_turn(s, P);
     REQUIRE_FRAME(f, 0, 4, 2, 1, 0);
-    stage_close(&s);
 }
 
 /* A program of one thread that flushes every frame gets every slot. */
-static void flush_each(void)
+RING_CASE(flush_each, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = 2;
-    stage_make(&s, &settings);
+    stage_make(s, &settings);
     for (uint64_t i = 0; i < 4; i++) {
         uint64_t value = 0;
-        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, 1,
+        REQUIRE_FRAME(stage_turn(s, P), i, i, 0, 1,
                       i == 3); /* of the last slot, the burst is one */
-        LIB_OK(culv_ring_flush(s.ring, P, &value));
+        LIB_OK(culv_ring_flush(s->ring, P, &value));
         REQUIRE_EQ(value, i < 3 ? i + 1 : 0);
-        if (value != 0) fake_signal(&s.line[P], value);
+        if (value != 0) fake_signal(&s->line[P], value);
     }
-    stage_close(&s);
 }
 
 /* Also where the flush of a short burst, full already, has nothing to hand over, and where its
  * frame was cancelled. */
-static void flush_each_of_two(void)
+RING_CASE(flush_each_of_two, 2)
 {
-    ring_stage s;
-    stage_open(&s, 2);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = 2;
-    stage_make(&s, &settings);
+    stage_make(s, &settings);
     uint64_t value = 0;
-    (void)stage_turn(&s, P);
-    LIB_OK(culv_ring_flush(s.ring, P, &value));
-    fake_signal(&s.line[P], value);
+    (void)stage_turn(s, P);
+    LIB_OK(culv_ring_flush(s->ring, P, &value));
+    fake_signal(&s->line[P], value);
     for (uint64_t i = 1; i < 20; i++) {
-        culv_ring_frame f = stage_acquire(&s, P);
-        LIB_OK(culv_ring_cancel(s.ring, P, &f));
-        f = stage_turn(&s, P);
+        culv_ring_frame f = stage_acquire(s, P);
+        LIB_OK(culv_ring_cancel(s->ring, P, &f));
+        f = stage_turn(s, P);
         REQUIRE_EQ(f.number, i);
-        LIB_OK(culv_ring_flush(s.ring, P, &value));
-        if (value != 0) fake_signal(&s.line[P], value);
-        f = stage_turn(&s, C);
+        LIB_OK(culv_ring_flush(s->ring, P, &value));
+        if (value != 0) fake_signal(&s->line[P], value);
+        f = stage_turn(s, C);
         REQUIRE_EQ(f.number, i - 1);
-        LIB_OK(culv_ring_flush(s.ring, C, &value));
-        if (value != 0) fake_signal(&s.line[C], value);
+        LIB_OK(culv_ring_flush(s->ring, C, &value));
+        if (value != 0) fake_signal(&s->line[C], value);
     }
-    stage_close(&s);
 }
 
-static void cancels(void)
+RING_CASE(cancels, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = 2;
-    stage_make(&s, &settings);
-    culv_ring_frame f = stage_acquire(&s, P);
-    LIB_OK(culv_ring_cancel(s.ring, P, &f));
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 0, 0, 1, 0);
-    f = stage_acquire(&s, P);
+    stage_make(s, &settings);
+    culv_ring_frame f = stage_acquire(s, P);
+    LIB_OK(culv_ring_cancel(s->ring, P, &f));
+    REQUIRE_FRAME(stage_turn(s, P), 0, 0, 0, 1, 0);
+    f = stage_acquire(s, P);
     REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
-    LIB_OK(culv_ring_cancel(s.ring, P, &f));
-    REQUIRE_FRAME(stage_turn(&s, P), 1, 1, 0, 0, 1); /* the same once more */
-    f = stage_acquire(&s, C);
+    LIB_OK(culv_ring_cancel(s->ring, P, &f));
+    REQUIRE_FRAME(stage_turn(s, P), 1, 1, 0, 0, 1); /* the same once more */
+    f = stage_acquire(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 0);
-    LIB_OK(culv_ring_cancel(s.ring, C, &f));
-    REQUIRE_FRAME(stage_turn(&s, C), 0, 0, 1, 1, 0); /* and it waits again */
-    f = stage_acquire(&s, C);
-    LIB_OK(culv_ring_cancel(s.ring, C, &f));
+    LIB_OK(culv_ring_cancel(s->ring, C, &f));
+    REQUIRE_FRAME(stage_turn(s, C), 0, 0, 1, 1, 0); /* and it waits again */
+    f = stage_acquire(s, C);
+    LIB_OK(culv_ring_cancel(s->ring, C, &f));
     uint64_t value;
-    LIB_OK(culv_ring_flush(s.ring, C, &value));
+    LIB_OK(culv_ring_flush(s->ring, C, &value));
     REQUIRE_EQ(value, 1);
-    fake_signal(&s.line[C], value);
-    REQUIRE_FRAME(stage_turn(&s, C), 1, 1, 1, 1, 1);
-    REQUIRE_EQ(stage_stats(&s).produced, 2);
-    REQUIRE_EQ(stage_stats(&s).consumed, 2);
-    stage_close(&s);
+    fake_signal(&s->line[C], value);
+    REQUIRE_FRAME(stage_turn(s, C), 1, 1, 1, 1, 1);
+    REQUIRE_EQ(stage_stats(s).produced, 2);
+    REQUIRE_EQ(stage_stats(s).consumed, 2);
 }
 
 /* Depth, burst and policy change at each side's next burst. */
-static void configured(void)
+RING_CASE(configured, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.depth = 2;
-    stage_make(&s, &settings);
-    REQUIRE_EQ(stage_stats(&s).depth, 2);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, P);
+    stage_make(s, &settings);
+    REQUIRE_EQ(stage_stats(s).depth, 2);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     settings.depth = 0; /* all of them, at once */
-    LIB_OK(culv_ring_configure(s.ring, &settings));
-    REQUIRE_FRAME(stage_turn(&s, P), 2, 2, 0, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 3, 3, 0, 1, 1);
-    REQUIRE_EQ(stage_stats(&s).depth, 4);
+    LIB_OK(culv_ring_configure(s->ring, &settings));
+    REQUIRE_FRAME(stage_turn(s, P), 2, 2, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 3, 3, 0, 1, 1);
+    REQUIRE_EQ(stage_stats(s).depth, 4);
     /* Down to 1: the others leave as they come free. */
     settings.depth = 1;
-    LIB_OK(culv_ring_configure(s.ring, &settings));
+    LIB_OK(culv_ring_configure(s->ring, &settings));
     for (uint32_t i = 0; i < 4; i++)
-        REQUIRE_FRAME(stage_turn(&s, C), i, i, i + 1, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 1, 1, 1);
-    REQUIRE_EQ(stage_stats(&s).depth, 1);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+        REQUIRE_FRAME(stage_turn(s, C), i, i, i + 1, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 4, 1, 1, 1);
+    REQUIRE_EQ(stage_stats(s).depth, 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     /* And up, with bursts; the slots that were out remember their last reader. */
     settings.depth = 4;
     settings.burst = 3;
-    LIB_OK(culv_ring_configure(s.ring, &settings));
-    f = stage_acquire(&s, P);
+    LIB_OK(culv_ring_configure(s->ring, &settings));
+    f = stage_acquire(s, P);
     REQUIRE_FRAME(f, 1, 5, 4, 1, 0);
     settings.burst = 1; /* this burst stays as it began */
-    LIB_OK(culv_ring_configure(s.ring, &settings));
-    stage_release(&s, P, &f);
-    REQUIRE_FRAME(stage_turn(&s, P), 2, 6, 0, 0, 0);
-    REQUIRE_FRAME(stage_turn(&s, P), 3, 7, 0, 0, 1);
-    REQUIRE_FRAME(stage_turn(&s, C), 0, 4, 5, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, C), 1, 5, 6, 1, 1);
-    stage_close(&s);
+    LIB_OK(culv_ring_configure(s->ring, &settings));
+    stage_release(s, P, &f);
+    REQUIRE_FRAME(stage_turn(s, P), 2, 6, 0, 0, 0);
+    REQUIRE_FRAME(stage_turn(s, P), 3, 7, 0, 0, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 0, 4, 5, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 1, 5, 6, 1, 1);
 }
 
-static void policies_change(void)
+RING_CASE(policies_change, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
-    stage_make(&s, NULL);
+    stage_make(s, NULL);
     culv_ring_settings newest = culv_ring_settings_init(),
                        ordered_settings = culv_ring_settings_init();
     newest.policy = CULV_RING_MAILBOX;
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, P);
-    LIB_OK(culv_ring_configure(s.ring, &newest));
-    culv_ring_frame f = stage_turn(&s, C);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
+    LIB_OK(culv_ring_configure(s->ring, &newest));
+    culv_ring_frame f = stage_turn(s, C);
     REQUIRE_FRAME(f, 2, 2, 3, 1, 1);
     REQUIRE_EQ(f.skipped, 2);
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_EQ(f.repeated, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 3, 3, 0, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 0, 1, 1);
-    LIB_OK(culv_ring_configure(s.ring, &ordered_settings));
+    REQUIRE_FRAME(stage_turn(s, P), 3, 3, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 4, 0, 1, 1);
+    LIB_OK(culv_ring_configure(s->ring, &ordered_settings));
     /* What the consumer kept comes free with its next acquire: nothing is lost, and no slot is. */
-    REQUIRE_FRAME(stage_turn(&s, C), 3, 3, 4, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 1, 5, 0, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 2, 6, 2, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 3, 7, 3, 1, 1);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    REQUIRE_FRAME(stage_turn(s, C), 3, 3, 4, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 1, 5, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 2, 6, 2, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 3, 7, 3, 1, 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     for (uint64_t i = 4; i < 8; i++) {
-        f = stage_turn(&s, C);
+        f = stage_turn(s, C);
         REQUIRE_EQ(f.number, i);
         REQUIRE_EQ(f.skipped, 0);
     }
-    stage_close(&s);
 }
 
 /* What the consumer kept of MAILBOX is a slot of FIFO's: its producer gets bursts of all slots,
@@ -344,52 +317,49 @@ static void kept_slot_in_burst(void)
 }
 
 /* The lead: how far the GPU may be behind. */
-static void lead(void)
+RING_CASE(lead, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
     settings.max_frames_in_flight = 3;
-    stage_make(&s, &settings);
+    stage_make(s, &settings);
     culv_ring_frame f;
     for (int i = 0; i < 4; i++) { /* the host is far ahead: nothing of `done` is reached */
-        (void)stage_turn(&s, P);
-        f = stage_acquire(&s, C);
-        LIB_OK(culv_ring_release(s.ring, C, &f));
+        (void)stage_turn(s, P);
+        f = stage_acquire(s, C);
+        LIB_OK(culv_ring_release(s->ring, C, &f));
     }
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    fake_signal(&s.line[C], 1);
-    (void)stage_turn(&s, P);
-    f = stage_acquire(&s, C);
-    LIB_OK(culv_ring_release(s.ring, C, &f));
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    fake_signal(&s.line[C], 5);
-    uint64_t reads = s.line[C].reads, others = s.line[P].reads; /* those of the messages */
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    fake_signal(&s->line[C], 1);
+    (void)stage_turn(s, P);
+    f = stage_acquire(s, C);
+    LIB_OK(culv_ring_release(s->ring, C, &f));
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    fake_signal(&s->line[C], 5);
+    uint64_t reads = s->line[C].reads, others = s->line[P].reads; /* those of the messages */
     for (int i = 0; i < 3; i++) {
-        (void)stage_turn(&s, P);
-        f = stage_acquire(&s, C);
-        LIB_OK(culv_ring_release(s.ring, C, &f));
+        (void)stage_turn(s, P);
+        f = stage_acquire(s, C);
+        LIB_OK(culv_ring_release(s->ring, C, &f));
     }
-    REQUIRE_EQ(s.line[C].reads, reads + 1); /* what is known is not asked for again */
-    REQUIRE_EQ(s.line[P].reads, others);
-    REQUIRE_EQ(s.line[P].waits, 0);
+    REQUIRE_EQ(s->line[C].reads, reads + 1); /* what is known is not asked for again */
+    REQUIRE_EQ(s->line[P].reads, others);
+    REQUIRE_EQ(s->line[P].waits, 0);
     /* Bursts count their frames. */
     settings.burst = 2;
     settings.max_frames_in_flight = 4;
-    fake_signal(&s.line[C], 8);
-    LIB_OK(culv_ring_configure(s.ring, &settings));
+    fake_signal(&s->line[C], 8);
+    LIB_OK(culv_ring_configure(s->ring, &settings));
     for (int i = 0; i < 6; i++) {
-        f = stage_acquire(&s, P);
-        stage_release(&s, P, &f);
+        f = stage_acquire(s, P);
+        stage_release(s, P, &f);
         if (i % 2 == 0) continue;
         for (int k = 0; k < 2; k++) {
-            f = stage_acquire(&s, C);
-            LIB_OK(culv_ring_release(s.ring, C, &f));
+            f = stage_acquire(s, C);
+            LIB_OK(culv_ring_release(s->ring, C, &f));
         }
     }
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    stage_close(&s);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
 }
 
 /* A GPU that is never ahead of what the host waits for. */
@@ -403,41 +373,35 @@ static culv_result crawl(void *context, uint64_t value, uint64_t timeout)
 }
 
 /* Where many frames are on their way, most turns ask and wait for nothing. */
-static void asks_seldom(void)
+RING_CASE(asks_seldom, 16)
 {
     enum { FRAMES = 640 };
-    ring_stage s;
-    stage_open(&s, 16);
-    s.desc.done.wait = crawl;
-    stage_make(&s, NULL);
+    s->desc.done.wait = crawl;
+    stage_make(s, NULL);
     for (int i = 0; i < FRAMES; i++) {
         culv_ring_frame f;
-        LIB_OK(culv_ring_acquire(s.ring, P, TEST_FAR_MS * (uint64_t)MS, &f));
-        stage_release(&s, P, &f);
-        LIB_OK(culv_ring_acquire(s.ring, C, TEST_FAR_MS * (uint64_t)MS, &f));
-        LIB_OK(culv_ring_release(s.ring, C, &f));
-        REQUIRE(f.signal_value - fake_counter(&s.line[C]) <=
+        LIB_OK(culv_ring_acquire(s->ring, P, TEST_FAR_MS * (uint64_t)MS, &f));
+        stage_release(s, P, &f);
+        LIB_OK(culv_ring_acquire(s->ring, C, TEST_FAR_MS * (uint64_t)MS, &f));
+        LIB_OK(culv_ring_release(s->ring, C, &f));
+        REQUIRE(f.signal_value - fake_counter(&s->line[C]) <=
                 33); /* twice the depth, and this one */
     }
-    REQUIRE(s.line[C].waits >= 1 && s.line[C].reads + s.line[C].waits <= FRAMES / 6);
-    stage_close(&s);
+    REQUIRE(s->line[C].waits >= 1 && s->line[C].reads + s->line[C].waits <= FRAMES / 6);
 }
 
 /* Without functions of the host's, the order is all there is. */
-static void bare(void)
+RING_CASE(bare, 2)
 {
-    ring_stage s;
-    stage_open(&s, 2);
     const culv_ring_timeline none = {.name = "frames"};
-    s.desc.ready = s.desc.done = none;
-    stage_make(&s, NULL);
+    s->desc.ready = s->desc.done = none;
+    stage_make(s, NULL);
     for (uint64_t i = 0; i < 1000; i++) {
-        culv_ring_frame f = stage_turn(&s, P);
+        culv_ring_frame f = stage_turn(s, P);
         REQUIRE_EQ(f.wait_value, i < 2 ? 0 : i - 1);
-        f = stage_turn(&s, C);
+        f = stage_turn(s, C);
         REQUIRE_EQ(f.wait_value, i + 1);
     }
-    stage_close(&s);
 }
 
 static const test_case cases[] = {

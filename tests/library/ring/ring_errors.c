@@ -4,34 +4,33 @@
 
 extern const test_case ring_error_cases[];
 
-#define INVALID(call, why) LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_##why)
+#define INVALID(call, why) LIB_INVALID(call, CULV_REASON_##why)
 
-static void create_refuses(void)
+RING_CASE(create_refuses, 4)
 {
-    ring_stage s;
     culv_ring *out;
-    stage_open(&s, 4);
 #define REFUSES(why)                                                                               \
-    LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, &s.desc, &out), CULV_ERROR_INVALID, why)
-    LIB_REFUSES(culv_ring, out, culv_ring_create(NULL, &s.desc, &out), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_ring, out, culv_ring_create(s->device, &s->desc, &out), CULV_ERROR_INVALID,   \
+                why)
+    LIB_REFUSES(culv_ring, out, culv_ring_create(NULL, &s->desc, &out), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, NULL, &out), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_ring, out, culv_ring_create(s->device, NULL, &out), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    INVALID(culv_ring_create(s.device, &s.desc, NULL), NULL_ARGUMENT);
-    culv_ring_desc good = s.desc;
-    s.desc.struct_size = 0;
+    INVALID(culv_ring_create(s->device, &s->desc, NULL), NULL_ARGUMENT);
+    culv_ring_desc good = s->desc;
+    s->desc.struct_size = 0;
     REFUSES(CULV_REASON_STRUCT_SIZE);
-    s.desc = good;
-    s.desc.max_depth = 0;
+    s->desc = good;
+    s->desc.max_depth = 0;
     REFUSES(CULV_REASON_VALUE);
-    s.desc.max_depth = CULV_RING_MAX_DEPTH + 1;
-    s.desc.label = "frames";
+    s->desc.max_depth = CULV_RING_MAX_DEPTH + 1;
+    s->desc.label = "frames";
     REFUSES(CULV_REASON_VALUE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
-    s.desc = good;
+    s->desc = good;
     culv_ring_settings t = culv_ring_settings_init();
-    s.desc.settings = &t;
+    s->desc.settings = &t;
     t.struct_size = 3;
     REFUSES(CULV_REASON_STRUCT_SIZE);
     t = culv_ring_settings_init();
@@ -52,7 +51,7 @@ static void create_refuses(void)
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("culv_ring_settings.depth is 2; MAILBOX needs 3");
     t.depth = 3;
-    s.desc.ready.value = NULL;
+    s->desc.ready.value = NULL;
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
     t.policy = CULV_RING_FIFO;
@@ -62,34 +61,30 @@ static void create_refuses(void)
     t.check_counters = 0;
     t.max_latency = 1000;
     REFUSES(CULV_REASON_VALUE);
-    s.desc = good;
-    s.desc.settings = &t;
-    s.desc.done.wait = NULL;
+    s->desc = good;
+    s->desc.settings = &t;
+    s->desc.done.wait = NULL;
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("max_latency needs culv_ring_desc.done.wait, which is NULL");
     t.max_latency = 0;
     t.max_frames_in_flight = 1;
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("a lead needs culv_ring_desc.done.wait, which is NULL");
-    stage_close(&s);
 }
 
-static void configure_refuses(void)
+RING_CASE(configure_refuses, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
-    s.desc.done.wait = NULL;
-    stage_make(&s, NULL);
+    s->desc.done.wait = NULL;
+    stage_make(s, NULL);
     culv_ring_settings t = culv_ring_settings_init();
     INVALID(culv_ring_configure(NULL, &t), NULL_ARGUMENT);
-    INVALID(culv_ring_configure(s.ring, NULL), NULL_ARGUMENT);
+    INVALID(culv_ring_configure(s->ring, NULL), NULL_ARGUMENT);
     t.max_frames_in_flight = 2;
-    INVALID(culv_ring_configure(s.ring, &t), VALUE);
+    INVALID(culv_ring_configure(s->ring, &t), VALUE);
     t.max_frames_in_flight = 0;
     t.depth = 9;
-    INVALID(culv_ring_configure(s.ring, &t), VALUE);
-    REQUIRE_EQ(stage_stats(&s).depth, 4); /* as it was */
-    stage_close(&s);
+    INVALID(culv_ring_configure(s->ring, &t), VALUE);
+    REQUIRE_EQ(stage_stats(s).depth, 4); /* as it was */
 }
 
 static void misuse(void)
@@ -160,91 +155,85 @@ static void misuse(void)
 }
 
 /* The other side's host is late. */
-static void late_hosts(void)
+RING_CASE(late_hosts, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
-    s.desc.label = "frames";
-    s.desc.ready.name = "cuda";
-    s.desc.done.name = "vulkan";
+    s->desc.label = "frames";
+    s->desc.ready.name = "cuda";
+    s->desc.done.name = "vulkan";
     culv_ring_settings t = culv_ring_settings_init();
     t.burst = 2;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     culv_ring_frame f;
     double start = test_now_us();
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT,
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT,
               CULV_REASON_RING_EMPTY);
     REQUIRE(test_now_us() - start >= 20000);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
                    "it has to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
-    (void)stage_turn(&s, P);
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    (void)stage_turn(s, P);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the producer is late: within 0 ms it handed no frame over; "
         "it has to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
         "nobody has signaled yet");
     for (int i = 0; i < 3; i++)
-        (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
-    f = stage_acquire(&s, C);
+        (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    f = stage_acquire(s, C);
     culv_ring_frame p;
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 1500, &p), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 1500, &p), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
         "it has to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
         "the last to signal was the producer: 'cuda' with 2");
-    stage_release(&s, C, &f);
-    REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
-    REQUIRE_EQ(stage_stats(&s).consumer_waits, 1); /* one of them with a time to wait */
-    stage_close(&s);
+    stage_release(s, C, &f);
+    REQUIRE_EQ(stage_stats(s).producer_waits, 1);
+    REQUIRE_EQ(stage_stats(s).consumer_waits, 1); /* one of them with a time to wait */
 }
 
 /* A value that nobody of the ring signaled. */
-static void counters_checked(void)
+RING_CASE(counters_checked, 2)
 {
-    ring_stage s;
-    stage_open(&s, 2);
     culv_ring_settings t = culv_ring_settings_init();
     t.check_counters = 1;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     culv_ring_frame f;
-    uint64_t reads = s.line[C].reads;
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
-    REQUIRE_EQ(s.line[C].reads, reads + 1);
-    REQUIRE_EQ(s.line[P].reads, 1);
-    f = stage_acquire(&s, P);
-    fake_signal(&s.line[P], 2); /* submitted before its release: it is foreseeable */
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
-    LIB_OK(culv_ring_cancel(s.ring, P, &f));
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    uint64_t reads = s->line[C].reads;
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    REQUIRE_EQ(s->line[C].reads, reads + 1);
+    REQUIRE_EQ(s->line[P].reads, 1);
+    f = stage_acquire(s, P);
+    fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_OK(culv_ring_cancel(s->ring, P, &f));
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
-    fake_set(&s.line[C], 0);
-    (void)culv_ring_acquire(s.ring, P, 0, &f);
-    fake_set(&s.line[C], 1);
+    fake_set(&s->line[C], 0);
+    (void)culv_ring_acquire(s->ring, P, 0, &f);
+    fake_set(&s->line[C], 1);
     t.check_counters = 0;
-    LIB_OK(culv_ring_configure(s.ring, &t));
-    stage_close(&s);
+    LIB_OK(culv_ring_configure(s->ring, &t));
+    stage_close(s);
 
-    stage_open(&s, 2);
+    stage_open(s, 2);
     t.check_counters = 1;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     for (int i = 0; i < 3; i++) {
-        (void)stage_turn(&s, P);
-        (void)stage_turn(&s, C);
+        (void)stage_turn(s, P);
+        (void)stage_turn(s, C);
     }
-    fake_set(&s.line[C], 1);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    fake_set(&s->line[C], 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'done' is at 1 and was at 2 before: somebody set it back");
-    fake_set(&s.line[C], 3);
-    (void)stage_turn(&s, P); /* the error stops nothing */
-    stage_close(&s);
+    fake_set(&s->line[C], 3);
+    (void)stage_turn(s, P); /* the error stops nothing */
 }
 
 const test_case ring_error_cases[] = {

@@ -252,20 +252,9 @@ static void checks(int policies)
         check(policies, seed + i, 10000);
 }
 
-static void ordered(void)
-{
-    checks(0);
-}
-
-static void newest(void)
-{
-    checks(1);
-}
-
-static void both(void)
-{
-    checks(2);
-}
+TEST_AS(ordered, checks(0))
+TEST_AS(newest, checks(1))
+TEST_AS(both, checks(2))
 
 const test_case ring_model_cases[] = {
     {.name = "model.ordered", .run = ordered},

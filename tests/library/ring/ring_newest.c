@@ -15,6 +15,9 @@ static void open_newest(ring_stage *s, uint32_t depth)
     REQUIRE_EQ(stage_stats(s).burst, 1);
 }
 
+#define RING_NEWEST_CASE(name, depth)                                                              \
+    TEST_ON(ring_stage, s, open_newest(s, depth), stage_close(s), name)
+
 /* A release whose GPU work is not done yet. */
 static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
 {
@@ -23,201 +26,177 @@ static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
     return f->signal_value;
 }
 
-static void fast_producer(void)
+RING_NEWEST_CASE(fast_producer, 3)
 {
-    ring_stage s;
-    open_newest(&s, 3);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     for (uint64_t i = 0; i < 50; i++) { /* never waits, whoever reads */
-        f = stage_turn(&s, P);
+        f = stage_turn(s, P);
         REQUIRE_EQ(f.number, i);
         REQUIRE_EQ(f.wait_value, 0);
     }
-    f = stage_acquire(&s, C);
+    f = stage_acquire(s, C);
     REQUIRE_EQ(f.number, 49);
     REQUIRE_EQ(f.wait_value, 50);
     REQUIRE_EQ(f.skipped, 49);
     uint32_t held = f.slot;
     for (uint64_t i = 50; i < 100; i++) {
-        culv_ring_frame p = stage_turn(&s, P);
+        culv_ring_frame p = stage_turn(s, P);
         REQUIRE(p.slot != held);
     }
-    stage_release(&s, C, &f);
+    stage_release(s, C, &f);
     for (uint64_t i = 100; i < 150; i++) {
-        culv_ring_frame p = stage_turn(&s, P);
+        culv_ring_frame p = stage_turn(s, P);
         REQUIRE(p.slot != held); /* it keeps it */
     }
-    f = stage_turn(&s, C);
+    f = stage_turn(s, C);
     REQUIRE_EQ(f.number, 149);
     REQUIRE_EQ(f.skipped, 99);
     REQUIRE_EQ(f.repeated, 0);
-    culv_ring_stats stats = stage_stats(&s);
+    culv_ring_stats stats = stage_stats(s);
     REQUIRE_EQ(stats.produced, 150);
     REQUIRE_EQ(stats.consumed, 2);
     REQUIRE_EQ(stats.skipped, 148);
     REQUIRE_EQ(stats.producer_waits, 0);
-    stage_close(&s);
 }
 
-static void slow_producer(void)
+RING_NEWEST_CASE(slow_producer, 3)
 {
-    ring_stage s;
-    open_newest(&s, 3);
-    (void)stage_turn(&s, P);
-    culv_ring_frame f = stage_turn(&s, C);
+    (void)stage_turn(s, P);
+    culv_ring_frame f = stage_turn(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
     REQUIRE_EQ(f.signal_value, 1);
     for (uint64_t i = 0; i < 20;
          i++) { /* the same frame, again and again, each time done with by a new value */
-        f = stage_turn(&s, C);
+        f = stage_turn(s, C);
         REQUIRE_EQ(f.repeated, 1);
         REQUIRE_EQ(f.skipped, 0);
         REQUIRE_FRAME(f, 0, 0, 0, 1, 1);
         REQUIRE_EQ(f.signal_value, i + 2);
     }
-    culv_ring_frame p = stage_acquire(&s, P);
-    uint64_t value = submit(&s, P, &p); /* submitted, but not done */
-    REQUIRE_EQ(stage_turn(&s, C).repeated, 1);
-    fake_signal(&s.line[P], value);
-    f = stage_turn(&s, C);
+    culv_ring_frame p = stage_acquire(s, P);
+    uint64_t value = submit(s, P, &p); /* submitted, but not done */
+    REQUIRE_EQ(stage_turn(s, C).repeated, 1);
+    fake_signal(&s->line[P], value);
+    f = stage_turn(s, C);
     REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
     REQUIRE_EQ(f.repeated, 0);
     /* The slot that it had is free once all of its uses are done. */
-    p = stage_turn(&s, P);
+    p = stage_turn(s, P);
     REQUIRE_EQ(p.slot, 2);
     REQUIRE_EQ(p.wait_value, 0);
-    p = stage_turn(&s, P);
+    p = stage_turn(s, P);
     REQUIRE_EQ(p.slot, 0);
     REQUIRE_EQ(p.wait_value, 22);
-    REQUIRE_EQ(stage_stats(&s).consumed, 2);
-    stage_close(&s);
+    REQUIRE_EQ(stage_stats(s).consumed, 2);
 }
 
 /* The first frame is taken before it is done: the GPU waits for it. */
-static void first_frame(void)
+RING_NEWEST_CASE(first_frame, 4)
 {
-    ring_stage s;
-    open_newest(&s, 4);
-    culv_ring_frame a = stage_acquire(&s, P);
-    (void)submit(&s, P, &a);
-    culv_ring_frame b = stage_acquire(&s, P);
-    (void)submit(&s, P, &b);
-    culv_ring_frame f = stage_acquire(&s, C);
+    culv_ring_frame a = stage_acquire(s, P);
+    (void)submit(s, P, &a);
+    culv_ring_frame b = stage_acquire(s, P);
+    (void)submit(s, P, &b);
+    culv_ring_frame f = stage_acquire(s, C);
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1); /* the one that is done first */
-    stage_close(&s);
 }
 
 /* The newest frame that is done stays for the consumer: the producer waits for its own work rather
  * than to write over it. */
-static void own_work(void)
+RING_NEWEST_CASE(own_work, 3)
 {
-    ring_stage s;
-    open_newest(&s, 3);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);                  /* slot 0 is the consumer's */
-    (void)stage_turn(&s, P);                  /* slot 1 is done */
-    culv_ring_frame p = stage_acquire(&s, P); /* slot 2 is being written */
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);                  /* slot 0 is the consumer's */
+    (void)stage_turn(s, P);                  /* slot 1 is done */
+    culv_ring_frame p = stage_acquire(s, P); /* slot 2 is being written */
     REQUIRE_EQ(p.slot, 2);
-    uint64_t value = submit(&s, P, &p);
+    uint64_t value = submit(s, P, &p);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
         "the producer released with 3, but that signal has not run yet; was it submitted?");
-    fake_signal(&s.line[P], value);
-    p = stage_acquire(&s, P);
+    fake_signal(&s->line[P], value);
+    p = stage_acquire(s, P);
     REQUIRE_EQ(p.slot, 1);
-    REQUIRE_EQ(stage_turn(&s, C).number, 2);
-    stage_close(&s);
+    REQUIRE_EQ(stage_turn(s, C).number, 2);
 }
 
 /* A consumer whose GPU is slow: its slots are not waited for while there are others. */
-static void slow_reader(void)
+RING_NEWEST_CASE(slow_reader, 4)
 {
-    ring_stage s;
-    open_newest(&s, 4);
-    (void)stage_turn(&s, P);
-    culv_ring_frame f = stage_acquire(&s, C);
-    uint64_t first = submit(&s, C, &f);
-    (void)stage_turn(&s, P);
-    f = stage_acquire(&s, C); /* slot 0 comes free, but is still read */
+    (void)stage_turn(s, P);
+    culv_ring_frame f = stage_acquire(s, C);
+    uint64_t first = submit(s, C, &f);
+    (void)stage_turn(s, P);
+    f = stage_acquire(s, C); /* slot 0 comes free, but is still read */
     REQUIRE_EQ(f.slot, 1);
-    (void)submit(&s, C, &f);
+    (void)submit(s, C, &f);
     for (int i = 0; i < 20; i++) {
-        culv_ring_frame p = stage_turn(&s, P);
+        culv_ring_frame p = stage_turn(s, P);
         REQUIRE(p.slot == 2 || p.slot == 3);
         REQUIRE_EQ(p.wait_value, 0);
     }
-    fake_signal(&s.line[C], first);
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 22, first, 1, 1);
-    stage_close(&s);
+    fake_signal(&s->line[C], first);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 22, first, 1, 1);
 }
 
 /* Too small for what the consumer has in flight: the GPU waits, not the host. */
-static void too_small(void)
+RING_NEWEST_CASE(too_small, 3)
 {
-    ring_stage s;
-    open_newest(&s, 3);
     culv_ring_frame f;
-    (void)stage_turn(&s, P);
+    (void)stage_turn(s, P);
     for (int i = 0; i < 2; i++) {
-        f = stage_acquire(&s, C);
-        (void)submit(&s, C, &f);
-        (void)stage_turn(&s, P);
+        f = stage_acquire(s, C);
+        (void)submit(s, C, &f);
+        (void)stage_turn(s, P);
     }
-    f = stage_acquire(&s, C);
-    (void)submit(&s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
-    culv_ring_frame p = stage_turn(&s, P);
+    f = stage_acquire(s, C);
+    (void)submit(s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
+    culv_ring_frame p = stage_turn(s, P);
     REQUIRE_FRAME(p, 0, 3, 1, 1, 1);
-    stage_close(&s);
 }
 
-static void cancelled(void)
+RING_NEWEST_CASE(cancelled, 3)
 {
-    ring_stage s;
-    open_newest(&s, 3);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, P);
-    culv_ring_frame f = stage_acquire(&s, C);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
+    culv_ring_frame f = stage_acquire(s, C);
     REQUIRE_EQ(f.number, 1);
     REQUIRE_EQ(f.skipped, 1);
-    LIB_OK(culv_ring_cancel(s.ring, C, &f));
-    f = stage_acquire(&s, C);
+    LIB_OK(culv_ring_cancel(s->ring, C, &f));
+    f = stage_acquire(s, C);
     REQUIRE_EQ(f.number, 1);
     REQUIRE_EQ(f.skipped, 1);
-    stage_release(&s, C, &f);
-    f = stage_acquire(&s, C);
+    stage_release(s, C, &f);
+    f = stage_acquire(s, C);
     REQUIRE_EQ(f.repeated, 1);
-    LIB_OK(culv_ring_cancel(s.ring, C, &f));
-    f = stage_turn(&s, C);
+    LIB_OK(culv_ring_cancel(s->ring, C, &f));
+    f = stage_turn(s, C);
     REQUIRE_EQ(f.repeated, 1);
     REQUIRE_EQ(f.number, 1);
-    culv_ring_frame p = stage_acquire(&s, P);
-    LIB_OK(culv_ring_cancel(s.ring, P, &p));
-    p = stage_turn(&s, P);
+    culv_ring_frame p = stage_acquire(s, P);
+    LIB_OK(culv_ring_cancel(s->ring, P, &p));
+    p = stage_turn(s, P);
     REQUIRE_EQ(p.number, 2);
     uint64_t value = 1;
-    LIB_OK(culv_ring_flush(s.ring, P, &value)); /* nothing is ever open */
+    LIB_OK(culv_ring_flush(s->ring, P, &value)); /* nothing is ever open */
     REQUIRE_EQ(value, 0);
-    REQUIRE_EQ(stage_turn(&s, C).number, 2);
-    stage_close(&s);
+    REQUIRE_EQ(stage_turn(s, C).number, 2);
 }
 
 /* Counters are read where they tell something, and no more. */
-static void reads(void)
+RING_NEWEST_CASE(reads, 4)
 {
-    ring_stage s;
-    open_newest(&s, 4);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
-    REQUIRE_EQ(s.line[P].reads, 1);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    REQUIRE_EQ(s->line[P].reads, 1);
     for (int i = 0; i < 10; i++)
-        (void)stage_turn(&s, C); /* nothing new was released */
-    REQUIRE_EQ(s.line[P].reads, 1);
-    REQUIRE_EQ(s.line[P].waits + s.line[C].waits, 0);
-    stage_close(&s);
+        (void)stage_turn(s, C); /* nothing new was released */
+    REQUIRE_EQ(s->line[P].reads, 1);
+    REQUIRE_EQ(s->line[P].waits + s->line[C].waits, 0);
 }
 
 const test_case ring_newest_cases[] = {

@@ -52,18 +52,15 @@ static void turns(void)
 }
 
 /* What making one takes may fail. */
-static void out_of_memory(void)
+RING_CASE(out_of_memory, 4)
 {
     extern _Atomic long culvi_alloc_countdown;
-    ring_stage s;
     culv_ring *out;
-    stage_open(&s, 4);
     atomic_store(&culvi_alloc_countdown, 1);
-    LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, &s.desc, &out), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_HOST_MEMORY);
+    LIB_REFUSES(culv_ring, out, culv_ring_create(s->device, &s->desc, &out),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY);
     atomic_store(&culvi_alloc_countdown, 0);
-    stage_make(&s, NULL);
-    stage_close(&s);
+    stage_make(s, NULL);
 }
 
 static const test_case cases[] = {

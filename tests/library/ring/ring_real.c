@@ -189,15 +189,13 @@ static void refused(void)
     CU_OK(cu->CtxCreate(&other, 0, 0));
     CU_OK(cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxPopCurrent(&popped));
-    LIB_ERROR(culv_ring_acquire_on(r.ring, C, foreign, 0, &f), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_ring_acquire_on(r.ring, C, foreign, 0, &f), CULV_REASON_STREAM_DEVICE);
     /* None held */
-    LIB_ERROR(culv_ring_release(r.ring, C, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_release(r.ring, C, &f), CULV_REASON_RING_ORDER);
     LIB_OK(culv_ring_acquire_on(r.ring, C, r.stream[C], 0, &f));
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
     again = f;
-    LIB_ERROR(culv_ring_release_on(r.ring, C, foreign, &f), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_ring_release_on(r.ring, C, foreign, &f), CULV_REASON_STREAM_DEVICE);
     REQUIRE_EQ_BYTES(&f, &again, sizeof f);
     LIB_OK(culv_ring_release_on(r.ring, C, r.stream[C], &f)); /* still held */
     REQUIRE_EQ(f.signal_value, 1);
@@ -205,8 +203,7 @@ static void refused(void)
     t.burst = 2;
     LIB_OK(culv_ring_configure(r.ring, &t));
     (void)turn(&r, P);
-    LIB_ERROR(culv_ring_flush_on(r.ring, P, foreign), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_ring_flush_on(r.ring, P, foreign), CULV_REASON_STREAM_DEVICE);
     LIB_OK(culv_ring_flush_on(r.ring, P, r.stream[P]));
     REQUIRE_EQ(turn(&r, C).wait_value, 2);
     LIB_OK(culv_ring_drain(r.ring, CULV_RING_FOREVER, 0));

@@ -16,29 +16,26 @@ static void promise(ring_stage *s, culv_ring_side side)
     release_only(s, side, &f);
 }
 
-static void drained(void)
+RING_CASE(drained, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
-    stage_make(&s, NULL);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, P);
-    (void)stage_turn(&s, C);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
-    REQUIRE_EQ(s.line[P].signals + s.line[C].signals, 0);
+    stage_make(s, NULL);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, P);
+    (void)stage_turn(s, C);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    REQUIRE_EQ(s->line[P].signals + s->line[C].signals, 0);
     /* What is ready stays so, also with force where none was needed. */
-    LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
-    REQUIRE_FRAME(stage_turn(&s, C), 1, 1, 2, 1, 1);
-    promise(&s, P);
-    LIB_ERROR(culv_ring_drain(s.ring, 2 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_OK(culv_ring_drain(s->ring, CULV_RING_FOREVER, 1));
+    REQUIRE_FRAME(stage_turn(s, C), 1, 1, 2, 1, 1);
+    promise(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, 2 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
         "the producer released with 3, but that signal has not run yet; was it submitted?");
-    fake_signal(&s.line[P], 3);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
-    stage_close(&s);
+    fake_signal(&s->line[P], 3);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
 }
 
 /* Who is late: the side whose own work does not end, not the one that waits for it. */
@@ -93,71 +90,65 @@ static void who_is_late(void)
 }
 
 /* A consumer that vanished after it promised: its timeline is forced, and the ring goes on. */
-static void forced_consumer(void)
+RING_CASE(forced_consumer, 2)
 {
-    ring_stage s;
     fake_queue gpu;
-    stage_open(&s, 2);
-    stage_make(&s, NULL);
+    stage_make(s, NULL);
     queue_start(&gpu); /* the producer's */
     for (int i = 0; i < 4; i++) {
-        culv_ring_frame f = stage_acquire(&s, P);
-        release_only(&s, P, &f);
-        queue_push(&gpu, &(fake_job){.wait = &s.line[C],
+        culv_ring_frame f = stage_acquire(s, P);
+        release_only(s, P, &f);
+        queue_push(&gpu, &(fake_job){.wait = &s->line[C],
                                      .wait_value = f.wait_value,
-                                     .signal = &s.line[P],
+                                     .signal = &s->line[P],
                                      .signal_value = f.signal_value});
-        promise(&s, C);
+        promise(s, C);
     }
-    fake_wait(&s.line[P], 2); /* what waits for nothing is done */
-    LIB_ERROR(culv_ring_drain(s.ring, 5 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    fake_wait(&s->line[P], 2); /* what waits for nothing is done */
+    LIB_ERROR(culv_ring_drain(s->ring, 5 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     LIB_SAYS("the consumer is late");
-    culv_ring_frame held = stage_acquire(&s, P);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
-    LIB_OK(culv_ring_drain(s.ring, 5000 * (uint64_t)MS, 1));
-    REQUIRE_EQ(s.line[C].signals, 1);
-    REQUIRE_EQ(s.line[P].signals, 0); /* it went on by itself */
-    REQUIRE_EQ(fake_counter(&s.line[C]), 4);
-    REQUIRE_EQ(fake_counter(&s.line[P]), 4);
+    culv_ring_frame held = stage_acquire(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_drain(s->ring, 5000 * (uint64_t)MS, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(s->line[P].signals, 0); /* it went on by itself */
+    REQUIRE_EQ(fake_counter(&s->line[C]), 4);
+    REQUIRE_EQ(fake_counter(&s->line[P]), 4);
     queue_end(&gpu);
-    LIB_ERROR(culv_ring_release(s.ring, P, &held), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_release(s->ring, P, &held), CULV_REASON_RING_ORDER);
     /* From empty slots on: nothing to wait for, values and numbers go on. */
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 0, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, P), 1, 5, 0, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, C), 0, 4, 5, 1, 1);
-    REQUIRE_FRAME(stage_turn(&s, C), 1, 5, 6, 1, 1);
-    REQUIRE_EQ(fake_counter(&s.line[C]), 6);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
-    stage_close(&s);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 4, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, P), 1, 5, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 0, 4, 5, 1, 1);
+    REQUIRE_FRAME(stage_turn(s, C), 1, 5, 6, 1, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 6);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
 }
 
 /* Both vanished, with frames held and bursts open. */
-static void forced_both(void)
+RING_CASE(forced_both, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings t = culv_ring_settings_init();
     t.burst = 2;
-    stage_make(&s, &t);
-    promise(&s, P);
-    promise(&s, P);
-    promise(&s, C);
-    promise(&s, C);
-    promise(&s, P);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    stage_make(s, &t);
+    promise(s, P);
+    promise(s, P);
+    promise(s, C);
+    promise(s, C);
+    promise(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "culv_ring_drain: the producer has released 1 of a burst of 2, which is not signaled yet; "
         "call culv_ring_flush() first, or force the ring");
-    LIB_OK(culv_ring_drain(s.ring, MS, 1));
-    REQUIRE_EQ(s.line[P].signals, 1);
-    REQUIRE_EQ(s.line[C].signals, 1);
-    REQUIRE_EQ(fake_counter(&s.line[P]), 1);
-    REQUIRE_EQ(fake_counter(&s.line[C]), 1);
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(s->line[P].signals, 1);
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s->line[P]), 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 1);
     for (uint32_t i = 0; i < 4; i++)
-        REQUIRE_FRAME(stage_turn(&s, P), i, i + 3, 0, i % 2 == 0, i % 2 == 1);
-    REQUIRE_EQ(stage_turn(&s, C).number, 3);
-    stage_close(&s);
+        REQUIRE_FRAME(stage_turn(s, P), i, i + 3, 0, i % 2 == 0, i % 2 == 1);
+    REQUIRE_EQ(stage_turn(s, C).number, 3);
 }
 
 /* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's
@@ -193,100 +184,91 @@ static void forced_frames_are_counted(void)
 }
 
 /* Slots that a smaller depth has put aside stay there. */
-static void forced_with_less_depth(void)
+RING_CASE(forced_with_less_depth, 5)
 {
-    ring_stage s;
     culv_ring_frame f;
-    stage_open(&s, 5);
     culv_ring_settings t = culv_ring_settings_init();
     t.depth = 2;
-    stage_make(&s, &t);
-    promise(&s, P);
-    promise(&s, C);
-    (void)stage_acquire(&s, P);
-    LIB_OK(culv_ring_drain(s.ring, 0, 1));
-    REQUIRE_EQ(stage_turn(&s, P).slot, 0);
-    REQUIRE_EQ(stage_turn(&s, P).slot, 1);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    stage_make(s, &t);
+    promise(s, P);
+    promise(s, C);
+    (void)stage_acquire(s, P);
+    LIB_OK(culv_ring_drain(s->ring, 0, 1));
+    REQUIRE_EQ(stage_turn(s, P).slot, 0);
+    REQUIRE_EQ(stage_turn(s, P).slot, 1);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     LIB_SAYS("0 of 2 free");
     t.depth = 5;
-    LIB_OK(culv_ring_configure(s.ring, &t));
+    LIB_OK(culv_ring_configure(s->ring, &t));
     for (uint32_t slot = 2; slot < 5; slot++)
-        REQUIRE_EQ(stage_turn(&s, P).slot, slot);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
-    stage_close(&s);
+        REQUIRE_EQ(stage_turn(s, P).slot, slot);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
 }
 
 /* Where the host cannot signal, that is said; MAILBOX is forced like the other. */
-static void no_force(void)
+RING_CASE(no_force, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
-    s.desc.ready.signal = NULL;
+    s->desc.ready.signal = NULL;
     culv_ring_settings t = culv_ring_settings_init();
     t.policy = CULV_RING_MAILBOX;
-    stage_make(&s, &t);
-    promise(&s, P);
-    LIB_ERROR(culv_ring_drain(s.ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
+    stage_make(s, &t);
+    promise(s, P);
+    LIB_ERROR(culv_ring_drain(s->ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
-    fake_signal(&s.line[P], 1);
-    promise(&s, C);
-    promise(&s, C);
-    LIB_OK(culv_ring_drain(s.ring, MS, 1));
-    REQUIRE_EQ(s.line[C].signals, 1);
-    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
+    fake_signal(&s->line[P], 1);
+    promise(s, C);
+    promise(s, C);
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT,
+    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), CULV_ERROR_TIMEOUT,
               CULV_REASON_RING_EMPTY); /* kept no more */
-    REQUIRE_FRAME(stage_turn(&s, P), 0, 1, 0, 1, 1);
-    stage_close(&s);
+    REQUIRE_FRAME(stage_turn(s, P), 0, 1, 0, 1, 1);
+    stage_close(s);
 
-    stage_open(&s, 2);
-    s.desc.done.wait = NULL;
-    stage_make(&s, NULL);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    stage_close(&s);
+    stage_open(s, 2);
+    s->desc.done.wait = NULL;
+    stage_make(s, NULL);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 0), CULV_REASON_VALUE);
 }
 
-static void device_lost(void)
+RING_CASE(device_lost, 2)
 {
-    ring_stage s;
-    stage_open(&s, 2);
-    s.desc.label = "frames";
+    s->desc.label = "frames";
     culv_ring_settings t = culv_ring_settings_init();
     t.max_frames_in_flight = 1;
-    stage_make(&s, &t);
-    (void)stage_turn(&s, P);
-    promise(&s, C);
-    (void)stage_turn(&s, P);
-    promise(&s, C);
+    stage_make(s, &t);
+    (void)stage_turn(s, P);
+    promise(s, C);
+    (void)stage_turn(s, P);
+    promise(s, C);
     culv_ring_frame f;
     uint64_t value;
-    fake_lose(&s.line[C]);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    fake_lose(&s->line[C]);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     for (int side = 0; side < 2; side++) {
-        LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f), CULV_ERROR_ASYNC,
+        LIB_ERROR(culv_ring_acquire(s->ring, (culv_ring_side)side, 0, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
         REQUIRE_EQ_STR(culv_last_error_message(),
                        "'frames': the ring is stopped: at 'done', the device is lost; "
                        "what is left is culv_ring_drain() and culv_ring_destroy()");
-        LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
+        LIB_ERROR(culv_ring_release(s->ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
-        LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
+        LIB_ERROR(culv_ring_flush(s->ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
     }
     /* Who waits for the lost side is let go, and the ring stays stopped. */
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-    REQUIRE_EQ(s.line[C].signals, 0);
-    LIB_OK(culv_ring_drain(s.ring, 0, 1));
-    REQUIRE_EQ(s.line[C].signals, 1);
-    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
-    REQUIRE_EQ(s.line[P].signals, 0);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    (void)stage_stats(&s);
-    stage_close(&s);
+    LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    REQUIRE_EQ(s->line[C].signals, 0);
+    LIB_OK(culv_ring_drain(s->ring, 0, 1));
+    REQUIRE_EQ(s->line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
+    REQUIRE_EQ(s->line[P].signals, 0);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    (void)stage_stats(s);
 }
 
 /* A drain finds it; a reader of MAILBOX; a check of counters. */
@@ -315,110 +297,99 @@ static void lost_elsewhere(void)
 }
 
 /* A ring that is stopped can still be drained, whatever its sides hold. */
-static void drained_when_stopped(void)
+RING_CASE(drained_when_stopped, 4)
 {
-    ring_stage s;
-    stage_open(&s, 4);
     culv_ring_settings t = culv_ring_settings_init();
     t.burst = 2;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     for (int i = 0; i < 2; i++)
-        promise(&s, P);
-    (void)stage_acquire(&s, C);
-    promise(&s, P);
-    LIB_OK(culv_ring_stop(s.ring));
-    LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        promise(s, P);
+    (void)stage_acquire(s, C);
+    promise(s, P);
+    LIB_OK(culv_ring_stop(s->ring));
+    LIB_ERROR(culv_ring_drain(s->ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     LIB_SAYS("the producer is late");
-    LIB_OK(culv_ring_drain(s.ring, MS, 1));
-    REQUIRE_EQ(fake_counter(&s.line[P]), 1);
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(fake_counter(&s->line[P]), 1);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    stage_close(&s);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
 }
 
 /* A side whose submission failed holds its frame again and releases it with the same value, also
  * when the other side has its slot by now; within a burst nothing was handed over. */
-static void submission_failed(void)
+RING_CASE(submission_failed, 2)
 {
-    ring_stage s;
     culv_ring_frame f, other, got;
     uint64_t value;
-    stage_open(&s, 2);
-    stage_make(&s, NULL);
+    stage_make(s, NULL);
     for (int side = 0; side < 2; side++) {
         const culv_ring_side me = (culv_ring_side)side;
-        f = stage_acquire(&s, me);
-        LIB_ERROR(culv_ring_submit_failed(s.ring, me, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER); /* it was not released */
-        LIB_OK(culv_ring_release(s.ring, me, &f));
+        f = stage_acquire(s, me);
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f),
+                    CULV_REASON_RING_ORDER); /* it was not released */
+        LIB_OK(culv_ring_release(s->ring, me, &f));
         const uint64_t signal = f.signal_value;
-        const culv_ring_stats before = stage_stats(&s);
-        LIB_OK(culv_ring_submit_failed(s.ring, me, &f));
-        LIB_ERROR(culv_ring_submit_failed(s.ring, me, &f), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER); /* once */
-        LIB_ERROR(culv_ring_acquire(s.ring, me, 0, &got), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
+        const culv_ring_stats before = stage_stats(s);
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
+        LIB_INVALID(culv_ring_submit_failed(s->ring, me, &f), CULV_REASON_RING_ORDER); /* once */
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), CULV_REASON_RING_ORDER);
         LIB_SAYS("whose submission failed; release it once more");
-        LIB_ERROR(culv_ring_cancel(s.ring, me, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        LIB_ERROR(culv_ring_flush(s.ring, me, &value), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-        LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_cancel(s->ring, me, &f), CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_flush(s->ring, me, &value), CULV_REASON_RING_ORDER);
+        LIB_ERROR(culv_ring_drain(s->ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
         other = f;
         other.number++;
-        LIB_ERROR(culv_ring_release(s.ring, me, &other), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
+        LIB_INVALID(culv_ring_release(s->ring, me, &other), CULV_REASON_RING_ORDER);
         if (me == P) { /* the consumer has it by now, and says who it waits for */
-            got = stage_acquire(&s, C);
+            got = stage_acquire(s, C);
             REQUIRE_EQ(got.wait_value, signal);
-            LIB_OK(culv_ring_cancel(s.ring, C, &got));
+            LIB_OK(culv_ring_cancel(s->ring, C, &got));
         }
         f.signal_value = 0;
-        LIB_OK(culv_ring_release(s.ring, me, &f));
+        LIB_OK(culv_ring_release(s->ring, me, &f));
         REQUIRE_EQ(f.signal_value, signal);
-        const culv_ring_stats after = stage_stats(&s);
+        const culv_ring_stats after = stage_stats(s);
         REQUIRE_EQ(after.produced, before.produced);
         REQUIRE_EQ(after.consumed, before.consumed);
-        fake_signal(&s.line[side], signal);
+        fake_signal(&s->line[side], signal);
     }
-    LIB_OK(culv_ring_drain(s.ring, 0, 0));
-    REQUIRE_FRAME(stage_turn(&s, P), 1, 1, 0, 1, 1);
+    LIB_OK(culv_ring_drain(s->ring, 0, 0));
+    REQUIRE_FRAME(stage_turn(s, P), 1, 1, 0, 1, 1);
     /* Not the last one; another side's; nobody's. */
-    LIB_ERROR(culv_ring_submit_failed(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_INVALID(culv_ring_submit_failed(s->ring, P, &f), CULV_REASON_RING_ORDER);
     LIB_SAYS("is not the last one that this side released");
-    LIB_ERROR(culv_ring_submit_failed(NULL, P, &f), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_ring_submit_failed(s.ring, P, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_submit_failed(NULL, P, &f), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_submit_failed(s->ring, P, NULL), CULV_REASON_NULL_ARGUMENT);
     /* Who waits for such a side is told; a forced drain ends it. */
-    f = stage_acquire(&s, C);
-    LIB_OK(culv_ring_release(s.ring, C, &f));
-    LIB_OK(culv_ring_submit_failed(s.ring, C, &f));
-    LIB_OK(culv_ring_drain(s.ring, MS, 1));
-    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
-    REQUIRE_EQ(stage_turn(&s, P).number, 2);
-    stage_close(&s);
+    f = stage_acquire(s, C);
+    LIB_OK(culv_ring_release(s->ring, C, &f));
+    LIB_OK(culv_ring_submit_failed(s->ring, C, &f));
+    LIB_OK(culv_ring_drain(s->ring, MS, 1));
+    REQUIRE_EQ(fake_counter(&s->line[C]), 2);
+    REQUIRE_EQ(stage_turn(s, P).number, 2);
+    stage_close(s);
 
-    stage_open(&s, 4);
+    stage_open(s, 4);
     culv_ring_settings t = culv_ring_settings_init();
     t.burst = 2;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     for (int side = 0; side < 2; side++) {
         const culv_ring_side me = (culv_ring_side)side;
-        f = stage_acquire(&s, me);
-        LIB_OK(culv_ring_release(s.ring, me, &f));
+        f = stage_acquire(s, me);
+        LIB_OK(culv_ring_release(s->ring, me, &f));
         REQUIRE_EQ(f.signal_value, 0);
-        LIB_OK(culv_ring_submit_failed(s.ring, me, &f));
-        REQUIRE_EQ(side == 0 ? stage_stats(&s).produced : stage_stats(&s).consumed, 0);
-        LIB_ERROR(culv_ring_acquire(s.ring, me, 0, &got), CULV_ERROR_INVALID,
-                  CULV_REASON_RING_ORDER);
-        LIB_OK(culv_ring_cancel(s.ring, me, &f)); /* the burst begins anew */
-        REQUIRE_FRAME(stage_turn(&s, me), 0, 0, side, 1, 0);
-        f = stage_acquire(&s, me);
-        LIB_OK(culv_ring_release(s.ring, me, &f));
-        LIB_OK(culv_ring_submit_failed(s.ring, me, &f)); /* the last of it */
-        stage_release(&s, me, &f);
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f));
+        REQUIRE_EQ(side == 0 ? stage_stats(s).produced : stage_stats(s).consumed, 0);
+        LIB_INVALID(culv_ring_acquire(s->ring, me, 0, &got), CULV_REASON_RING_ORDER);
+        LIB_OK(culv_ring_cancel(s->ring, me, &f)); /* the burst begins anew */
+        REQUIRE_FRAME(stage_turn(s, me), 0, 0, side, 1, 0);
+        f = stage_acquire(s, me);
+        LIB_OK(culv_ring_release(s->ring, me, &f));
+        LIB_OK(culv_ring_submit_failed(s->ring, me, &f)); /* the last of it */
+        stage_release(s, me, &f);
         REQUIRE_EQ(f.signal_value, 1);
     }
-    stage_close(&s);
 }
 
 const test_case ring_stop_cases[] = {

@@ -56,49 +56,46 @@ static void waiter_end(waiter *w, culv_result result, culv_reason reason)
     if (result != CULV_OK) REQUIRE_EQ(w->error.reason, reason);
 }
 
-static void wakes(void)
+RING_CASE(wakes, 4)
 {
-    ring_stage s;
     waiter w;
     culv_ring_frame f;
-    stage_open(&s, 4);
     culv_ring_settings t = culv_ring_settings_init();
     t.depth = 1;
-    stage_make(&s, &t);
-    waiter_start(&w, &s, C, CULV_RING_FOREVER);
-    (void)stage_turn(&s, P); /* a release */
+    stage_make(s, &t);
+    waiter_start(&w, s, C, CULV_RING_FOREVER);
+    (void)stage_turn(s, P); /* a release */
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
     f = w.frame;
-    waiter_start(&w, &s, P, 60000 * (uint64_t)MS);
-    stage_release(&s, C, &f);
+    waiter_start(&w, s, P, 60000 * (uint64_t)MS);
+    stage_release(s, C, &f);
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
-    stage_release(&s, P, &w.frame);
-    waiter_start(&w, &s, P, CULV_RING_FOREVER);
+    stage_release(s, P, &w.frame);
+    waiter_start(&w, s, P, CULV_RING_FOREVER);
     t.depth = 2; /* a slot more */
-    LIB_OK(culv_ring_configure(s.ring, &t));
+    LIB_OK(culv_ring_configure(s->ring, &t));
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
     REQUIRE_EQ(w.frame.slot, 1);
-    stage_release(&s, P, &w.frame);
-    waiter_start(&w, &s, P, CULV_RING_FOREVER);
+    stage_release(s, P, &w.frame);
+    waiter_start(&w, s, P, CULV_RING_FOREVER);
     /* A second thread on the same side, and whoever waits for both. */
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_acquire(s->ring, P, 0, &f), CULV_REASON_RING_SIDE);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "culv_ring_acquire: another thread is in a call of the producer; "
                    "only one thread at a time may use a side");
-    LIB_ERROR(culv_ring_release(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    culv_ring_destroy(&s.ring);
+    LIB_INVALID(culv_ring_release(s->ring, P, &f), CULV_REASON_RING_SIDE);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), CULV_REASON_RING_SIDE);
+    culv_ring_destroy(&s->ring);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     REQUIRE(strstr(w.error.message, "the ring is stopped: it is being destroyed") != NULL);
-    stage_close(&s);
+    stage_close(s);
 
-    stage_open(&s, 2);
-    stage_make(&s, NULL);
-    waiter_start(&w, &s, C, CULV_RING_FOREVER);
-    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
-    (void)stage_turn(&s, P);
+    stage_open(s, 2);
+    stage_make(s, NULL);
+    waiter_start(&w, s, C, CULV_RING_FOREVER);
+    LIB_INVALID(culv_ring_drain(s->ring, 0, 1), CULV_REASON_RING_SIDE);
+    (void)stage_turn(s, P);
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
-    stage_close(&s);
 }
 
 /* Timeouts that no clock gets to: of a side that waits for the other one, and of one that waits for
@@ -269,43 +266,37 @@ static void stopped(void)
         }
         stage_close(&s);
     }
-    LIB_ERROR(culv_ring_stop(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_ring_stop(NULL), CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The side that waits for frames hears of a device that is lost at the other one. */
-static void lost_wakes(void)
+RING_CASE(lost_wakes, 3)
 {
-    ring_stage s;
     waiter w;
-    stage_open(&s, 3);
     culv_ring_settings t = culv_ring_settings_init();
     t.max_frames_in_flight = 1;
-    stage_make(&s, &t);
+    stage_make(s, &t);
     culv_ring_frame f;
     for (int i = 0; i < 2; i++) {
-        (void)stage_turn(&s, P);
-        f = stage_acquire(&s, C);
-        LIB_OK(culv_ring_release(s.ring, C, &f));
+        (void)stage_turn(s, P);
+        f = stage_acquire(s, C);
+        LIB_OK(culv_ring_release(s->ring, C, &f));
     }
-    waiter_start(&w, &s, C, CULV_RING_FOREVER);
-    fake_lose(&s.line[C]);
-    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    waiter_start(&w, s, C, CULV_RING_FOREVER);
+    fake_lose(&s->line[C]);
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
-    stage_close(&s);
 }
 
 /* Waiting takes no processor time: the thread sleeps, and does not wake in between. */
-static void no_polling(void)
+RING_CASE(no_polling, 1)
 {
-    ring_stage s;
     waiter w;
-    stage_open(&s, 1);
-    stage_make(&s, NULL);
-    waiter_start(&w, &s, C, CULV_RING_FOREVER);
+    stage_make(s, NULL);
+    waiter_start(&w, s, C, CULV_RING_FOREVER);
     REQUIRE(test_asleep(0, atomic_load(&w.id), 100));
-    (void)stage_turn(&s, P);
+    (void)stage_turn(s, P);
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
-    stage_close(&s);
 }
 
 /* Frames under load ---------------------------------------------------------------------------- */
@@ -452,20 +443,9 @@ static uint64_t frames(void)
     return strtoull(test_option("frames", "10000"), NULL, 10);
 }
 
-static void load_ordered(void)
-{
-    run_load(4, 1, false, false, frames());
-}
-
-static void load_bursts(void)
-{
-    run_load(8, 4, false, false, frames());
-}
-
-static void load_newest(void)
-{
-    run_load(4, 1, true, false, frames());
-}
+TEST_AS(load_ordered, run_load(4, 1, false, false, frames()))
+TEST_AS(load_bursts, run_load(8, 4, false, false, frames()))
+TEST_AS(load_newest, run_load(4, 1, true, false, frames()))
 
 static void load_mixed(void)
 {

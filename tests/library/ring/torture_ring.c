@@ -35,17 +35,9 @@ static void end(void)
 static void ring_make(culv_ring_side side, culv_vk_ring **out)
 {
     lib_world *w = &torture.w;
-    const VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                       .size = BYTES,
-                                       .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    const VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                     .imageType = VK_IMAGE_TYPE_2D,
-                                     .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                     .extent = {16, 16, 1},
-                                     .mipLevels = 1,
-                                     .arrayLayers = 1,
-                                     .samples = VK_SAMPLE_COUNT_1_BIT,
-                                     .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo buffer = raw_vk_buffer_info(BYTES, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
+    const VkImageCreateInfo image =
+        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 16, 16, VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc buffers = culv_vk_buffer_create_desc_init();
     culv_vk_image_create_desc images = culv_vk_image_create_desc_init();
     buffers.create_info = &buffer;

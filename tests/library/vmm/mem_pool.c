@@ -26,68 +26,59 @@ static culv_mem_pool *make_pool(const sparse_stage *s, uint32_t handle_types)
 
 static void write_words(const sparse_stage *s, CUdeviceptr at, uint32_t value)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemsetD32Async(at, value, BYTES / 4, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemsetD32Async(at, value, BYTES / 4, s->stream));
+    lib_finish(&s->w, s->stream);
 }
 
 static void require_words(const sparse_stage *s, CUdeviceptr at, uint32_t value)
 {
-    const raw_cuda *cu = s->w.cu;
     uint32_t *words = malloc(BYTES);
     REQUIRE(words != NULL);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemcpyDtoHAsync(words, at, BYTES, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoHAsync(words, at, BYTES, s->stream));
+    lib_finish(&s->w, s->stream);
     for (size_t i = 0; i < BYTES / 4; i++)
         REQUIRE_EQ(words[i], value);
     free(words);
 }
 
 /* Also while another stream is captured in the strictest mode; memory outlives its pool. */
-static void life(void)
+SPARSE_CASE(life)
 {
-    sparse_stage s;
     CUdeviceptr one = 0, two = 0;
     CUstream captured;
     CUgraph graph = NULL;
-    sparse_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     culv_mem_pool *pool = NULL;
     d.release_threshold = 32 << 20;
     d.max_size = 64 << 20;
-    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
+    LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
     REQUIRE(culv_mem_pool_native_handle(pool) != NULL);
-    CUcontext before = lib_enter(&s.w);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &one));
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &two));
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &one));
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &two));
     culv_mem_pool *second = NULL;
-    LIB_OK(culv_mem_pool_create(s.w.device, NULL, &second));
+    LIB_OK(culv_mem_pool_create(s->w.device, NULL, &second));
     culv_mem_pool_destroy(&second);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
-    lib_leave(&s.w, before);
-    write_words(&s, one, 0x11111111u);
-    write_words(&s, two, 0x22222222u);
-    require_words(&s, one, 0x11111111u);
-    LIB_OK(culv_mem_pool_free(pool, one, s.stream));
-    LIB_OK(culv_mem_pool_free(pool, 0, s.stream));
+    lib_leave(&s->w, before);
+    write_words(s, one, 0x11111111u);
+    write_words(s, two, 0x22222222u);
+    require_words(s, one, 0x11111111u);
+    LIB_OK(culv_mem_pool_free(pool, one, s->stream));
+    LIB_OK(culv_mem_pool_free(pool, 0, s->stream));
     culv_mem_pool_destroy(&pool);
     REQUIRE(pool == NULL);
-    require_words(&s, two, 0x22222222u);
+    require_words(s, two, 0x22222222u);
     /* Of a pool that is gone: by the driver's own call, or another pool of the device. */
-    pool = make_pool(&s, 0);
-    LIB_OK(culv_mem_pool_free(pool, two, s.stream));
-    lib_finish(&s.w, s.stream);
+    pool = make_pool(s, 0);
+    LIB_OK(culv_mem_pool_free(pool, two, s->stream));
+    lib_finish(&s->w, s->stream);
     culv_mem_pool_destroy(&pool);
-    sparse_stage_close(&s);
 }
 
 static void other_process_child(void)
@@ -108,8 +99,7 @@ static void other_process_child(void)
     LIB_OK(culv_mem_pool_import_take(s.w.device, &d, &pool));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
-    LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_ERROR_INVALID,
-              CULV_REASON_USAGE);
+    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_REASON_USAGE);
     REQUIRE_EQ(none, 77);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
     require_words(&s, memory, 0x27182818u);
@@ -122,8 +112,7 @@ static void other_process_child(void)
     REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
     REQUIRE_EQ(info.graphics, 0);
     culv_mem_pool_pointer again;
-    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &again), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &again), CULV_REASON_NOT_EXPORTABLE);
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
@@ -131,23 +120,20 @@ static void other_process_child(void)
     sparse_stage_close(&s);
 }
 
-static void other_process(void)
+SPARSE_CASE(other_process)
 {
-    sparse_stage s;
     culv_handle handle;
     culv_mem_pool_pointer sent;
     CUdeviceptr memory = 0;
     char text[64];
     int ends[2];
-    sparse_stage_open(&s);
-    culv_mem_pool *pool = make_pool(&s, 1u << CULV_HANDLE_OPAQUE_FD);
-    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
-    write_words(&s, memory, 0x27182818u);
+    culv_mem_pool *pool = make_pool(s, 1u << CULV_HANDLE_OPAQUE_FD);
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s->stream, &memory));
+    write_words(s, memory, 0x27182818u);
     /* The pool goes first. */
     memset(&sent, 0x5a, sizeof sent);
     const culv_mem_pool_pointer poison = sent;
-    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_READY);
     LIB_SAYS("culv_mem_pool_export_dup() first");
     REQUIRE_EQ_BYTES(&sent, &poison, sizeof sent);
     LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -158,14 +144,13 @@ static void other_process(void)
     snprintf(text, sizeof text, "%d,%d", handle.value.fd, ends[0]);
     REQUIRE(setenv("LIBRARY_POOL", text, 1) == 0);
     REQUIRE_EQ(test_run_child("mem_pool.other_process_child"), 0);
-    require_words(&s, memory, 0x28182845u);
+    require_words(s, memory, 0x28182845u);
     close(ends[0]);
     close(ends[1]);
     culv_handle_close(&handle);
-    LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_mem_pool_free(pool, memory, s->stream));
+    lib_finish(&s->w, s->stream);
     culv_mem_pool_destroy(&pool);
-    sparse_stage_close(&s);
 }
 
 static void count_warnings(void *user, culv_log_level level, const char *text)
@@ -176,15 +161,13 @@ static void count_warnings(void *user, culv_log_level level, const char *text)
 
 /* The process may open no more files: the driver is not asked, since a pool whose export fails then
  * crashes NVIDIA's driver when it is destroyed (measured). */
-static void no_fds_left(void)
+SPARSE_CASE(no_fds_left)
 {
-    sparse_stage s;
     struct rlimit before;
     culv_handle handle = {0};
     culv_device *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     int warnings = 0;
-    sparse_stage_open(&s);
     dd.log = (culv_log){.fn = count_warnings, .user = &warnings, .level = CULV_LOG_WARNING};
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
     culv_mem_pool *pool = NULL, *other = NULL, *none = POISON(culv_mem_pool);
@@ -200,8 +183,8 @@ static void no_fds_left(void)
     culv_error e = culv_error_init();
     culv_last_error(&e);
     culv_error made = culv_error_init();
-    if (s.w.cu->software) { /* a pool's file is made with it */
-        REQUIRE_EQ(culv_mem_pool_create(s.w.device, &d, &none), CULV_ERROR_INVALID);
+    if (s->w.cu->software) { /* a pool's file is made with it */
+        REQUIRE_EQ(culv_mem_pool_create(s->w.device, &d, &none), CULV_ERROR_INVALID);
         culv_last_error(&made);
         REQUIRE_EQ(made.reason, CULV_REASON_OS);
     }
@@ -219,16 +202,16 @@ static void no_fds_left(void)
     REQUIRE_EQ(culv_device_collect(device), 0);
     REQUIRE_EQ(warnings, 0);
     /* Another thread may take the last one in between. */
-    if (s.w.cu->software) {
+    if (s->w.cu->software) {
         LIB_OK(culv_mem_pool_create(device, &d, &pool));
         for (uint64_t n = 1; n < 16; n++) {
-            s.w.cu->SoftFailAt(n, CUDA_ERROR_OPERATING_SYSTEM);
+            s->w.cu->SoftFailAt(n, CUDA_ERROR_OPERATING_SYSTEM);
             exported = culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle);
-            const char *call = s.w.cu->SoftFailedCall();
+            const char *call = s->w.cu->SoftFailedCall();
             if (call != NULL && strcmp(call, "cuMemPoolExportToShareableHandle") == 0) break;
             if (exported == CULV_OK) culv_handle_close(&handle);
         }
-        s.w.cu->SoftFailAt(0, CUDA_SUCCESS);
+        s->w.cu->SoftFailAt(0, CUDA_SUCCESS);
         REQUIRE(exported != CULV_OK);
         CUmemoryPool native = culv_mem_pool_native_handle(pool);
         culv_mem_pool_destroy(&pool);
@@ -237,13 +220,12 @@ static void no_fds_left(void)
         PFN_cuMemPoolDestroy_v11020 cuMemPoolDestroy;
         CUdriverProcAddressQueryResult status;
         void *address = NULL;
-        REQUIRE_EQ(s.w.cu->GetProcAddress("cuMemPoolDestroy", &address, 11020, 0, &status),
+        REQUIRE_EQ(s->w.cu->GetProcAddress("cuMemPoolDestroy", &address, 11020, 0, &status),
                    CUDA_SUCCESS);
         memcpy(&cuMemPoolDestroy, &address, sizeof address);
         CU_OK(cuMemPoolDestroy(native)); /* it was left there: the twin only played the failure */
     }
     culv_device_close(&device);
-    sparse_stage_close(&s);
 }
 
 /* A pool's handle is none of an allocation. */
@@ -302,24 +284,22 @@ static culv_vmm_allocation *allocate(const sparse_stage *s, uint32_t handle_type
 }
 
 /* One range: an allocation that can be exported, twice, one that cannot, an import, nothing. */
-static void pointers_vmm(void)
+SPARSE_CASE(pointers_vmm)
 {
     const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD, dma_bit = 1u << CULV_HANDLE_DMA_BUF_FD;
     enum { CHUNK = 2 << 20 };
-    sparse_stage s;
     culv_vmm_range *range = NULL;
     culv_vmm_allocation *imported = NULL;
     culv_handle handle;
-    sparse_stage_open(&s);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 5 * CHUNK;
-    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &range));
-    culv_vmm_allocation *open = allocate(&s, fd_bit), *closed = allocate(&s, 0);
+    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
+    culv_vmm_allocation *open = allocate(s, fd_bit), *closed = allocate(s, 0);
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
     id.handle = handle;
     id.size = CHUNK;
-    LIB_OK(culv_vmm_import_take(s.w.device, &id, &imported));
+    LIB_OK(culv_vmm_import_take(s->w.device, &id, &imported));
     culv_vmm_allocation *const by_place[] = {open, open, closed, imported};
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * CHUNK, by_place[i], NULL, 0));
@@ -329,10 +309,10 @@ static void pointers_vmm(void)
                                         "VMM, not exportable", "VMM, imported",
                                         "VMM, nothing mapped"};
     for (uint64_t i = 0; i < 5; i++)
-        info[i] = told(&s, names[i], base + i * CHUNK + 4096);
+        info[i] = told(s, names[i], base + i * CHUNK + 4096);
     for (uint64_t i = 0; i < 4; i++) {
         REQUIRE_EQ(info[i].kind, CULV_POINTER_VMM);
-        if (i < 3 || s.w.cu->software) { /* of an import NVIDIA's driver is only asked */
+        if (i < 3 || s->w.cu->software) { /* of an import NVIDIA's driver is only asked */
             REQUIRE_EQ(info[i].handle_types & ~dma_bit, i < 2 ? fd_bit : 0);
             REQUIRE_EQ(info[i].graphics, i < 2);
         }
@@ -356,7 +336,6 @@ static void pointers_vmm(void)
     culv_vmm_allocation_destroy(&closed);
     culv_vmm_allocation_destroy(&imported);
     LIB_OK(culv_vmm_range_destroy(&range));
-    sparse_stage_close(&s);
 }
 
 static void pointers(void)
@@ -369,10 +348,8 @@ static void pointers(void)
     lib_open(&w);
     const raw_cuda *cu = w.cu;
     const sparse_stage s = {.w = w, .stream = lib_stream(&w)};
-    CUcontext before = lib_enter(&w);
-    CU_OK(cu->MemAlloc(&plain, BYTES));
-    CU_OK(cu->MemHostAlloc(&host, BYTES, 0));
-    lib_leave(&w, before);
+    LIB_CU_OK(&w, cu->MemAlloc(&plain, BYTES));
+    LIB_CU_OK(&w, cu->MemHostAlloc(&host, BYTES, 0));
     culv_pointer_info info = told(&s, "cuMemAlloc", plain + 64);
     REQUIRE_EQ(info.kind, CULV_POINTER_DEVICE);
     REQUIRE_EQ(info.range_start, plain);
@@ -415,7 +392,7 @@ static void pointers(void)
     void (*proc)(void) = culv_device_cuda_proc(w.device, "cuMemAllocManaged", 6000);
     memcpy(&managed_alloc, &proc, sizeof proc);
     CUdeviceptr managed = 0;
-    before = lib_enter(&w);
+    CUcontext before = lib_enter(&w);
     if (managed_alloc != NULL &&
         managed_alloc(&managed, BYTES, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
         info = told(&s, "managed", managed);

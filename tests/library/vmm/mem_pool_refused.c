@@ -19,48 +19,44 @@ static void refuse(const sparse_stage *s, const culv_mem_pool_desc *d, culv_resu
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(s->w.device, d, &pool), class, reason);
 }
 
-static void pools(void)
+SPARSE_CASE(pools)
 {
-    sparse_stage s;
     culv_mem_pool *pool;
-    sparse_stage_open(&s);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(NULL, &d, &pool), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = culv_mem_pool_desc_init();
     d.handle_types = 1u << CULV_HANDLE_DMA_BUF_FD;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle_types = 1u << 31;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
-    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d = culv_mem_pool_desc_init();
     d.security_attributes = &d;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     /* A driver of another age, or a device of another kind. */
     d = culv_mem_pool_desc_init();
-    culvi_cuda *cuda = s.w.device->cuda;
+    culvi_cuda *cuda = s->w.device->cuda;
     const culvi_cuda kept = *cuda;
     cuda->cuMemPoolImportPointer = NULL;
-    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     cuda->cuMemPoolImportPointer = kept.cuMemPoolImportPointer;
-    if (s.w.cu->SoftPlayAttribute != NULL) {
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
-        refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1);
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0);
+    if (s->w.cu->SoftPlayAttribute != NULL) {
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
+        refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1);
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, 0);
         d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-        refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("MEMPOOL_SUPPORTED_HANDLE_TYPES");
-        s.w.cu->SoftPlayAttribute(0, 0);
+        s->w.cu->SoftPlayAttribute(0, 0);
     }
     culv_mem_pool_destroy(NULL);
     REQUIRE(culv_mem_pool_native_handle(NULL) == NULL);
-    sparse_stage_close(&s);
 }
 
 static void allocations(void)
@@ -76,11 +72,9 @@ static void allocations(void)
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &open));
-    LIB_ERROR(culv_mem_pool_alloc(NULL, BYTES, s.stream, &none), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_alloc(pool, 0, s.stream, &none), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_INVALID(culv_mem_pool_alloc(NULL, BYTES, s.stream, &none), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, s.stream, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_alloc(pool, 0, s.stream, &none), CULV_REASON_SIZE);
     LIB_ERROR(culv_mem_pool_alloc(pool, UINT64_C(1) << 52, s.stream, &none),
               CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     REQUIRE_EQ(none, 77);
@@ -89,57 +83,45 @@ static void allocations(void)
         const lib_world t = {
             .cu = s.w.cu, .device = second, .context = culv_device_context(second)};
         CUstream far = lib_stream(&t);
-        LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, far, &none), CULV_ERROR_INVALID,
-                  CULV_REASON_STREAM_DEVICE);
+        LIB_INVALID(culv_mem_pool_alloc(pool, BYTES, far, &none), CULV_REASON_STREAM_DEVICE);
         lib_stream_destroy(&t, far);
         culv_device_close(&second);
     }
     LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
     LIB_OK(culv_mem_pool_alloc(open, BYTES, s.stream, &of_open));
-    LIB_ERROR(culv_mem_pool_free(NULL, memory, s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_free(NULL, memory, s.stream), CULV_REASON_NULL_ARGUMENT);
     memset(&poison, 0x5a, sizeof poison);
     handle = poison;
-    LIB_ERROR(culv_mem_pool_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_mem_pool_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, NULL),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle),
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle),
+                CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle),
+                CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ_BYTES(&handle, &poison, sizeof handle);
-    LIB_ERROR(culv_mem_pool_export_pointer(NULL, memory, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, 0, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_READY);
+    LIB_INVALID(culv_mem_pool_export_pointer(NULL, memory, &sent), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, 0, &sent), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_REASON_NOT_READY);
     LIB_OK(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
-    LIB_ERROR(culv_mem_pool_export_pointer(open, memory, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, memory, &sent), CULV_REASON_VALUE);
     LIB_SAYS("of another pool");
     CUcontext before = lib_enter(&s.w);
     CUdeviceptr plain = 0;
     const raw_cuda *cu = s.w.cu;
     CU_OK(cu->MemAlloc(&plain, BYTES));
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, plain, &sent), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_mem_pool_export_pointer(open, plain, &sent), CULV_REASON_VALUE);
     LIB_SAYS("not memory of a pool");
-    before = lib_enter(&s.w);
-    CU_OK(cu->MemFree(plain));
-    lib_leave(&s.w, before);
-    LIB_ERROR(culv_mem_pool_import_pointer(NULL, &sent, &none), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_import_pointer(open, &sent, &none), CULV_ERROR_INVALID,
-              CULV_REASON_USAGE);
+    LIB_CU_OK(&s.w, cu->MemFree(plain));
+    LIB_INVALID(culv_mem_pool_import_pointer(NULL, &sent, &none), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_import_pointer(open, &sent, &none), CULV_REASON_USAGE);
     /* Data of nothing. */
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
     culv_mem_pool *imported = NULL;
@@ -161,13 +143,10 @@ static void allocations(void)
     }
     culv_handle_close(&handle);
     culv_pointer_info info = culv_pointer_info_init();
-    LIB_ERROR(culv_pointer_get_info(NULL, memory, &info), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_pointer_get_info(NULL, memory, &info), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_pointer_get_info(s.w.device, memory, NULL), CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 0;
-    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, &info), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_pointer_get_info(s.w.device, memory, &info), CULV_REASON_STRUCT_SIZE);
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
     LIB_OK(culv_mem_pool_free(open, of_open, s.stream));
     lib_finish(&s.w, s.stream);
@@ -176,31 +155,29 @@ static void allocations(void)
     sparse_stage_close(&s);
 }
 
-static void imports(void)
+SPARSE_CASE(imports)
 {
-    sparse_stage s;
     culv_mem_pool *pool;
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
-    sparse_stage_open(&s);
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(NULL, &d, &pool), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, NULL, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, NULL, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
@@ -208,11 +185,10 @@ static void imports(void)
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s->w.device, &d, &pool),
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
-    sparse_stage_close(&s);
 }
 
 const test_case mem_pool_refused_cases[] = {

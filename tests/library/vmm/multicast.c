@@ -18,54 +18,49 @@ static uint64_t driver_calls(const raw_cuda *cu)
 }
 
 /* The one case that runs on hardware. */
-static void asked(void)
+SPARSE_CASE(asked)
 {
-    sparse_stage s;
     culv_multicast *none;
     uint64_t least = 77, best = 77;
     int supported = 0;
-    sparse_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CU_OK(cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 0));
-    REQUIRE_EQ(culv_check_multicast(s.w.device) == CULV_OK, supported);
-    LIB_ERROR(culv_check_multicast(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(culv_check_multicast(s->w.device) == CULV_OK, supported);
+    LIB_INVALID(culv_check_multicast(NULL), CULV_REASON_NULL_ARGUMENT);
     culv_multicast_desc d = culv_multicast_desc_init();
     d.num_devices = 2;
     d.size = 2 << 20;
     const uint64_t before = driver_calls(cu);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s.w.device, &d, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s->w.device, &d, &none),
                 CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
     LIB_SAYS("may disturb other programs");
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.num_devices = 2;
     id.size = 2 << 20;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_borrow(s.w.device, &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_borrow(s->w.device, &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
     REQUIRE_EQ(driver_calls(cu), before);
     if (supported) {
-        LIB_OK(culv_multicast_get_granularity(s.w.device, &d, &least, &best));
+        LIB_OK(culv_multicast_get_granularity(s->w.device, &d, &least, &best));
         REQUIRE(least > 0 && best >= least && best % least == 0);
         MEASURED("library.multicast_granularity", "least %llu, recommended %llu",
                  (unsigned long long)least, (unsigned long long)best);
     } else {
-        LIB_ERROR(culv_multicast_get_granularity(s.w.device, &d, &least, &best),
+        LIB_ERROR(culv_multicast_get_granularity(s->w.device, &d, &least, &best),
                   CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
         REQUIRE(least == 77 && best == 77);
     }
     MEASURED("library.multicast_supported", "%d", supported);
-    sparse_stage_close(&s);
 }
 
 /* Made, its team, bound, mapped, read through the object; the twin shows the memory of the device
  * that was added first. */
-static void team(void)
+MULTICAST_CASE(team)
 {
-    multicast_stage m;
     culv_multicast *object = NULL;
     culv_vmm_range *range = NULL;
-    multicast_stage_open(&m);
     culv_multicast_desc d = multicast_describe(3 << 20);
-    LIB_OK(culv_multicast_create(m.s.w.device, &d, &object));
+    LIB_OK(culv_multicast_create(s->s.w.device, &d, &object));
     REQUIRE_EQ(culv_multicast_size(object), 2 * MULTICAST_CHUNK);
     REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
     culv_vmm_allocation *as_memory = culv_multicast_allocation(object);
@@ -74,99 +69,94 @@ static void team(void)
     REQUIRE(info.size == 2 * MULTICAST_CHUNK && info.requested == 3 << 20 && info.imported == 0);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 4 * MULTICAST_CHUNK;
-    LIB_OK(culv_vmm_range_create(m.s.w.device, &rd, &range));
+    LIB_OK(culv_vmm_range_create(s->s.w.device, &rd, &range));
     /* Nothing waits for who is missing. */
     for (uint32_t missing = 2; missing > 0; missing--) {
         REQUIRE_EQ(culv_multicast_missing_devices(object), missing);
-        LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK),
-                  CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
-        LIB_ERROR(
-            culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], MULTICAST_CHUNK),
-            CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
-        LIB_ERROR(culv_vmm_map(range, 0, as_memory, NULL, 0), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_READY);
-        LIB_OK(culv_multicast_add_device(object, m.devices[2 - missing]));
+        LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK),
+                    CULV_REASON_NOT_READY);
+        LIB_INVALID(
+            culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], MULTICAST_CHUNK),
+            CULV_REASON_NOT_READY);
+        LIB_INVALID(culv_vmm_map(range, 0, as_memory, NULL, 0), CULV_REASON_NOT_READY);
+        LIB_OK(culv_multicast_add_device(object, s->devices[2 - missing]));
     }
     REQUIRE_EQ(culv_multicast_missing_devices(object), 0);
     for (int i = 0; i < 2; i++)
-        LIB_OK(culv_multicast_bind(object, 0, m.memory[i], 0, MULTICAST_CHUNK));
-    const culv_vmm_access both[2] = {{.device = m.devices[0], .flags = CULV_VMM_ACCESS_READ_WRITE},
-                                     {.device = m.devices[1], .flags = CULV_VMM_ACCESS_READ_WRITE}};
+        LIB_OK(culv_multicast_bind(object, 0, s->memory[i], 0, MULTICAST_CHUNK));
+    const culv_vmm_access both[2] = {
+        {.device = s->devices[0], .flags = CULV_VMM_ACCESS_READ_WRITE},
+        {.device = s->devices[1], .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, as_memory, both, 2));
-    multicast_write(&m, m.mapped[0], 0x31415926u);
-    multicast_write(&m, m.mapped[1], 0x27182818u);
-    REQUIRE_EQ(multicast_read(&m, culv_vmm_range_pointer(range)), 0x31415926u);
-    multicast_write(&m, culv_vmm_range_pointer(range), 0x16180339u);
-    REQUIRE_EQ(multicast_read(&m, m.mapped[0]), 0x16180339u);
-    REQUIRE_EQ(multicast_read(&m, m.mapped[1]), 0x27182818u);
+    multicast_write(s, s->mapped[0], 0x31415926u);
+    multicast_write(s, s->mapped[1], 0x27182818u);
+    REQUIRE_EQ(multicast_read(s, culv_vmm_range_pointer(range)), 0x31415926u);
+    multicast_write(s, culv_vmm_range_pointer(range), 0x16180339u);
+    REQUIRE_EQ(multicast_read(s, s->mapped[0]), 0x16180339u);
+    REQUIRE_EQ(multicast_read(s, s->mapped[1]), 0x27182818u);
     /* By address, at the other half; what is there goes on. */
-    LIB_OK(culv_multicast_bind_address(object, MULTICAST_CHUNK, m.devices[1], m.mapped[1],
+    LIB_OK(culv_multicast_bind_address(object, MULTICAST_CHUNK, s->devices[1], s->mapped[1],
                                        MULTICAST_CHUNK));
-    LIB_OK(culv_multicast_unbind(object, MULTICAST_CHUNK, m.devices[1], MULTICAST_CHUNK));
-    LIB_OK(culv_multicast_unbind(object, 0, m.devices[1], MULTICAST_CHUNK));
+    LIB_OK(culv_multicast_unbind(object, MULTICAST_CHUNK, s->devices[1], MULTICAST_CHUNK));
+    LIB_OK(culv_multicast_unbind(object, 0, s->devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_multicast_destroy(&object); /* one binding is there yet */
     REQUIRE(object == NULL);
     culv_multicast_destroy(&object);
     culv_multicast_destroy(NULL);
-    multicast_stage_close(&m);
 }
 
 /* Another process's half. The twin exports no multicast objects: the import is of plain memory, as
  * which the driver then refuses it; the rest is the object's own count. */
-static void shared(void)
+MULTICAST_CASE(shared)
 {
-    multicast_stage m;
     culv_multicast *ours = NULL, *theirs = NULL;
     culv_handle handle;
-    multicast_stage_open(&m);
     culv_multicast_desc d = multicast_describe(MULTICAST_CHUNK);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     d.recommended_granularity = 1;
-    LIB_OK(culv_multicast_create(m.devices[0], &d, &ours));
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &ours));
     uint64_t best = 0;
-    LIB_OK(culv_multicast_get_granularity(m.devices[0], &d, NULL, &best));
+    LIB_OK(culv_multicast_get_granularity(s->devices[0], &d, NULL, &best));
     REQUIRE_EQ(culv_multicast_size(ours), best);
     culv_result r =
         culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);
     REQUIRE_EQ(r, CULV_ERROR_DRIVER);
-    LIB_OK(culv_vmm_export_dup(m.shared[0], CULV_HANDLE_OPAQUE_FD, &handle));
+    LIB_OK(culv_vmm_export_dup(s->shared[0], CULV_HANDLE_OPAQUE_FD, &handle));
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.handle = handle;
     id.num_devices = 2;
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    LIB_OK(culv_multicast_import_borrow(m.devices[1], &id, &theirs));
+    LIB_OK(culv_multicast_import_borrow(s->devices[1], &id, &theirs));
     lib_fd_require_untouched(&watched);
     culv_multicast_destroy(&theirs);
-    LIB_OK(culv_multicast_import_take(m.devices[1], &id, &theirs));
+    LIB_OK(culv_multicast_import_take(s->devices[1], &id, &theirs));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
     REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
-    LIB_ERROR(culv_multicast_add_device(theirs, m.devices[1]), CULV_ERROR_DRIVER,
+    LIB_ERROR(culv_multicast_add_device(theirs, s->devices[1]), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);
     REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
     LIB_OK(culv_multicast_mark_devices_added(theirs, 2));
     REQUIRE_EQ(culv_multicast_missing_devices(theirs), 0);
     /* Memory of a device that it did not add itself is none of its own. */
-    LIB_ERROR(culv_multicast_bind(theirs, 0, m.shared[1], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
-              CULV_REASON_DEVICE_MISMATCH);
-    LIB_ERROR(culv_multicast_bind(theirs, 0, m.memory[1], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_multicast_mark_devices_added(ours, 3), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_mark_devices_added(NULL, 1), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind(theirs, 0, s->shared[1], 0, MULTICAST_CHUNK),
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_multicast_bind(theirs, 0, s->memory[1], 0, MULTICAST_CHUNK),
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_multicast_mark_devices_added(ours, 3), CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_mark_devices_added(NULL, 1), CULV_REASON_NULL_ARGUMENT);
     for (int i = 0; i < 2; i++)
-        LIB_OK(culv_multicast_add_device(ours, m.devices[i]));
+        LIB_OK(culv_multicast_add_device(ours, s->devices[i]));
     /* What cannot be exported is not bound to what can. */
-    LIB_ERROR(culv_multicast_bind(ours, 0, m.memory[0], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
-    LIB_OK(culv_multicast_bind(ours, 0, m.shared[0], 0, MULTICAST_CHUNK));
+    LIB_INVALID(culv_multicast_bind(ours, 0, s->memory[0], 0, MULTICAST_CHUNK),
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_OK(culv_multicast_bind(ours, 0, s->shared[0], 0, MULTICAST_CHUNK));
     culv_multicast_destroy(&ours);
     culv_multicast_destroy(&theirs);
-    multicast_stage_close(&m);
 }
 
 /* R26: a range whose every other chunk is another device's. On hardware too, where two GPUs reach
@@ -208,14 +198,10 @@ static void striped(void)
             .cu = cu, .device = devices[1 - i], .context = culv_device_context(devices[1 - i])};
         const uint32_t value = 0x10101010u + (uint32_t)i;
         CUstream stream = lib_stream(&writer);
-        CUcontext before = lib_enter(&writer);
-        CU_OK(cu->MemsetD32Async(base, value, bytes / 4, stream));
-        CU_OK(cu->StreamSynchronize(stream));
-        lib_leave(&writer, before);
+        LIB_CU_OK(&writer, cu->MemsetD32Async(base, value, bytes / 4, stream));
+        lib_finish(&writer, stream);
         lib_stream_destroy(&writer, stream);
-        before = lib_enter(&reader);
-        CU_OK(cu->MemcpyDtoH(words, base, bytes));
-        lib_leave(&reader, before);
+        LIB_CU_OK(&reader, cu->MemcpyDtoH(words, base, bytes));
         for (size_t k = 0; k < bytes / 4; k++)
             REQUIRE_EQ(words[k], value);
     }

@@ -16,174 +16,149 @@ static void refuse(const multicast_stage *m, const culv_multicast_desc *d, culv_
                 reason);
 }
 
-static void objects(void)
+MULTICAST_CASE(objects)
 {
-    multicast_stage m;
     culv_multicast *none;
     uint64_t least = 77;
-    multicast_stage_open(&m);
     culv_multicast_desc d = multicast_describe(MULTICAST_CHUNK);
     LIB_REFUSES(culv_multicast, none, culv_multicast_create(NULL, &d, &none), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m.devices[0], NULL, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s->devices[0], NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_create(m.devices[0], &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_create(s->devices[0], &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = multicast_describe(0);
-    refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE);
     d = multicast_describe(UINT64_MAX);
-    refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE);
     d = multicast_describe(MULTICAST_CHUNK);
     d.num_devices = 0;
-    refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     d.num_devices = 3; /* than the twin has: the driver says so */
-    refuse(&m, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    refuse(s, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     d = multicast_describe(MULTICAST_CHUNK);
     d.handle_types = 1u << CULV_HANDLE_DMA_BUF_FD;
-    refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32;
-    refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_multicast_get_granularity(m.devices[0], NULL, &least, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_get_granularity(m.devices[0], &d, &least, NULL),
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_multicast_get_granularity(s->devices[0], NULL, &least, NULL),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_get_granularity(s->devices[0], &d, &least, NULL),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ(least, 77);
     d = multicast_describe(MULTICAST_CHUNK);
-    culvi_cuda *cuda = m.devices[0]->cuda;
+    culvi_cuda *cuda = s->devices[0]->cuda;
     const culvi_cuda kept = *cuda;
     cuda->cuMulticastUnbind = NULL;
-    refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
-    LIB_ERROR(culv_check_multicast(m.devices[0]), CULV_ERROR_UNSUPPORTED,
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
+    LIB_ERROR(culv_check_multicast(s->devices[0]), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_DRIVER_TOO_OLD);
     cuda->cuMulticastUnbind = kept.cuMulticastUnbind;
-    m.devices[0]->caps.multicast = 0;
-    refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
-    m.devices[0]->caps.multicast = 1;
+    s->devices[0]->caps.multicast = 0;
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    s->devices[0]->caps.multicast = 1;
 
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], NULL, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     id.opt_in = 1;
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     id.num_devices = 2;
     id.size = 0;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     id.size = MULTICAST_CHUNK;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     id.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     id.handle = culv_handle_opaque_fd(ends[0]);
     lib_fd watched = lib_fd_watch(ends[0]);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(m.devices[0], &id, &none),
+    LIB_REFUSES(culv_multicast, none, culv_multicast_import_take(s->devices[0], &id, &none),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     close(ends[1]);
     REQUIRE(culv_multicast_size(NULL) == 0 && culv_multicast_missing_devices(NULL) == 0 &&
             culv_multicast_allocation(NULL) == NULL);
-    multicast_stage_close(&m);
 }
 
-static void devices_and_bindings(void)
+MULTICAST_CASE(devices_and_bindings)
 {
     const uint64_t chunk = MULTICAST_CHUNK;
-    multicast_stage m;
     culv_multicast *object = NULL;
     culv_vmm_allocation *pool = NULL;
-    multicast_stage_open(&m);
     culv_multicast_desc d = multicast_describe(2 * chunk);
-    LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
-    LIB_ERROR(culv_multicast_add_device(NULL, m.devices[0]), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_add_device(object, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_OK(culv_multicast_add_device(object, m.devices[0]));
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[0]), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
+    LIB_INVALID(culv_multicast_add_device(NULL, s->devices[0]), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_add_device(object, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_multicast_add_device(object, s->devices[0]));
+    LIB_INVALID(culv_multicast_add_device(object, s->devices[0]), CULV_REASON_VALUE);
     LIB_SAYS("was added already");
-    m.devices[1]->caps.multicast = 0;
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_UNSUPPORTED,
+    s->devices[1]->caps.multicast = 0;
+    LIB_ERROR(culv_multicast_add_device(object, s->devices[1]), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_VMM);
-    m.devices[1]->caps.multicast = 1;
+    s->devices[1]->caps.multicast = 1;
     LIB_OK(culv_multicast_mark_devices_added(object, 1)); /* of another process, it says */
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_add_device(object, s->devices[1]), CULV_REASON_VALUE);
     LIB_SAYS("all of the object's 2 devices");
     culv_multicast_destroy(&object);
 
-    LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
     for (int i = 0; i < 2; i++)
-        LIB_OK(culv_multicast_add_device(object, m.devices[i]));
-    LIB_ERROR(culv_multicast_bind(NULL, 0, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_bind(object, 4096, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 4096, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_bind(object, 2 * chunk, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_multicast_bind(object, chunk, m.memory[0], 0, 2 * chunk), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, 2 * chunk), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], chunk, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    pool = sparse_pool(&m.s, 1);
-    LIB_ERROR(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_USAGE);
+        LIB_OK(culv_multicast_add_device(object, s->devices[i]));
+    LIB_INVALID(culv_multicast_bind(NULL, 0, s->memory[0], 0, chunk), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind(object, 4096, s->memory[0], 0, chunk), CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 4096, chunk), CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 0), CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_bind(object, 2 * chunk, s->memory[0], 0, chunk), CULV_REASON_RANGE);
+    LIB_INVALID(culv_multicast_bind(object, chunk, s->memory[0], 0, 2 * chunk), CULV_REASON_RANGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], 0, 2 * chunk), CULV_REASON_RANGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, s->memory[0], chunk, chunk), CULV_REASON_RANGE);
+    pool = sparse_pool(&s->s, 1);
+    LIB_INVALID(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_REASON_USAGE);
     culv_vmm_allocation_destroy(&pool);
-    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk),
-              CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk),
+                CULV_REASON_USAGE);
     culv_multicast *other = NULL; /* that waits for nobody any more */
-    LIB_OK(culv_multicast_create(m.devices[0], &d, &other));
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &other));
     for (int i = 0; i < 2; i++)
-        LIB_OK(culv_multicast_add_device(other, m.devices[i]));
-    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk),
-              CULV_ERROR_INVALID, CULV_REASON_USAGE);
+        LIB_OK(culv_multicast_add_device(other, s->devices[i]));
+    LIB_INVALID(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk),
+                CULV_REASON_USAGE);
     culv_vmm_allocation *part = culv_multicast_allocation(other);
     lib_forget_error();
     culv_vmm_allocation_destroy(&part);
     REQUIRE(part != NULL);
     LIB_SAYS("culv_multicast_destroy() destroys both");
     culv_multicast_destroy(&other);
-    LIB_OK(culv_multicast_bind(object, 0, m.memory[0], 0, chunk));
-    LIB_ERROR(culv_multicast_bind(object, 0, m.shared[0], 0, chunk), CULV_ERROR_BUSY,
+    LIB_OK(culv_multicast_bind(object, 0, s->memory[0], 0, chunk));
+    LIB_ERROR(culv_multicast_bind(object, 0, s->shared[0], 0, chunk), CULV_ERROR_BUSY,
               CULV_REASON_MAPPED);
-    LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], chunk),
+    LIB_ERROR(culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], chunk),
               CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_multicast_bind_address(NULL, 0, m.devices[0], m.mapped[0], chunk),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0] + 64, chunk),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_bind_address(object, chunk, m.devices[1], m.mapped[0], chunk),
-              CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_multicast_bind_address(NULL, 0, s->devices[0], s->mapped[0], chunk),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind_address(object, 0, s->devices[0], 0, chunk),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0] + 64, chunk),
+                CULV_REASON_VALUE);
+    LIB_INVALID(culv_multicast_bind_address(object, chunk, s->devices[1], s->mapped[0], chunk),
+                CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("lies on CUDA device 0");
-    LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[1], chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[0], 2 * chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_multicast_unbind(object, 0, NULL, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_OK(culv_multicast_unbind(object, 0, m.devices[0], chunk));
-    LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[0], chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[1], chunk), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], 2 * chunk), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_multicast_unbind(object, 0, NULL, chunk), CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_multicast_unbind(object, 0, s->devices[0], chunk));
+    LIB_INVALID(culv_multicast_unbind(object, 0, s->devices[0], chunk), CULV_REASON_NOT_MAPPED);
     culv_multicast_destroy(&object);
-    multicast_stage_close(&m);
 }
 
 /* Makes the first call of that name fail. The first of all asks whether the context is still there,
@@ -208,34 +183,31 @@ static void devices_and_bindings(void)
     } while (0)
 
 /* What is wrong with the system comes in words of its own. */
-static void system_says(void)
+MULTICAST_CASE(system_says)
 {
-    multicast_stage m;
     culv_multicast *object = NULL;
-    multicast_stage_open(&m);
     const culv_multicast_desc d = multicast_describe(MULTICAST_CHUNK);
-    PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastCreate",
-         culv_multicast_create(m.devices[0], &d, &object), CULV_REASON_NOT_READY);
+    PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastCreate",
+         culv_multicast_create(s->devices[0], &d, &object), CULV_REASON_NOT_READY);
     LIB_SAYS("system software");
     REQUIRE(object == NULL);
-    LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
-    PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastAddDevice",
-         culv_multicast_add_device(object, m.devices[0]), CULV_REASON_NOT_READY);
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &object));
+    PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastAddDevice",
+         culv_multicast_add_device(object, s->devices[0]), CULV_REASON_NOT_READY);
     REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
     for (int i = 0; i < 2; i++)
-        LIB_OK(culv_multicast_add_device(object, m.devices[i]));
-    PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",
-         culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK), CULV_REASON_NOT_READY);
-    PLAY(&m, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindMem",
-         culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK),
+        LIB_OK(culv_multicast_add_device(object, s->devices[i]));
+    PLAY(s, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",
+         culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK), CULV_REASON_NOT_READY);
+    PLAY(s, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindMem",
+         culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK),
          CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("illegal state");
-    PLAY(&m, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindAddr",
-         culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], MULTICAST_CHUNK),
+    PLAY(s, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindAddr",
+         culv_multicast_bind_address(object, 0, s->devices[0], s->mapped[0], MULTICAST_CHUNK),
          CULV_REASON_DRIVER_REFUSED);
-    LIB_OK(culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK));
+    LIB_OK(culv_multicast_bind(object, 0, s->memory[0], 0, MULTICAST_CHUNK));
     culv_multicast_destroy(&object);
-    multicast_stage_close(&m);
 }
 
 const test_case multicast_refused_cases[] = {

@@ -58,19 +58,13 @@ void multicast_stage_close(multicast_stage *m)
 
 void multicast_write(const multicast_stage *m, CUdeviceptr at, uint32_t value)
 {
-    const raw_cuda *cu = m->s.w.cu;
-    CUcontext before = lib_enter(&m->s.w);
-    CU_OK(cu->MemsetD32Async(at, value, MULTICAST_CHUNK / 4, m->s.stream));
-    CU_OK(cu->StreamSynchronize(m->s.stream));
-    lib_leave(&m->s.w, before);
+    LIB_CU_OK(&m->s.w, m->s.w.cu->MemsetD32Async(at, value, MULTICAST_CHUNK / 4, m->s.stream));
+    lib_finish(&m->s.w, m->s.stream);
 }
 
 uint32_t multicast_read(const multicast_stage *m, CUdeviceptr at)
 {
-    const raw_cuda *cu = m->s.w.cu;
     uint32_t word = 0;
-    CUcontext before = lib_enter(&m->s.w);
-    CU_OK(cu->MemcpyDtoH(&word, at + MULTICAST_CHUNK - 4, 4));
-    lib_leave(&m->s.w, before);
+    LIB_CU_OK(&m->s.w, m->s.w.cu->MemcpyDtoH(&word, at + MULTICAST_CHUNK - 4, 4));
     return word;
 }

@@ -37,92 +37,87 @@ static void refuse(const sparse_stage *s, const culv_sparse_array_desc *d, culv_
     REQUIRE_EQ(driver_calls(s), before);
 }
 
-static void arrays(void)
+SPARSE_CASE(arrays)
 {
-    sparse_stage s;
     culv_sparse_array *array;
     culv_sparse_array_info info = culv_sparse_array_info_init();
-    sparse_stage_open(&s);
-    if (!s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
+    if (!s->w.device->caps.sparse_arrays) SKIP("no sparse arrays");
     culv_sparse_array_desc d = describe(512, 512, 0);
     LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(NULL, &d, &array),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, NULL, &array),
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, NULL, &array),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_sparse_array_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     const culv_image_type no_types[] = {CULV_IMAGE_1D, CULV_IMAGE_CUBE, (culv_image_type)77};
     for (size_t i = 0; i < 3; i++) {
         d = describe(512, 512, 0);
         d.type = no_types[i];
         d.array_layers = i == 1 ? 6 : 0;
-        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("2D");
     }
     d = describe(512, 0, 0);
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 0);
     d.depth = 2;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 0);
     d.type = CULV_IMAGE_3D;
     d.depth = 16;
     d.array_layers = 2;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d.array_layers = 0;
     d.depth = 0;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d.depth = 1u << 20;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 11);
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     LIB_SAYS("at most 10 levels");
     d = describe(512, 512, 0);
     d.texture_gather = 1;
     d.array_layers = 2;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 0);
     d.texels = (culv_texels)5;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     const culv_format no_formats[] = {CULV_FORMAT_NONE, CULV_FORMAT_R8G8B8_UNORM,
                                       CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, (culv_format)123456};
     for (size_t i = 0; i < sizeof no_formats / sizeof no_formats[0]; i++) {
         d = describe(512, 512, 0);
         d.format = no_formats[i];
-        refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+        refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     }
     d = describe(512, 512, 0);
     d.texels = CULV_TEXELS_NORMALIZED; /* R32_UINT has none */
-    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     /* A driver of another age, or a device of another kind. */
     d = describe(512, 512, 0);
-    culvi_cuda *cuda = s.w.device->cuda;
+    culvi_cuda *cuda = s->w.device->cuda;
     const culvi_cuda kept = *cuda;
     cuda->cuMemMapArrayAsync = NULL;
-    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     cuda->cuMemMapArrayAsync = kept.cuMemMapArrayAsync;
-    s.w.device->caps.sparse_arrays = 0;
-    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
-    s.w.device->caps.sparse_arrays = 1;
+    s->w.device->caps.sparse_arrays = 0;
+    refuse(s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    s->w.device->caps.sparse_arrays = 1;
     /* As the driver likes. */
     d.surfaces = 1;
     array = NULL;
-    culv_result r = culv_sparse_array_create(s.w.device, &d, &array);
+    culv_result r = culv_sparse_array_create(s->w.device, &d, &array);
     MEASURED("library.sparse_surfaces", "%s", r == CULV_OK ? "made" : culv_last_error_message());
     if (r != CULV_OK)
-        LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, &d, &array),
+        LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, &d, &array),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     culv_sparse_array_destroy(&array);
-    LIB_ERROR(culv_sparse_array_get_info(NULL, &info), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_sparse_array_get_info(NULL, &info), CULV_REASON_NULL_ARGUMENT);
     REQUIRE(culv_sparse_array_handle(NULL) == NULL &&
             culv_sparse_array_mipmapped_handle(NULL) == NULL);
     culv_sparse_array_destroy(NULL);
     culv_sparse_array_destroy(&array);
     culv_sparse_array_destroy_after(NULL, NULL);
-    sparse_stage_close(&s);
 }
 
 typedef struct binds_stage {
@@ -137,7 +132,7 @@ static void refuse_bind(const binds_stage *b, const culv_sparse_bind *bind, culv
 {
     const culv_sparse_bind two[2] = {b->bind, *bind};
     const uint64_t before = driver_calls(&b->s);
-    LIB_ERROR(culv_sparse_bind_batch(two, 2, b->s.stream), CULV_ERROR_INVALID, reason);
+    LIB_INVALID(culv_sparse_bind_batch(two, 2, b->s.stream), reason);
     LIB_SAYS("binds[1].");
     LIB_SAYS(says);
     REQUIRE_EQ(driver_calls(&b->s), before);
@@ -215,12 +210,12 @@ static void regions(void)
         const culv_sparse_bind bind = {
             .array = rows[i].array, .region = rows[i].region, .pool = b.pool};
         refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
-        LIB_ERROR(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
-                  CULV_ERROR_INVALID, rows[i].reason);
-        LIB_ERROR(sparse_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
-                  CULV_ERROR_INVALID, rows[i].reason);
-        LIB_ERROR(sparse_map(rows[i].array, &rows[i].region, NULL, 0, b.s.stream),
-                  CULV_ERROR_INVALID, rows[i].reason);
+        LIB_INVALID(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
+                    rows[i].reason);
+        LIB_INVALID(sparse_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
+                    rows[i].reason);
+        LIB_INVALID(sparse_map(rows[i].array, &rows[i].region, NULL, 0, b.s.stream),
+                    rows[i].reason);
         REQUIRE_EQ(bytes, 77);
     }
     close_binds(&b);
@@ -273,15 +268,11 @@ static void pools_and_tails(void)
     refuse_bind(&b, &bind, CULV_REASON_RANGE, "layer is 2");
     bind.array = NULL;
     refuse_bind(&b, &bind, CULV_REASON_NULL_ARGUMENT, "array is NULL");
-    LIB_ERROR(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_REASON_NULL_ARGUMENT);
     CUarray level;
-    LIB_ERROR(sparse_map_tail(b.plain, 0, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_get_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID,
-              CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_get_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(sparse_map_tail(b.plain, 0, NULL, 0, b.s.stream), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 10, &level), CULV_REASON_LEVEL);
+    LIB_INVALID(culv_sparse_array_get_level(b.mipmapped, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     close_binds(&b);
 }
 
@@ -301,7 +292,7 @@ static void streams(void)
     /* A capture is refused, and goes on. */
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_ERROR(sparse_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_INVALID(sparse_map(array, &all, pool, 0, s.stream), CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     /* One in another stream is not broken either. */
@@ -315,7 +306,7 @@ static void streams(void)
     /* The legacy stream waits for every blocking one, and so for what is captured. */
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_ERROR(sparse_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_INVALID(sparse_map(array, &all, pool, 0, NULL), CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
@@ -327,15 +318,12 @@ static void streams(void)
             .w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
         t.stream = lib_stream(&t.w);
         culv_vmm_allocation *far = sparse_pool(&t, 1);
-        LIB_ERROR(sparse_map(array, &all, far, 0, s.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_DEVICE_MISMATCH);
-        LIB_ERROR(sparse_map(array, &all, pool, 0, t.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_STREAM_DEVICE);
+        LIB_INVALID(sparse_map(array, &all, far, 0, s.stream), CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(sparse_map(array, &all, pool, 0, t.stream), CULV_REASON_STREAM_DEVICE);
         LIB_OK(culv_sparse_array_create(second, &d, &other));
         const culv_sparse_bind two[2] = {{.array = array, .pool = pool},
                                          {.array = other, .pool = far}};
-        LIB_ERROR(culv_sparse_bind_batch(two, 2, s.stream), CULV_ERROR_INVALID,
-                  CULV_REASON_DEVICE_MISMATCH);
+        LIB_INVALID(culv_sparse_bind_batch(two, 2, s.stream), CULV_REASON_DEVICE_MISMATCH);
         LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
         culv_sparse_array_destroy(&other);
         culv_vmm_allocation_destroy(&far);

@@ -46,7 +46,6 @@ culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles)
 
 static void copy(const sparse_stage *s, const sparse_box *box, void *bytes, bool upload)
 {
-    const raw_cuda *cu = s->w.cu;
     CUDA_MEMCPY3D c;
     memset(&c, 0, sizeof c);
     c.srcMemoryType = upload ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
@@ -71,10 +70,8 @@ static void copy(const sparse_stage *s, const sparse_box *box, void *bytes, bool
     c.WidthInBytes = box->width_bytes;
     c.Height = box->height;
     c.Depth = box->depth;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->Memcpy3DAsync(&c, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->Memcpy3DAsync(&c, s->stream));
+    lib_finish(&s->w, s->stream);
 }
 
 void sparse_write(const sparse_stage *s, const sparse_box *box, const void *bytes)

@@ -57,19 +57,14 @@ static void note_move(void *context, culv_vector *v, CUdeviceptr before, CUdevic
 
 static void write_words(CUdeviceptr at, uint64_t bytes, uint32_t value)
 {
-    const raw_cuda *cu = torture.w.cu;
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(cu->MemsetD32Async(at, value, (size_t)bytes / 4, NULL));
-    CU_OK(cu->StreamSynchronize(NULL));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemsetD32Async(at, value, (size_t)bytes / 4, NULL));
+    lib_finish(&torture.w, NULL);
 }
 
 static void require_word(CUdeviceptr at, uint32_t value)
 {
     uint32_t word = 0;
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemcpyDtoH(&word, at, sizeof word));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemcpyDtoH(&word, at, sizeof word));
     REQUIRE_EQ(word, value);
 }
 
@@ -104,17 +99,13 @@ static void take_what_is_behind(const culv_vector *v)
 {
     culv_vector_stats stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(v, &stats));
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemAddressReserve(&wall, CHUNK, 0, culv_vector_pointer(v) + stats.reserved,
-                                          0));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemAddressReserve(
+                              &wall, CHUNK, 0, culv_vector_pointer(v) + stats.reserved, 0));
 }
 
 static void give_the_wall_back(void)
 {
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemAddressFree(wall, CHUNK));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemAddressFree(wall, CHUNK));
 }
 
 #define AGAIN(made)                                                                                \
@@ -165,16 +156,14 @@ static void extend_in_place(void)
     culv_vector *v = NULL;
     CUdeviceptr room = 0;
     open_device();
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemAddressReserve(&room, (size_t)1 << 30, 0, 0, 0));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemAddressReserve(&room, (size_t)1 << 30, 0, 0, 0));
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 2 * CHUNK;
     d.no_move = 1;
     TRY_AGAIN(culv_vector_create(torture.w.device, &d, &v), v == NULL);
     AGAIN(culv_vector_grow(v, CHUNK));
     write_words(culv_vector_pointer(v), 64, 1);
-    before = lib_enter(&torture.w);
+    CUcontext before = lib_enter(&torture.w);
     CU_OK(torture.w.cu->MemAddressFree(room, (size_t)1 << 30));
     CU_OK(torture.w.cu->MemAddressReserve(&room, 16 * CHUNK, 0, culv_vector_pointer(v) + 2 * CHUNK,
                                           0));

@@ -55,9 +55,8 @@ static bool fd_is(const culv_handle *handle, int number)
 /* As raw CUDA shows it: what a failed call left in the driver would be there. */
 static void use(culv_vmm_range *range, CUstream stream)
 {
-    CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 7, 2 * BLOCK / 4, stream));
-    lib_leave(&torture.w, before);
+    LIB_CU_OK(&torture.w, torture.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 7,
+                                                       2 * BLOCK / 4, stream));
     /* What Culvert takes for a sticky error ends all work, which an injected one does not. */
     if (torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS)
         lib_finish(&torture.w, stream);
@@ -281,20 +280,9 @@ static void run_scene(void (*scene)(lib_world *w, CUstream stream))
     REQUIRE(other == NULL && w->device == NULL);
 }
 
-static void run(void)
-{
-    run_scene(run_with);
-}
-
-static void inner(void)
-{
-    run_scene(run_inner);
-}
-
-static void allocator(void)
-{
-    run_scene(run_allocator);
-}
+TEST_AS(run, run_scene(run_with))
+TEST_AS(inner, run_scene(run_inner))
+TEST_AS(allocator, run_scene(run_allocator))
 
 /* With a device that stays open. */
 static void leave(void)

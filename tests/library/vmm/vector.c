@@ -8,32 +8,30 @@
 
 /* Doubling: what was written stays, the address too, and each step is one chunk and a
  * generation. */
-static void doubles(void)
+VECTOR_CASE(doubles)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.label = "doubling";
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
-    REQUIRE(base != 0 && base % s.chunk == 0);
+    REQUIRE(base != 0 && base % s->chunk == 0);
     REQUIRE_EQ(culv_vector_size(v), 0);
     REQUIRE_EQ(culv_vector_committed(v), 0);
     REQUIRE_EQ(culv_vector_generation(v), 1);
     REQUIRE(vector_stats(v).reserved >= GIB);
     uint64_t had = 0, generation = 1;
-    for (uint64_t size = s.chunk; size <= 16 * s.chunk; had = size, size *= 2) {
+    for (uint64_t size = s->chunk; size <= 16 * s->chunk; had = size, size *= 2) {
         LIB_OK(culv_vector_grow(v, size));
         REQUIRE_EQ(culv_vector_pointer(v), base);
         REQUIRE_EQ(culv_vector_size(v), size);
         REQUIRE_EQ(culv_vector_committed(v), size);
         REQUIRE_EQ(culv_vector_generation(v), ++generation);
-        vector_write(&s, base, had, size, 7);
+        vector_write(s, base, had, size, 7);
         REQUIRE_EQ(vector_check(v), generation - 1);
     }
-    vector_require(&s, base, had, 7, 0);
-    vector_add(&s, base, had, 5); /* one kernel over all chunks */
-    vector_require(&s, base, had, 7, 5);
+    vector_require(s, base, had, 7, 0);
+    vector_add(s, base, had, 5); /* one kernel over all chunks */
+    vector_require(s, base, had, 7, 5);
     LIB_OK(culv_vector_grow(v, had - 1)); /* no shrink */
     LIB_OK(culv_vector_grow(v, 0));
     LIB_OK(culv_vector_reserve(v, had));
@@ -47,69 +45,62 @@ static void doubles(void)
     culv_vector_destroy(&v);
     REQUIRE(v == NULL);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* What a grow makes the driver do, when addresses are there: as much as raw code. */
-static void calls(void)
+VECTOR_CASE(calls)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    culv_vector *v = vector_make(&s, NULL);
-    LIB_OK(culv_vector_grow(v, s.chunk));
-    if (s.w.cu->SoftCounts != NULL) {
+    culv_vector *v = vector_make(s, NULL);
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    if (s->w.cu->SoftCounts != NULL) {
         culv_soft_counts before = {.struct_size = sizeof before},
                          after = {.struct_size = sizeof after};
-        CUcontext current = lib_enter(&s.w);
-        s.w.cu->SoftCounts(&before);
-        LIB_OK(culv_vector_grow(v, 2 * s.chunk));
-        s.w.cu->SoftCounts(&after);
-        lib_leave(&s.w, current);
+        CUcontext current = lib_enter(&s->w);
+        s->w.cu->SoftCounts(&before);
+        LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+        s->w.cu->SoftCounts(&after);
+        lib_leave(&s->w, current);
         MEASURED("vector_grow_calls", "%d", (int)(after.calls - before.calls));
         /* Three of virtual memory management, and with two of them one that looks whether the
          * context is still there, one whether it is current, and two that spare captures. */
         REQUIRE(after.calls - before.calls <= 3 + 2 * 4);
-        s.w.cu->SoftCounts(&before);
-        LIB_OK(culv_vector_grow(v, 2 * s.chunk - 5));
-        s.w.cu->SoftCounts(&after);
+        s->w.cu->SoftCounts(&before);
+        LIB_OK(culv_vector_grow(v, 2 * s->chunk - 5));
+        s->w.cu->SoftCounts(&after);
         REQUIRE_EQ(after.calls, before.calls);
     }
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
  * runs is not touched. */
-static void begins(void)
+VECTOR_CASE(begins)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
-    d.size = 3 * s.chunk + 12;
-    d.reserve = 8 * s.chunk - 1;
-    culv_vector *v = vector_make(&s, &d);
+    d.size = 3 * s->chunk + 12;
+    d.reserve = 8 * s->chunk - 1;
+    culv_vector *v = vector_make(s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     REQUIRE_EQ(culv_vector_size(v), d.size);
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s.chunk);
-    REQUIRE_EQ(vector_stats(v).reserved, 8 * s.chunk);
+    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
+    REQUIRE_EQ(vector_stats(v).reserved, 8 * s->chunk);
     REQUIRE_EQ(vector_check(v), 1);
-    vector_hold(&s);
-    LIB_OK(culv_vector_grow(v, 5 * s.chunk)); /* waits for nothing */
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    vector_let_go(&s);
-    vector_write(&s, base, 0, 5 * s.chunk, 1);
-    vector_require(&s, base, 5 * s.chunk, 1, 0);
+    vector_hold(s);
+    LIB_OK(culv_vector_grow(v, 5 * s->chunk)); /* waits for nothing */
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
+    vector_let_go(s);
+    vector_write(s, base, 0, 5 * s->chunk, 1);
+    vector_require(s, base, 5 * s->chunk, 1, 0);
     culv_vector_destroy(&v);
-    d.size = 8 * s.chunk + 1; /* more than is to be reserved */
-    v = vector_make(&s, &d);
-    REQUIRE_EQ(vector_stats(v).reserved, 9 * s.chunk);
+    d.size = 8 * s->chunk + 1; /* more than is to be reserved */
+    v = vector_make(s, &d);
+    REQUIRE_EQ(vector_stats(v).reserved, 9 * s->chunk);
     culv_vector_destroy(&v);
     d.reserve = 0;
     d.size = 128 * MIB;
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 16 * d.size);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
@@ -122,15 +113,13 @@ static void require_chunk(const culv_vector *v, size_t index, uint64_t size)
 }
 
 /* Sizes of chunks. */
-static void policies(void)
+VECTOR_CASE(policies)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const uint64_t c = s.chunk;
+    const uint64_t c = s->chunk;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
     d.min_chunk = 4 * c - 1;
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 1));
     require_chunk(v, 0, 4 * c);
     LIB_OK(culv_vector_grow(v, 10 * c));
@@ -140,7 +129,7 @@ static void policies(void)
 
     d.min_chunk = 0;
     d.max_chunk = 3 * c + 1;
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c - 7));
     REQUIRE_EQ(vector_check(v), 3);
     require_chunk(v, 0, 3 * c);
@@ -150,7 +139,7 @@ static void policies(void)
 
     d.max_chunk = 0;
     d.growth_percent = 50;
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
     LIB_OK(culv_vector_grow(v, 9 * c));
     require_chunk(v, 1, 4 * c);
@@ -162,7 +151,7 @@ static void policies(void)
     culv_vector_destroy(&v);
 
     d.max_chunk = 2 * c; /* the part that is committed besides is one chunk at most */
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
     LIB_OK(culv_vector_grow(v, 9 * c));
     REQUIRE_EQ(culv_vector_committed(v), 10 * c);
@@ -173,45 +162,39 @@ static void policies(void)
     d.max_chunk = 0;
     d.growth_percent = UINT32_MAX;
     d.reserve = 512 * GIB;
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 2 * c));
     LIB_OK(culv_vector_grow(v, 3 * c));
     REQUIRE_EQ(culv_vector_committed(v), 3 * c);
     culv_vector_destroy(&v);
     d.reserve = 8 * c;
     d.no_move = 1;
-    v = vector_make(&s, &d);
+    v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 5 * c));
     LIB_OK(culv_vector_grow(v, 6 * c));
     REQUIRE_EQ(culv_vector_committed(v), 8 * c);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Addresses for 64 GiB, memory for what is used. */
-static void reserves_much(void)
+VECTOR_CASE(reserves_much)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * GIB;
-    d.size = s.chunk;
-    culv_vector *v = vector_make(&s, &d);
+    d.size = s->chunk;
+    culv_vector *v = vector_make(s, &d);
     REQUIRE_EQ(vector_stats(v).reserved, 64 * GIB);
     LIB_OK(culv_vector_reserve(v, 64 * GIB));
-    REQUIRE_EQ(vector_stats(v).committed, s.chunk);
-    vector_write(&s, culv_vector_pointer(v), 0, s.chunk, 3);
-    vector_require(&s, culv_vector_pointer(v), s.chunk, 3, 0);
+    REQUIRE_EQ(vector_stats(v).committed, s->chunk);
+    vector_write(s, culv_vector_pointer(v), 0, s->chunk, 3);
+    vector_require(s, culv_vector_pointer(v), s->chunk, 3, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Each chunk goes out and comes in again, as another process would have it. */
-static void exports(void)
+VECTOR_CASE(exports)
 {
     enum { CHUNKS = 3 };
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     culv_vector_chunk chunks[CHUNKS];
     culv_vmm_allocation *in[CHUNKS] = {NULL};
@@ -219,33 +202,32 @@ static void exports(void)
     size_t count = 0;
     uint64_t generation = 0;
     d.handle_types = 1 << CULV_HANDLE_OPAQUE_FD;
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     for (uint64_t i = 1; i <= CHUNKS; i++)
-        LIB_OK(culv_vector_grow(v, i * s.chunk));
+        LIB_OK(culv_vector_grow(v, i * s->chunk));
     LIB_OK(culv_vector_get_chunks(v, chunks, CHUNKS, &count, &generation));
     REQUIRE_EQ(count, CHUNKS);
     REQUIRE_EQ(generation, 1 + CHUNKS);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
-    rd.size = CHUNKS * s.chunk;
-    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &range));
+    rd.size = CHUNKS * s->chunk;
+    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &range));
     for (size_t i = 0; i < CHUNKS; i++) {
         culv_vmm_import_desc id = culv_vmm_import_desc_init();
         LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
         id.size = chunks[i].size;
-        LIB_OK(culv_vmm_import_take(s.w.device, &id, &in[i]));
+        LIB_OK(culv_vmm_import_take(s->w.device, &id, &in[i]));
         LIB_OK(culv_vmm_map(range, chunks[i].offset, in[i], NULL, 0));
     }
-    vector_write(&s, culv_vector_pointer(v), 0, rd.size, 9);
-    vector_require(&s, culv_vmm_range_pointer(range), rd.size, 9, 0);
-    vector_add(&s, culv_vmm_range_pointer(range), rd.size, 1);
-    vector_require(&s, culv_vector_pointer(v), rd.size, 9, 1);
+    vector_write(s, culv_vector_pointer(v), 0, rd.size, 9);
+    vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 0);
+    vector_add(s, culv_vmm_range_pointer(range), rd.size, 1);
+    vector_require(s, culv_vector_pointer(v), rd.size, 9, 1);
     culv_vector_destroy(&v); /* what was imported stays */
-    vector_require(&s, culv_vmm_range_pointer(range), rd.size, 9, 1);
+    vector_require(s, culv_vmm_range_pointer(range), rd.size, 9, 1);
     LIB_OK(culv_vmm_unmap(range, 0, rd.size));
     for (size_t i = 0; i < CHUNKS; i++)
         culv_vmm_allocation_destroy(&in[i]);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vector_stage_close(&s);
 }
 
 /* A second device writes, and the vector's own sees it; of a chunk that came by growing too. */
@@ -291,32 +273,27 @@ static void two_devices(void)
         vector_require(&there, culv_vector_pointer(v), size, (uint32_t)size, 1);
     }
     culv_vector_destroy(&v);
-    before = lib_enter(&there.w);
-    CU_OK(cu->ModuleUnload(there.module));
-    lib_leave(&there.w, before);
+    LIB_CU_OK(&there.w, cu->ModuleUnload(there.module));
     lib_stream_destroy(&there.w, there.stream);
     culv_device_close(&other);
     vector_stage_close(&s);
 }
 
 /* A vector goes before or after its device is closed. */
-static void outlives_its_device(void)
+VECTOR_CASE(outlives_its_device)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_device_desc dd = culv_device_desc_init();
-    dd.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    dd.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     culv_device *second = NULL;
     culv_vector *v = NULL;
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
     LIB_OK(culv_vector_create(second, NULL, &v));
-    LIB_OK(culv_vector_grow(v, s.chunk));
+    LIB_OK(culv_vector_grow(v, s->chunk));
     culv_device_close(&second);
-    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
-    vector_write(&s, culv_vector_pointer(v), 0, 2 * s.chunk, 4);
-    vector_require(&s, culv_vector_pointer(v), 2 * s.chunk, 4, 0);
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+    vector_write(s, culv_vector_pointer(v), 0, 2 * s->chunk, 4);
+    vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 4, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 static const test_case cases[] = {

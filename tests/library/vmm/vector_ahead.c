@@ -33,27 +33,25 @@ static uint64_t calls(const vector_stage *s)
 }
 
 /* Growing into what is there calls no driver; the thread refills when less than half is left. */
-static void publishes(void)
+VECTOR_CASE(publishes)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const uint64_t c = s.chunk;
+    const uint64_t c = s->chunk;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
     d.commit_ahead = 8 * c;
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     wait_committed(v, 8 * c);
     wait_quiet();
     REQUIRE_EQ(culv_vector_size(v), 0);
-    const uint64_t generation = culv_vector_generation(v), before = calls(&s);
+    const uint64_t generation = culv_vector_generation(v), before = calls(s);
     for (uint64_t size = 1; size <= 4 * c; size += c / 2) {
         LIB_OK(culv_vector_grow(v, size));
         REQUIRE_EQ(culv_vector_size(v), size);
     }
-    REQUIRE_EQ(calls(&s), before);
+    REQUIRE_EQ(calls(s), before);
     REQUIRE_EQ(culv_vector_generation(v), generation);
-    vector_write(&s, base, 0, 8 * c, 3);
+    vector_write(s, base, 0, 8 * c, 3);
     LIB_OK(culv_vector_grow(v, 5 * c)); /* less than half is left */
     wait_committed(v, 13 * c);
     wait_quiet();
@@ -63,21 +61,20 @@ static void publishes(void)
     REQUIRE_EQ(stats.ahead_misses, 0);
     REQUIRE_EQ(stats.ahead_commits, 2);
     REQUIRE_EQ(vector_check(v), 2);
-    vector_require(&s, base, 8 * c, 3, 0);
-    vector_write(&s, base, 8 * c, 13 * c, 3);
-    vector_require(&s, base, 13 * c, 3, 0);
+    vector_require(s, base, 8 * c, 3, 0);
+    vector_write(s, base, 8 * c, 13 * c, 3);
+    vector_require(s, base, 13 * c, 3, 0);
     LIB_OK(culv_vector_grow(v, 30 * c)); /* more than is there */
     REQUIRE_EQ(vector_stats(v).ahead_misses, 1);
     REQUIRE(culv_vector_committed(v) >= 30 * c);
     wait_committed(v, 38 * c);
     wait_quiet();
-    LIB_OK(culv_vector_shrink(v, 2 * c, s.stream)); /* but for what is kept ahead */
+    LIB_OK(culv_vector_shrink(v, 2 * c, s->stream)); /* but for what is kept ahead */
     wait_quiet();
     REQUIRE_EQ(culv_vector_size(v), 2 * c);
     REQUIRE_EQ(culv_vector_committed(v), 13 * c); /* two chunks: 8 and 5 */
-    vector_require(&s, base, 13 * c, 3, 0);
+    vector_require(s, base, 13 * c, 3, 0);
     culv_vector_destroy(&v); /* while it may be at work */
-    vector_stage_close(&s);
 }
 
 static int compare(const void *a, const void *b)
@@ -87,19 +84,17 @@ static int compare(const void *a, const void *b)
 }
 
 /* How long growing takes where the thread keeps up. */
-static void is_quick(void)
+VECTOR_CASE(is_quick)
 {
     enum { GROWS = 2000 };
     static double us[GROWS];
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 4096 * s.chunk;
-    d.commit_ahead = 64 * s.chunk; /* few of the grows wake the thread */
-    culv_vector *v = vector_make(&s, &d);
+    d.reserve = 4096 * s->chunk;
+    d.commit_ahead = 64 * s->chunk; /* few of the grows wake the thread */
+    culv_vector *v = vector_make(s, &d);
     wait_committed(v, d.commit_ahead);
     for (int i = 0; i < GROWS; i++) { /* 125 granularities in all */
-        const uint64_t size = (uint64_t)(i + 1) * (s.chunk / 16);
+        const uint64_t size = (uint64_t)(i + 1) * (s->chunk / 16);
         const double started = test_now_us();
         LIB_OK(culv_vector_grow(v, size));
         us[i] = test_now_us() - started;
@@ -110,23 +105,20 @@ static void is_quick(void)
     MEASURED("vector_grow_ahead_us",
              "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d", us[GROWS / 2],
              us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
-    if (!s.w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
+    if (!s->w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Its failures are nobody's: a grow commits itself. */
-static void survives_failures(void)
+VECTOR_CASE(survives_failures)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    const uint64_t c = s.chunk;
+    const raw_cuda *cu = s->w.cu;
+    const uint64_t c = s->chunk;
     if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 256 * c;
     d.commit_ahead = 4 * c;
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     uint64_t size = 0;
     for (unsigned n = 1; n <= 8; n++) { /* each of its calls in a commit */
         wait_committed(v, size + d.commit_ahead);
@@ -142,41 +134,46 @@ static void survives_failures(void)
         REQUIRE(vector_stats(v).ahead_misses <= misses + 1);
         (void)vector_check(v);
     }
-    vector_write(&s, culv_vector_pointer(v), 0, size, 6);
-    vector_require(&s, culv_vector_pointer(v), size, 6, 0);
+    vector_write(s, culv_vector_pointer(v), 0, size, 6);
+    vector_require(s, culv_vector_pointer(v), size, 6, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
+}
+
+/* Six chunks of addresses, which the thread has committed as far as it can; four are in use. */
+static culv_vector *before_a_wall(vector_stage *s)
+{
+    const uint64_t c = s->chunk;
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 6 * c;
+    d.size = c;
+    culv_vector *first = vector_make(s, &d); /* whose place the next one shall have */
+    culv_vector_destroy(&first);
+    d.commit_ahead = 4 * c;
+    culv_vector *v = vector_make(s, &d);
+    vector_wall(s, v);
+    wait_committed(v, 5 * c);
+    LIB_OK(culv_vector_grow(v, 4 * c));
+    wait_committed(v, 6 * c);
+    return v;
 }
 
 /* The thread fills what there is of addresses, and moves nothing; the caller does, and it goes on
  * there. */
-static void stops_at_the_wall(void)
+VECTOR_CASE(stops_at_the_wall)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const uint64_t c = s.chunk;
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 6 * c;
-    d.size = c;
-    culv_vector *first = vector_make(&s, &d); /* whose place the next one shall have */
-    culv_vector_destroy(&first);
-    d.commit_ahead = 4 * c;
-    culv_vector *v = vector_make(&s, &d);
+    const uint64_t c = s->chunk;
+    culv_vector *v = before_a_wall(s);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_wall(&s, v);
-    wait_committed(v, 5 * c);
-    LIB_OK(culv_vector_grow(v, 4 * c));
-    wait_committed(v, 6 * c);
     wait_quiet();
     REQUIRE_EQ(culv_vector_pointer(v), base);
     REQUIRE_EQ(vector_stats(v).moves, 0);
     if (culv_vector_committed(v) == 6 * c) {
         LIB_OK(culv_vector_grow(v, 5 * c));
         wait_quiet();
-        const uint64_t before = calls(&s);
+        const uint64_t before = calls(s);
         LIB_OK(culv_vector_grow(v, 6 * c)); /* which wakes nobody in vain */
         wait_quiet();
-        REQUIRE_EQ(calls(&s), before);
+        REQUIRE_EQ(calls(s), before);
         LIB_OK(culv_vector_grow(v, 7 * c));
         REQUIRE(culv_vector_pointer(v) != base);
         REQUIRE_EQ(vector_stats(v).moves, 1);
@@ -185,74 +182,57 @@ static void stops_at_the_wall(void)
     wait_quiet();
     (void)vector_check(v);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* A shrink makes room before the wall, and the thread fills it again. */
-static void refills_after_a_shrink(void)
+VECTOR_CASE(refills_after_a_shrink)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const uint64_t c = s.chunk;
-    culv_vector_desc d = culv_vector_desc_init();
-    d.reserve = 6 * c;
-    d.size = c;
-    culv_vector *first = vector_make(&s, &d); /* whose place the next one shall have */
-    culv_vector_destroy(&first);
-    d.commit_ahead = 4 * c;
-    culv_vector *v = vector_make(&s, &d);
+    const uint64_t c = s->chunk;
+    culv_vector *v = before_a_wall(s);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_wall(&s, v);
-    wait_committed(v, 5 * c);
-    LIB_OK(culv_vector_grow(v, 4 * c));
-    wait_committed(v, 6 * c);
     wait_quiet(); /* the thread has found that nothing is left */
     if (culv_vector_committed(v) == 6 * c) {
-        LIB_OK(culv_vector_shrink(v, 0, s.stream));
+        LIB_OK(culv_vector_shrink(v, 0, s->stream));
         REQUIRE_EQ(culv_vector_committed(v), 5 * c); /* the last chunk goes, four are kept ahead */
-        lib_finish(&s.w, s.stream);
-        lib_settle(&s.w);
+        lib_finish(&s->w, s->stream);
+        lib_settle(&s->w);
         LIB_OK(culv_vector_grow(v, 4 * c));
         wait_committed(v, 6 * c);
         REQUIRE_EQ(culv_vector_pointer(v), base);
-        vector_write(&s, base, 0, 6 * c, 4);
-        vector_require(&s, base, 6 * c, 4, 0);
+        vector_write(s, base, 0, 6 * c, 4);
+        vector_require(s, base, 6 * c, 4, 0);
     }
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* After a shrink, while its memory waits for a stream, the thread waits for nobody. */
-static void never_waits(void)
+VECTOR_CASE(never_waits)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const uint64_t c = s.chunk;
+    const uint64_t c = s->chunk;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
     d.commit_ahead = 2 * c;
     d.max_chunk = 2 * c;
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
     wait_committed(v, 10 * c);
     wait_quiet();
-    vector_hold(&s);
-    LIB_OK(culv_vector_shrink(v, c, s.stream));
+    vector_hold(s);
+    LIB_OK(culv_vector_shrink(v, c, s->stream));
     REQUIRE(culv_vector_committed(v) <= 4 * c);
     LIB_OK(culv_vector_grow(v, 3 * c)); /* published, and the thread would like to refill */
     lib_sleep_ms(20);
-    LIB_OK(culv_vector_shrink(v, 2 * c, s.stream)); /* is not kept waiting */
-    REQUIRE(atomic_load(&s.held));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
-    vector_let_go(&s);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
+    LIB_OK(culv_vector_shrink(v, 2 * c, s->stream)); /* is not kept waiting */
+    REQUIRE(atomic_load(&s->held));
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY);
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
     LIB_OK(culv_vector_grow(v, 4 * c));
     wait_committed(v, 6 * c);
-    vector_write(&s, culv_vector_pointer(v), 0, 6 * c, 2);
-    vector_require(&s, culv_vector_pointer(v), 6 * c, 2, 0);
+    vector_write(s, culv_vector_pointer(v), 0, 6 * c, 2);
+    vector_require(s, culv_vector_pointer(v), 6 * c, 2, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Readers -------------------------------------------------------------------------------------- */
@@ -332,26 +312,17 @@ static void read_while_it_grows(uint64_t ahead)
     vector_stage_close(&s);
 }
 
-static void readers_beside_a_grower(void)
-{
-    read_while_it_grows(0);
-}
-
-static void readers_beside_the_thread(void)
-{
-    read_while_it_grows(3);
-}
+TEST_AS(readers_beside_a_grower, read_while_it_grows(0))
+TEST_AS(readers_beside_the_thread, read_while_it_grows(3))
 
 /* The thread does not exist there. Nothing is called in the child but the destruction, which is to
  * come back. */
-static void destroyed_in_a_child(void)
+VECTOR_CASE(destroyed_in_a_child)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
-    d.commit_ahead = 4 * s.chunk;
-    culv_vector *v = vector_make(&s, &d);
-    wait_committed(v, 4 * s.chunk);
+    d.commit_ahead = 4 * s->chunk;
+    culv_vector *v = vector_make(s, &d);
+    wait_committed(v, 4 * s->chunk);
     for (int after = 0; after < 2; after++) {
         int status = 0;
         wait_quiet();
@@ -360,20 +331,20 @@ static void destroyed_in_a_child(void)
         if (child == 0) {
             alarm(TEST_FAR_MS / 1000);
             if (after)
-                culv_vector_destroy_after(&v, s.stream);
+                culv_vector_destroy_after(&v, s->stream);
             else
                 culv_vector_destroy(&v);
             _exit(v == NULL ? 7 : 1);
         }
         REQUIRE(waitpid(child, &status, 0) == child);
         REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-        LIB_OK(culv_vector_grow(v, (uint64_t)(after + 1) * 4 * s.chunk)); /* here it is as it was */
-        wait_committed(v, (uint64_t)(after + 2) * 4 * s.chunk);
+        LIB_OK(
+            culv_vector_grow(v, (uint64_t)(after + 1) * 4 * s->chunk)); /* here it is as it was */
+        wait_committed(v, (uint64_t)(after + 2) * 4 * s->chunk);
     }
-    vector_write(&s, culv_vector_pointer(v), 0, 8 * s.chunk, 5);
-    vector_require(&s, culv_vector_pointer(v), 8 * s.chunk, 5, 0);
+    vector_write(s, culv_vector_pointer(v), 0, 8 * s->chunk, 5);
+    vector_require(s, culv_vector_pointer(v), 8 * s->chunk, 5, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 const test_case vector_ahead_cases[] = {

@@ -5,40 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-static void nulls(void)
+VECTOR_CASE(nulls)
 {
-    vector_stage s;
     culv_vector *v = NULL;
     culv_vector_stats stats = culv_vector_stats_init();
     culv_vector_chunk chunk;
     size_t count = 0;
-    vector_stage_open(&s);
     LIB_REFUSES(culv_vector, v, culv_vector_create(NULL, NULL, &v), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_create(s.w.device, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_grow(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_reserve(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_shrink(NULL, 1, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_retire(NULL, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_get_stats(NULL, &stats), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_get_chunks(NULL, NULL, 0, &count, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_create(s->w.device, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_grow(NULL, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_reserve(NULL, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_shrink(NULL, 1, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_retire(NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_stats(NULL, &stats), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_chunks(NULL, NULL, 0, &count, NULL), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_vector_pointer(NULL), 0);
     REQUIRE_EQ(culv_vector_size(NULL), 0);
     REQUIRE_EQ(culv_vector_committed(NULL), 0);
     REQUIRE_EQ(culv_vector_generation(NULL), 0);
-    v = vector_make(&s, NULL);
-    LIB_ERROR(culv_vector_get_stats(v, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_get_chunks(v, &chunk, 1, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_get_chunks(v, NULL, 1, &count, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    v = vector_make(s, NULL);
+    LIB_INVALID(culv_vector_get_stats(v, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_chunks(v, &chunk, 1, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_get_chunks(v, NULL, 1, &count, NULL), CULV_REASON_NULL_ARGUMENT);
     stats.struct_size = 0;
-    LIB_ERROR(culv_vector_get_stats(v, &stats), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    LIB_ERROR(culv_vector_retire(v, 4096, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_get_stats(v, &stats), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vector_retire(v, 4096, NULL), CULV_REASON_VALUE);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result,
@@ -49,104 +42,94 @@ static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result
     LIB_SAYS(says);
 }
 
-static void descriptors(void)
+VECTOR_CASE(descriptors)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.struct_size = 0;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
     struct {
         culv_vector_desc d;
         size_t later;
     } newer = {culv_vector_desc_init(), 1};
     newer.d.struct_size = sizeof newer;
-    refuse(&s, &newer.d, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    refuse(s, &newer.d, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
     d = culv_vector_desc_init();
     d.struct_size =
         offsetof(culv_vector_desc, reserve); /* an older one: what lies behind is not read */
-    d.size = s.chunk;
+    d.size = s->chunk;
     memset((char *)&d + d.struct_size, 0x77, sizeof d - d.struct_size);
-    culv_vector *v = vector_make(&s, &d);
+    culv_vector *v = vector_make(s, &d);
     culv_vector_stats stats = culv_vector_stats_init();
     stats.struct_size = offsetof(culv_vector_stats, peak);
     stats.peak = 77;
     LIB_OK(culv_vector_get_stats(v, &stats));
-    REQUIRE_EQ(stats.committed, s.chunk);
+    REQUIRE_EQ(stats.committed, s->chunk);
     REQUIRE_EQ(stats.peak, 77);
     culv_vector_destroy(&v);
     d = culv_vector_desc_init();
-    d.min_chunk = 4 * s.chunk;
-    d.max_chunk = 3 * s.chunk;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
+    d.min_chunk = 4 * s->chunk;
+    d.max_chunk = 3 * s->chunk;
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
     d = culv_vector_desc_init();
-    d.max_chunk = s.chunk - 1;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "max_chunk");
+    d.max_chunk = s->chunk - 1;
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "max_chunk");
     d.max_chunk = 0;
     d.min_chunk = UINT64_MAX;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
     d = culv_vector_desc_init();
     d.usage = CULV_VMM_USAGE_TILE_POOL;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
     d.usage = 1u << 30;
-    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_REASON_VALUE);
     d = culv_vector_desc_init();
     d.access_count = 1;
-    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "access");
+    refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "access");
     const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
     d.access = &odd;
-    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    vector_stage_close(&s);
+    LIB_INVALID(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_REASON_VALUE);
 }
 
 /* Sizes at the end of what 64 bits hold. */
-static void huge(void)
+VECTOR_CASE(huge)
 {
     static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 4096};
-    vector_stage s;
-    vector_stage_open(&s);
-    culv_vector *v = vector_make(&s, NULL);
-    LIB_OK(culv_vector_grow(v, s.chunk));
+    culv_vector *v = vector_make(s, NULL);
+    LIB_OK(culv_vector_grow(v, s->chunk));
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         culv_vector_desc d = culv_vector_desc_init();
         d.size = sizes[i];
-        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size");
+        refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size");
         d.size = 0;
         d.reserve = sizes[i];
-        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "reserve");
-        LIB_ERROR(culv_vector_grow(v, sizes[i]), CULV_ERROR_INVALID, CULV_REASON_SIZE);
-        LIB_ERROR(culv_vector_reserve(v, sizes[i]), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+        refuse(s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "reserve");
+        LIB_INVALID(culv_vector_grow(v, sizes[i]), CULV_REASON_SIZE);
+        LIB_INVALID(culv_vector_reserve(v, sizes[i]), CULV_REASON_SIZE);
     }
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = UINT64_C(1) << 60;
-    refuse(&s, &d, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "addresses");
+    refuse(s, &d, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "addresses");
     d.reserve = 0;
     d.size = 512 * GIB;
-    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_OUT_OF_MEMORY,
+    LIB_ERROR(culv_vector_create(s->w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_DEVICE_MEMORY);
-    REQUIRE_EQ(culv_vector_size(v), s.chunk);
+    REQUIRE_EQ(culv_vector_size(v), s->chunk);
     REQUIRE_EQ(vector_check(v), 1);
     /* Ahead of everything: all that there is. */
     d = culv_vector_desc_init();
     d.commit_ahead = UINT64_MAX;
-    d.reserve = 4 * s.chunk;
+    d.reserve = 4 * s->chunk;
     d.no_move = 1;
-    culv_vector *full = vector_make(&s, &d);
-    vector_wall(&s, full);
-    LIB_OK(culv_vector_shrink(full, 0, s.stream)); /* beyond what is kept ahead there is nothing */
+    culv_vector *full = vector_make(s, &d);
+    vector_wall(s, full);
+    LIB_OK(culv_vector_shrink(full, 0, s->stream)); /* beyond what is kept ahead there is nothing */
     culv_vector_destroy(&full);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* A stream of nobody's. */
-static void streams(void)
+VECTOR_CASE(streams)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUcontext other = NULL, before = NULL;
     CUstream stranger = NULL;
     if (cu->CtxCreate == NULL || cu->CtxDestroy == NULL) SKIP("the driver makes no second context");
@@ -154,57 +137,52 @@ static void streams(void)
     CU_OK(cu->CtxCreate(&other, 0, 0));
     CU_OK(cu->StreamCreate(&stranger, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxSetCurrent(before));
-    culv_vector *v = vector_make(&s, NULL);
-    LIB_OK(culv_vector_grow(v, s.chunk));
-    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
-    const culv_result result = culv_vector_shrink(v, s.chunk, stranger);
+    culv_vector *v = vector_make(s, NULL);
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+    const culv_result result = culv_vector_shrink(v, s->chunk, stranger);
     MEASURED("vector_shrink_stranger", "%s", culv_result_name(result));
     if (result != CULV_OK) {
-        REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk);
-        REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
+        REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk);
+        REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
     }
     culv_vector_destroy(&v);
     CU_OK(cu->CtxSetCurrent(other));
     CU_OK(cu->StreamDestroy(stranger));
     CU_OK(cu->CtxSetCurrent(before));
     CU_OK(cu->CtxDestroy(other));
-    vector_stage_close(&s);
 }
 
 /* A vector's chunks go with the vector, and messages name the call that was made. */
-static void chunks(void)
+VECTOR_CASE(chunks)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    CUcontext before = lib_enter(&s.w);
-    culv_vector *v = vector_make(&s, NULL);
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    culv_vector *v = vector_make(s, NULL);
     culv_vector_chunk chunk[2];
     size_t count = 0;
-    LIB_OK(culv_vector_grow(v, s.chunk));
-    LIB_OK(culv_vector_grow(v, s.chunk + 4));
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    LIB_OK(culv_vector_grow(v, s->chunk + 4));
     LIB_OK(culv_vector_get_chunks(v, chunk, 2, &count, NULL));
     REQUIRE_EQ(count, 2);
     for (int i = 0; i < 2; i++) {
-        LIB_ERROR(culv_vmm_allocation_destroy(&chunk[i].allocation), CULV_ERROR_INVALID,
-                  CULV_REASON_OWNED);
+        LIB_INVALID(culv_vmm_allocation_destroy(&chunk[i].allocation), CULV_REASON_OWNED);
         REQUIRE(chunk[i].allocation != NULL);
         LIB_SAYS("culv_vmm_allocation_destroy: it is a part of another object; "
                  "culv_vector_destroy() destroys both");
     }
-    vector_write(&s, culv_vector_pointer(v), 0, s.chunk + 4, 5);
-    vector_require(&s, culv_vector_pointer(v), s.chunk + 4, 5, 0);
+    vector_write(s, culv_vector_pointer(v), 0, s->chunk + 4, 5);
+    vector_require(s, culv_vector_pointer(v), s->chunk + 4, 5, 0);
     CUgraph graph = NULL;
-    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    LIB_ERROR(culv_vector_shrink(v, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_INVALID(culv_vector_shrink(v, 0, s->stream), CULV_REASON_CAPTURE);
     LIB_SAYS("culv_vector_shrink: the stream");
-    CU_OK(cu->StreamEndCapture(s.stream, &graph));
+    CU_OK(cu->StreamEndCapture(s->stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
-    LIB_OK(culv_vector_shrink(v, 1, s.stream));
+    LIB_OK(culv_vector_shrink(v, 1, s->stream));
     REQUIRE_EQ(vector_check(v), 1);
     culv_vector_destroy(&v);
-    lib_leave(&s.w, before);
-    vector_stage_close(&s);
+    lib_leave(&s->w, before);
 }
 
 /* Lets a driver call fail as often as a script says, which names its calls in order. */
@@ -241,77 +219,71 @@ static void open_sabotaged(saboteur *it, const vector_stage *s, culv_device **de
 }
 
 /* A grow whose undoing meets a failure too: the next one finds its place free. */
-static void undone_in_vain(void)
+VECTOR_CASE(undone_in_vain)
 {
     static const char *const script[] = {"cuMemMap 2", "cuMemUnmap 1", NULL};
-    vector_stage s;
-    vector_stage_open(&s);
     saboteur it;
     culv_device *device = NULL;
     culv_vector *v = NULL;
-    open_sabotaged(&it, &s, &device);
+    open_sabotaged(&it, s, &device);
     culv_vector_desc d = culv_vector_desc_init();
-    d.size = s.chunk;
-    d.max_chunk = s.chunk;
+    d.size = s->chunk;
+    d.max_chunk = s->chunk;
     LIB_OK(culv_vector_create(device, &d, &v));
     it.script = script;
-    LIB_ERROR(culv_vector_grow(v, 3 * s.chunk), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_vector_grow(v, 3 * s->chunk), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     REQUIRE(*it.script == NULL);
-    REQUIRE_EQ(culv_vector_committed(v), s.chunk);
+    REQUIRE_EQ(culv_vector_committed(v), s->chunk);
     REQUIRE_EQ(vector_check(v), 1);
-    LIB_OK(culv_vector_grow(v, 3 * s.chunk));
-    vector_write(&s, culv_vector_pointer(v), 0, 3 * s.chunk, 5);
-    vector_require(&s, culv_vector_pointer(v), 3 * s.chunk, 5, 0);
+    LIB_OK(culv_vector_grow(v, 3 * s->chunk));
+    vector_write(s, culv_vector_pointer(v), 0, 3 * s->chunk, 5);
+    vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 5, 0);
     culv_vector_destroy(&v);
     culv_device_close(&device);
-    vector_stage_close(&s);
 }
 
 /* A shrink that is refused leaves old addresses as they were too. */
-static void shrunk_in_vain(void)
+VECTOR_CASE(shrunk_in_vain)
 {
     static const char *const scripts[][2] = {{"cuEventRecord 1", NULL}, {"cuEventRecord 2", NULL}};
-    vector_stage s;
-    vector_stage_open(&s);
     saboteur it;
     culv_device *device = NULL;
     culv_vector *v = NULL;
-    open_sabotaged(&it, &s, &device);
+    open_sabotaged(&it, s, &device);
     for (int i = 0; i < 2; i++) {
         culv_vector_desc d = culv_vector_desc_init();
-        d.size = d.reserve = 3 * s.chunk;
-        d.max_chunk = s.chunk;
+        d.size = d.reserve = 3 * s->chunk;
+        d.max_chunk = s->chunk;
         LIB_OK(culv_vector_create(device, &d, &v));
         const CUdeviceptr old = culv_vector_pointer(v);
-        vector_write(&s, old, 0, 3 * s.chunk, 9);
-        vector_wall(&s, v);
-        LIB_OK(culv_vector_grow(v, 4 * s.chunk));
+        vector_write(s, old, 0, 3 * s->chunk, 9);
+        vector_wall(s, v);
+        LIB_OK(culv_vector_grow(v, 4 * s->chunk));
         REQUIRE(culv_vector_pointer(v) != old);
         it.script = scripts[i];
-        const culv_result result = culv_vector_shrink(v, s.chunk, s.stream);
+        const culv_result result = culv_vector_shrink(v, s->chunk, s->stream);
         REQUIRE(*it.script == NULL);
-        lib_finish(&s.w, s.stream);
+        lib_finish(&s->w, s->stream);
         (void)culv_device_collect(device);
         if (result != CULV_OK) {
-            REQUIRE_EQ(culv_vector_size(v), 4 * s.chunk);
+            REQUIRE_EQ(culv_vector_size(v), 4 * s->chunk);
             REQUIRE_EQ(vector_check(v), 4);
-            vector_require(&s, old, 3 * s.chunk, 9, 0);
+            vector_require(s, old, 3 * s->chunk, 9, 0);
         } else {
-            REQUIRE_EQ(culv_vector_size(v), s.chunk);
+            REQUIRE_EQ(culv_vector_size(v), s->chunk);
             REQUIRE_EQ(vector_check(v), 1);
         }
-        LIB_OK(culv_vector_shrink(v, 0, s.stream));
-        LIB_OK(culv_vector_retire(v, old, s.stream));
-        lib_finish(&s.w, s.stream);
+        LIB_OK(culv_vector_shrink(v, 0, s->stream));
+        LIB_OK(culv_vector_retire(v, old, s->stream));
+        lib_finish(&s->w, s->stream);
         (void)culv_device_collect(device);
         vector_objects o = {0};
-        REQUIRE(vector_objects_of(&s, &o));
+        REQUIRE(vector_objects_of(s, &o));
         REQUIRE_EQ(o.mappings, 0);
         culv_vector_destroy(&v);
-        vector_open_wall(&s);
+        vector_open_wall(s);
     }
     culv_device_close(&device);
-    vector_stage_close(&s);
 }
 
 const test_case vector_error_cases[] = {

@@ -41,29 +41,27 @@ static culv_vector *make_small(vector_stage *s, uint64_t size, moves *m, bool fi
 }
 
 /* Addresses behind it that are free are taken; no chunk lies in two reservations. */
-static void extends_in_place(void)
+VECTOR_CASE(extends_in_place)
 {
-    vector_stage s;
     moves m;
     culv_vmm_range *behind = NULL, *probe = NULL;
     culv_vector *v = NULL, *others[8] = {NULL};
     CUdeviceptr base = 0;
-    vector_stage_open(&s);
     /* What is reserved next comes below this, on the twin, so that giving it back leaves room
      * behind the vector. Other drivers choose by rules of their own: several vectors are made, and
      * the first one with room is taken. */
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = GIB;
-    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &behind));
-    others[0] = make_small(&s, 3 * s.chunk, &m, true);
+    LIB_OK(culv_vmm_range_create(s->w.device, &rd, &behind));
+    others[0] = make_small(s, 3 * s->chunk, &m, true);
     LIB_OK(culv_vmm_range_destroy(&behind));
-    rd.size = 6 * s.chunk;
+    rd.size = 6 * s->chunk;
     rd.fixed_address = 1;
     for (size_t i = 0; v == NULL && i < sizeof others / sizeof others[0]; i++) {
-        if (i > 0) others[i] = make_small(&s, 3 * s.chunk, &m, true);
+        if (i > 0) others[i] = make_small(s, 3 * s->chunk, &m, true);
         base = culv_vector_pointer(others[i]);
         rd.address = base + vector_stats(others[i]).reserved;
-        if (culv_vmm_range_create(s.w.device, &rd, &probe) != CULV_OK) continue;
+        if (culv_vmm_range_create(s->w.device, &rd, &probe) != CULV_OK) continue;
         LIB_OK(culv_vmm_range_destroy(&probe));
         v = others[i];
         others[i] = NULL;
@@ -71,217 +69,202 @@ static void extends_in_place(void)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         culv_vector_destroy(&others[i]);
     if (v == NULL) SKIP("no addresses are free behind any vector");
-    LIB_OK(culv_vector_grow(v, 7 * s.chunk));
+    LIB_OK(culv_vector_grow(v, 7 * s->chunk));
     REQUIRE_EQ(culv_vector_pointer(v), base);
     REQUIRE_EQ(vector_stats(v).extensions, 1);
-    REQUIRE_EQ(vector_stats(v).reserved, 8 * s.chunk);
+    REQUIRE_EQ(vector_stats(v).reserved, 8 * s->chunk);
     REQUIRE_EQ(vector_check(v), 5); /* one up to the seam, one behind it */
     REQUIRE_EQ(culv_vector_generation(v), 5);
-    vector_require(&s, base, 3 * s.chunk, 11, 0);
-    vector_write(&s, base, 3 * s.chunk, 7 * s.chunk, 11);
-    vector_add(&s, base, 7 * s.chunk, 2);
-    vector_require(&s, base, 7 * s.chunk, 11, 2);
-    LIB_OK(culv_vector_reserve(v, 9 * s.chunk + 1)); /* once more, and nothing is committed */
+    vector_require(s, base, 3 * s->chunk, 11, 0);
+    vector_write(s, base, 3 * s->chunk, 7 * s->chunk, 11);
+    vector_add(s, base, 7 * s->chunk, 2);
+    vector_require(s, base, 7 * s->chunk, 11, 2);
+    LIB_OK(culv_vector_reserve(v, 9 * s->chunk + 1)); /* once more, and nothing is committed */
     REQUIRE_EQ(vector_stats(v).extensions, 2);
-    REQUIRE_EQ(vector_stats(v).reserved, 10 * s.chunk);
+    REQUIRE_EQ(vector_stats(v).reserved, 10 * s->chunk);
     REQUIRE_EQ(culv_vector_generation(v), 5);
-    REQUIRE_EQ(culv_vector_committed(v), 7 * s.chunk);
-    LIB_OK(culv_vector_grow(v, 10 * s.chunk));
+    REQUIRE_EQ(culv_vector_committed(v), 7 * s->chunk);
+    LIB_OK(culv_vector_grow(v, 10 * s->chunk));
     REQUIRE_EQ(vector_check(v), 7);
-    LIB_OK(culv_vector_shrink(v, s.chunk, s.stream)); /* over both seams */
-    REQUIRE_EQ(culv_vector_committed(v), s.chunk);
-    lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vector_grow(v, 9 * s.chunk));
-    vector_require(&s, base, s.chunk, 11, 2);
-    vector_write(&s, base, 0, 9 * s.chunk, 12);
-    vector_require(&s, base, 9 * s.chunk, 12, 0);
-    REQUIRE_EQ(vector_stats(v).peak, 10 * s.chunk);
+    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream)); /* over both seams */
+    REQUIRE_EQ(culv_vector_committed(v), s->chunk);
+    lib_finish(&s->w, s->stream);
+    LIB_OK(culv_vector_grow(v, 9 * s->chunk));
+    vector_require(s, base, s->chunk, 11, 2);
+    vector_write(s, base, 0, 9 * s->chunk, 12);
+    vector_require(s, base, 9 * s->chunk, 12, 0);
+    REQUIRE_EQ(vector_stats(v).peak, 10 * s->chunk);
     REQUIRE_EQ(m.count, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Where they are taken it moves, without a copy: the same memory is at both addresses. */
-static void moves_without_a_copy(void)
+VECTOR_CASE(moves_without_a_copy)
 {
-    vector_stage s;
     moves m;
     vector_objects had = {0}, has = {0};
-    vector_stage_open(&s);
-    culv_vector *v = make_small(&s, 3 * s.chunk, &m, false);
+    culv_vector *v = make_small(s, 3 * s->chunk, &m, false);
     const CUdeviceptr old = culv_vector_pointer(v);
-    vector_wall(&s, v);
-    const bool counts = vector_objects_of(&s, &had);
-    LIB_OK(culv_vector_grow(v, 6 * s.chunk));
+    vector_wall(s, v);
+    const bool counts = vector_objects_of(s, &had);
+    LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     const CUdeviceptr now = culv_vector_pointer(v);
     REQUIRE(now != old);
     REQUIRE_EQ(m.count, 1);
-    REQUIRE(m.vector == v && m.before == old && m.now == now && m.size == 6 * s.chunk);
+    REQUIRE(m.vector == v && m.before == old && m.now == now && m.size == 6 * s->chunk);
     culv_vector_stats stats = vector_stats(v);
     REQUIRE_EQ(stats.moves, 1);
     REQUIRE_EQ(stats.retiring, 1);
     REQUIRE_EQ(stats.extensions, 0);
-    REQUIRE_EQ(stats.peak, 6 * s.chunk); /* aliases are no memory */
-    REQUIRE(stats.reserved >= 8 * s.chunk);
+    REQUIRE_EQ(stats.peak, 6 * s->chunk); /* aliases are no memory */
+    REQUIRE(stats.reserved >= 8 * s->chunk);
     REQUIRE_EQ(culv_vector_generation(v), 5);
     REQUIRE_EQ(vector_check(v), 4);
     if (counts) {
-        REQUIRE(vector_objects_of(&s, &has));
+        REQUIRE(vector_objects_of(s, &has));
         REQUIRE_EQ(has.allocations, had.allocations + 1);
         REQUIRE_EQ(has.mappings, 2 * had.mappings + 1);
     }
-    vector_require(&s, now, 3 * s.chunk, 11, 0);
-    vector_require(&s, old, 3 * s.chunk, 11, 0);
-    vector_add(&s, old, 3 * s.chunk, 1); /* a kernel that has the old address goes on */
-    vector_require(&s, now, 3 * s.chunk, 11, 1);
-    vector_write(&s, now, 0, 6 * s.chunk, 21);
-    vector_require(&s, old, 3 * s.chunk, 21, 0);
+    vector_require(s, now, 3 * s->chunk, 11, 0);
+    vector_require(s, old, 3 * s->chunk, 11, 0);
+    vector_add(s, old, 3 * s->chunk, 1); /* a kernel that has the old address goes on */
+    vector_require(s, now, 3 * s->chunk, 11, 1);
+    vector_write(s, now, 0, 6 * s->chunk, 21);
+    vector_require(s, old, 3 * s->chunk, 21, 0);
 
-    LIB_ERROR(culv_vector_retire(v, now, s.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vector_retire(v, old + 4, s.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    vector_hold(&s);
-    LIB_OK(culv_vector_retire(v, old, s.stream)); /* DEFERS */
+    LIB_INVALID(culv_vector_retire(v, now, s->stream), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_retire(v, old + 4, s->stream), CULV_REASON_VALUE);
+    vector_hold(s);
+    LIB_OK(culv_vector_retire(v, old, s->stream)); /* DEFERS */
     REQUIRE_EQ(vector_stats(v).retiring, 0);
-    REQUIRE(lib_counts(&s.w).deferred > 0);
+    REQUIRE(lib_counts(&s->w).deferred > 0);
     if (counts) {
         vector_objects held = {0};
-        REQUIRE(vector_objects_of(&s, &held));
+        REQUIRE(vector_objects_of(s, &held));
         REQUIRE_EQ(held.mappings, has.mappings);
     }
-    vector_let_go(&s);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
     if (counts) {
-        REQUIRE(vector_objects_of(&s, &has));
+        REQUIRE(vector_objects_of(s, &has));
         REQUIRE_EQ(has.mappings, 4);
         REQUIRE_EQ(has.reservations, had.reservations); /* the wall and the vector's one */
     }
-    LIB_ERROR(culv_vector_retire(v, old, s.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_OK(culv_vector_retire(v, 0, s.stream)); /* all there are: none */
-    vector_require(&s, now, 6 * s.chunk, 21, 0);
+    LIB_INVALID(culv_vector_retire(v, old, s->stream), CULV_REASON_VALUE);
+    LIB_OK(culv_vector_retire(v, 0, s->stream)); /* all there are: none */
+    vector_require(s, now, 6 * s->chunk, 21, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Several times, with nobody to tell; old addresses go together, or with the vector. */
-static void moves_often(void)
+VECTOR_CASE(moves_often)
 {
-    vector_stage s;
     moves m;
-    vector_stage_open(&s);
     for (unsigned how = 0; how < 3; how++) {
-        culv_vector *v = make_small(&s, s.chunk, &m, false);
+        culv_vector *v = make_small(s, s->chunk, &m, false);
         CUdeviceptr addresses[3];
         for (unsigned i = 0; i < 3; i++) {
             addresses[i] = culv_vector_pointer(v);
             /* NVIDIA's driver need not build the wall where it is to stand: then the vector may be
              * extended instead. */
             for (unsigned tries = 0; m.count == i && tries < 6; tries++) {
-                vector_wall(&s, v);
+                vector_wall(s, v);
                 LIB_OK(culv_vector_grow(v, vector_stats(v).reserved + 1));
-                vector_open_wall(&s);
+                vector_open_wall(s);
             }
-            if (m.count == i && !s.w.cu->software) {
+            if (m.count == i && !s->w.cu->software) {
                 culv_vector_destroy(&v);
                 SKIP(
                     "the driver lets nothing else stand behind the vector, which is extended and never moves");
             }
             REQUIRE_EQ(m.count, i + 1);
         }
-        vector_write(&s, culv_vector_pointer(v), 0, s.chunk, 5);
+        vector_write(s, culv_vector_pointer(v), 0, s->chunk, 5);
         for (unsigned i = 0; i < 3; i++)
-            vector_require(&s, addresses[i], s.chunk, 5, 0);
+            vector_require(s, addresses[i], s->chunk, 5, 0);
         REQUIRE_EQ(vector_stats(v).retiring, 3);
         if (how == 1) {
-            LIB_OK(culv_vector_retire(v, addresses[1], s.stream));
+            LIB_OK(culv_vector_retire(v, addresses[1], s->stream));
             REQUIRE_EQ(vector_stats(v).retiring, 2);
-            vector_require(&s, addresses[2], s.chunk, 5, 0);
-            LIB_OK(culv_vector_retire(v, 0, s.stream));
+            vector_require(s, addresses[2], s->chunk, 5, 0);
+            LIB_OK(culv_vector_retire(v, 0, s->stream));
             REQUIRE_EQ(vector_stats(v).retiring, 0);
-            lib_finish(&s.w, s.stream);
+            lib_finish(&s->w, s->stream);
         }
         if (how == 2)
-            culv_vector_destroy_after(&v, s.stream);
+            culv_vector_destroy_after(&v, s->stream);
         else
             culv_vector_destroy(&v);
         REQUIRE(v == NULL);
-        lib_finish(&s.w, s.stream);
-        lib_settle(&s.w);
+        lib_finish(&s->w, s->stream);
+        lib_settle(&s->w);
     }
-    vector_stage_close(&s);
 }
 
 /* Chunks that a shrink takes away go at old addresses too. */
-static void shrinks_everywhere(void)
+VECTOR_CASE(shrinks_everywhere)
 {
-    vector_stage s;
     moves m;
     vector_objects has;
-    vector_stage_open(&s);
-    culv_vector *v = make_small(&s, 4 * s.chunk, &m, false);
+    culv_vector *v = make_small(s, 4 * s->chunk, &m, false);
     const CUdeviceptr old = culv_vector_pointer(v);
-    vector_wall(&s, v);
-    LIB_OK(culv_vector_grow(v, 6 * s.chunk));
+    vector_wall(s, v);
+    LIB_OK(culv_vector_grow(v, 6 * s->chunk));
     REQUIRE_EQ(m.count, 1);
-    LIB_OK(culv_vector_shrink(v, 2 * s.chunk, s.stream));
-    REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    if (vector_objects_of(&s, &has)) {
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
+    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (vector_objects_of(s, &has)) {
         REQUIRE_EQ(has.allocations, 2);
         REQUIRE_EQ(has.mappings, 4);
     }
-    vector_require(&s, old, 2 * s.chunk, 11, 0);
-    LIB_OK(culv_vector_grow(v, 5 * s.chunk)); /* at the new address alone */
-    vector_write(&s, culv_vector_pointer(v), 2 * s.chunk, 5 * s.chunk, 11);
-    vector_require(&s, culv_vector_pointer(v), 5 * s.chunk, 11, 0);
-    LIB_OK(culv_vector_shrink(v, s.chunk, s.stream));
-    LIB_OK(culv_vector_retire(v, old, s.stream));
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    if (vector_objects_of(&s, &has)) REQUIRE_EQ(has.mappings, 1);
-    vector_require(&s, culv_vector_pointer(v), s.chunk, 11, 0);
+    vector_require(s, old, 2 * s->chunk, 11, 0);
+    LIB_OK(culv_vector_grow(v, 5 * s->chunk)); /* at the new address alone */
+    vector_write(s, culv_vector_pointer(v), 2 * s->chunk, 5 * s->chunk, 11);
+    vector_require(s, culv_vector_pointer(v), 5 * s->chunk, 11, 0);
+    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
+    LIB_OK(culv_vector_retire(v, old, s->stream));
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (vector_objects_of(s, &has)) REQUIRE_EQ(has.mappings, 1);
+    vector_require(s, culv_vector_pointer(v), s->chunk, 11, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* A vector that is `fixed` stays as it is. */
-static void fixed(void)
+VECTOR_CASE(fixed)
 {
-    vector_stage s;
     moves m;
-    vector_stage_open(&s);
-    culv_vector *v = make_small(&s, 2 * s.chunk, &m, true);
+    culv_vector *v = make_small(s, 2 * s->chunk, &m, true);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_wall(&s, v);
+    vector_wall(s, v);
     const uint64_t generation = culv_vector_generation(v);
-    LIB_ERROR(culv_vector_grow(v, 5 * s.chunk), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_grow(v, 5 * s->chunk), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     LIB_SAYS("no_move");
-    LIB_ERROR(culv_vector_reserve(v, 4 * s.chunk + 1), CULV_ERROR_OUT_OF_MEMORY,
+    LIB_ERROR(culv_vector_reserve(v, 4 * s->chunk + 1), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_ADDRESS);
-    REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk);
-    REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
+    REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk);
+    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
     REQUIRE_EQ(culv_vector_generation(v), generation);
-    REQUIRE_EQ(vector_stats(v).reserved, 4 * s.chunk);
-    LIB_OK(culv_vector_grow(v, 4 * s.chunk)); /* what is there may be used */
+    REQUIRE_EQ(vector_stats(v).reserved, 4 * s->chunk);
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk)); /* what is there may be used */
     REQUIRE_EQ(culv_vector_pointer(v), base);
-    vector_require(&s, base, 2 * s.chunk, 11, 0);
+    vector_require(s, base, 2 * s->chunk, 11, 0);
     REQUIRE_EQ(m.count, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* More than there is memory for, at another address: nothing has happened. */
-static void too_much_memory(void)
+VECTOR_CASE(too_much_memory)
 {
-    vector_stage s;
     moves m;
     vector_objects had = {0}, has = {0};
-    vector_stage_open(&s);
-    culv_vector *v = make_small(&s, 2 * s.chunk, &m, false);
+    culv_vector *v = make_small(s, 2 * s->chunk, &m, false);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_wall(&s, v);
-    const bool counts = vector_objects_of(&s, &had);
+    vector_wall(s, v);
+    const bool counts = vector_objects_of(s, &had);
     const culv_vector_stats before = vector_stats(v);
     LIB_ERROR(culv_vector_grow(v, 512 * GIB), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     const culv_vector_stats after = vector_stats(v);
@@ -289,46 +272,42 @@ static void too_much_memory(void)
     REQUIRE_EQ(culv_vector_pointer(v), base);
     REQUIRE_EQ(m.count, 0);
     if (counts) {
-        REQUIRE(vector_objects_of(&s, &has));
+        REQUIRE(vector_objects_of(s, &has));
         REQUIRE_EQ_BYTES(&has, &had, sizeof has);
     }
-    vector_require(&s, base, 2 * s.chunk, 11, 0);
+    vector_require(s, base, 2 * s->chunk, 11, 0);
     /* More than there are addresses for. */
     LIB_ERROR(culv_vector_reserve(v, UINT64_C(1) << 60), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_ADDRESS);
     LIB_ERROR(culv_vector_grow(v, UINT64_C(1) << 62), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_ADDRESS);
     REQUIRE_EQ(vector_check(v), 2);
-    LIB_OK(culv_vector_grow(v, 6 * s.chunk));
-    vector_require(&s, culv_vector_pointer(v), 2 * s.chunk, 11, 0);
+    LIB_OK(culv_vector_grow(v, 6 * s->chunk));
+    vector_require(s, culv_vector_pointer(v), 2 * s->chunk, 11, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Room in advance by moving an empty vector, and one with chunks. */
-static void reserve_moves(void)
+VECTOR_CASE(reserve_moves)
 {
-    vector_stage s;
     moves m;
-    vector_stage_open(&s);
     for (unsigned chunks = 0; chunks < 3; chunks += 2) {
-        culv_vector *v = make_small(&s, chunks * s.chunk, &m, false);
+        culv_vector *v = make_small(s, chunks * s->chunk, &m, false);
         const CUdeviceptr old = culv_vector_pointer(v);
-        vector_wall(&s, v);
-        LIB_OK(culv_vector_reserve(v, 20 * s.chunk));
-        vector_open_wall(&s);
+        vector_wall(s, v);
+        LIB_OK(culv_vector_reserve(v, 20 * s->chunk));
+        vector_open_wall(s);
         REQUIRE_EQ(m.count, 1);
         REQUIRE(culv_vector_pointer(v) != old);
-        REQUIRE_EQ(culv_vector_committed(v), chunks * s.chunk);
-        REQUIRE(vector_stats(v).reserved >= 20 * s.chunk);
-        vector_require(&s, culv_vector_pointer(v), chunks * s.chunk, 11, 0);
-        LIB_OK(culv_vector_retire(v, old, s.stream));
-        LIB_OK(culv_vector_grow(v, 20 * s.chunk));
+        REQUIRE_EQ(culv_vector_committed(v), chunks * s->chunk);
+        REQUIRE(vector_stats(v).reserved >= 20 * s->chunk);
+        vector_require(s, culv_vector_pointer(v), chunks * s->chunk, 11, 0);
+        LIB_OK(culv_vector_retire(v, old, s->stream));
+        LIB_OK(culv_vector_grow(v, 20 * s->chunk));
         REQUIRE_EQ(m.count, 1);
         culv_vector_destroy(&v);
-        lib_finish(&s.w, s.stream);
+        lib_finish(&s->w, s->stream);
     }
-    vector_stage_close(&s);
 }
 
 const test_case vector_move_cases[] = {

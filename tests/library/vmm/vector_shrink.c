@@ -24,74 +24,68 @@ static culv_vector *make(vector_stage *s, uint64_t chunks)
 }
 
 /* The chunks go when the stream has got there; a chunk that is used in part stays. */
-static void shrinks(void)
+VECTOR_CASE(shrinks)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    culv_vector *v = make(&s, 6);
+    culv_vector *v = make(s, 6);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_hold(&s);
-    LIB_OK(culv_vector_shrink(v, 2 * s.chunk + 1, s.stream));
-    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY); /* it did not wait */
-    REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk + 1);
-    REQUIRE_EQ(culv_vector_committed(v), 3 * s.chunk);
+    vector_hold(s);
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk + 1, s->stream));
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_ERROR_NOT_READY); /* it did not wait */
+    REQUIRE_EQ(culv_vector_size(v), 2 * s->chunk + 1);
+    REQUIRE_EQ(culv_vector_committed(v), 3 * s->chunk);
     REQUIRE_EQ(culv_vector_generation(v), 8);
     REQUIRE_EQ(vector_check(v), 3);
-    REQUIRE(lib_counts(&s.w).deferred > 0);
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 6); /* the stream may still use them */
-    vector_let_go(&s);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 3);
-    vector_require(&s, base, 3 * s.chunk, 31, 0);
-    LIB_OK(culv_vector_shrink(v, 5 * s.chunk, s.stream)); /* it has less */
-    LIB_OK(culv_vector_shrink(v, 2 * s.chunk, s.stream));
-    REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
-    LIB_OK(culv_vector_shrink(v, s.chunk + 4, s.stream)); /* no chunk lies beyond it */
+    REQUIRE(lib_counts(&s->w).deferred > 0);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 6); /* the stream may still use them */
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
+    vector_require(s, base, 3 * s->chunk, 31, 0);
+    LIB_OK(culv_vector_shrink(v, 5 * s->chunk, s->stream)); /* it has less */
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
+    REQUIRE_EQ(culv_vector_committed(v), 2 * s->chunk);
+    LIB_OK(culv_vector_shrink(v, s->chunk + 4, s->stream)); /* no chunk lies beyond it */
     REQUIRE_EQ(culv_vector_generation(v), 9);
-    LIB_OK(culv_vector_grow(v, 4 * s.chunk));
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
     REQUIRE_EQ(culv_vector_pointer(v), base);
-    vector_require(&s, base, 2 * s.chunk, 31, 0);
-    vector_write(&s, base, 2 * s.chunk, 4 * s.chunk, 31);
-    vector_require(&s, base, 4 * s.chunk, 31, 0);
-    LIB_OK(culv_vector_shrink(v, 0, s.stream));
+    vector_require(s, base, 2 * s->chunk, 31, 0);
+    vector_write(s, base, 2 * s->chunk, 4 * s->chunk, 31);
+    vector_require(s, base, 4 * s->chunk, 31, 0);
+    LIB_OK(culv_vector_shrink(v, 0, s->stream));
     REQUIRE_EQ(culv_vector_committed(v), 0);
     REQUIRE_EQ(vector_check(v), 0);
-    REQUIRE_EQ(vector_stats(v).peak, 6 * s.chunk);
-    lib_finish(&s.w, s.stream);
-    LIB_OK(culv_vector_grow(v, s.chunk));
-    vector_write(&s, base, 0, s.chunk, 1);
+    REQUIRE_EQ(vector_stats(v).peak, 6 * s->chunk);
+    lib_finish(&s->w, s->stream);
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    vector_write(s, base, 0, s->chunk, 1);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* What was committed beyond the size, as a policy wants it, goes by a shrink to that size. */
-static void shrinks_to_fit(void)
+VECTOR_CASE(shrinks_to_fit)
 {
-    vector_stage s;
-    vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.growth_percent = 100;
-    d.max_chunk = s.chunk;
-    d.min_chunk = s.chunk;
-    culv_vector *v = vector_make(&s, &d);
-    LIB_OK(culv_vector_grow(v, 4 * s.chunk));
+    d.max_chunk = s->chunk;
+    d.min_chunk = s->chunk;
+    culv_vector *v = vector_make(s, &d);
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk));
     REQUIRE_EQ(vector_check(v), 4);
-    LIB_OK(culv_vector_shrink(v, s.chunk - 8, s.stream));
-    LIB_OK(culv_vector_grow(v, s.chunk));
+    LIB_OK(culv_vector_shrink(v, s->chunk - 8, s->stream));
+    LIB_OK(culv_vector_grow(v, s->chunk));
     REQUIRE_EQ(vector_check(v), 1);
     culv_vector_destroy(&v);
     d.max_chunk = 0;
-    v = vector_make(&s, &d);
-    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
-    LIB_OK(culv_vector_grow(v, 3 * s.chunk));
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s.chunk);
-    LIB_OK(culv_vector_shrink(v, 2 * s.chunk, s.stream));
-    LIB_OK(culv_vector_grow(v, 3 * s.chunk));
-    LIB_OK(culv_vector_shrink(v, 3 * s.chunk, s.stream)); /* the last chunk is in use */
-    REQUIRE_EQ(culv_vector_committed(v), 4 * s.chunk);
+    v = vector_make(s, &d);
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+    LIB_OK(culv_vector_grow(v, 3 * s->chunk));
+    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
+    LIB_OK(culv_vector_shrink(v, 2 * s->chunk, s->stream));
+    LIB_OK(culv_vector_grow(v, 3 * s->chunk));
+    LIB_OK(culv_vector_shrink(v, 3 * s->chunk, s->stream)); /* the last chunk is in use */
+    REQUIRE_EQ(culv_vector_committed(v), 4 * s->chunk);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 static void *let_go(void *user)
@@ -102,109 +96,93 @@ static void *let_go(void *user)
 }
 
 /* Addresses of memory that waits for a stream are had again only after that: a grow waits. */
-static void grows_where_it_shrank(void)
+VECTOR_CASE(grows_where_it_shrank)
 {
-    vector_stage s;
     pthread_t thread;
-    vector_stage_open(&s);
-    culv_vector *v = make(&s, 4);
+    culv_vector *v = make(s, 4);
     const CUdeviceptr base = culv_vector_pointer(v);
-    vector_hold(&s);
-    LIB_OK(culv_vector_shrink(v, s.chunk, s.stream));
-    LIB_OK(culv_vector_shrink(v, 0, s.stream));
-    REQUIRE_EQ(pthread_create(&thread, NULL, let_go, &s), 0);
-    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
-    REQUIRE(!atomic_load(&s.held));
+    vector_hold(s);
+    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
+    LIB_OK(culv_vector_shrink(v, 0, s->stream));
+    REQUIRE_EQ(pthread_create(&thread, NULL, let_go, s), 0);
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
+    REQUIRE(!atomic_load(&s->held));
     REQUIRE_EQ(pthread_join(thread, NULL), 0);
-    vector_write(&s, base, 0, 2 * s.chunk, 8);
-    vector_require(&s, base, 2 * s.chunk, 8, 0);
-    LIB_OK(culv_vector_grow(v, 8 * s.chunk)); /* over the end of what was there */
-    vector_write(&s, base, 0, 8 * s.chunk, 9);
-    vector_require(&s, base, 8 * s.chunk, 9, 0);
-    REQUIRE_EQ(vector_stats(v).peak, 8 * s.chunk);
+    vector_write(s, base, 0, 2 * s->chunk, 8);
+    vector_require(s, base, 2 * s->chunk, 8, 0);
+    LIB_OK(culv_vector_grow(v, 8 * s->chunk)); /* over the end of what was there */
+    vector_write(s, base, 0, 8 * s->chunk, 9);
+    vector_require(s, base, 8 * s->chunk, 9, 0);
+    REQUIRE_EQ(vector_stats(v).peak, 8 * s->chunk);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* A stream in capture tells nothing: refused, and nothing has changed. */
-static void refuses_captures(void)
+VECTOR_CASE(refuses_captures)
 {
-    vector_stage s;
     CUgraph graph = NULL;
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
-    culv_vector *v = make(&s, 3);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    lib_leave(&s.w, before);
+    culv_vector *v = make(s, 3);
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
     const culv_vector_stats had = vector_stats(v);
-    LIB_ERROR(culv_vector_shrink(v, s.chunk, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_INVALID(culv_vector_shrink(v, s->chunk, s->stream), CULV_REASON_CAPTURE);
     const culv_vector_stats has = vector_stats(v);
     REQUIRE_EQ_BYTES(&has, &had, sizeof had);
     REQUIRE_EQ(culv_vector_generation(v), 4);
-    LIB_OK(culv_vector_grow(v, 4 * s.chunk)); /* which breaks no capture */
-    before = lib_enter(&s.w);
-    CU_OK(cu->StreamEndCapture(s.stream, &graph));
-    CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s.w, before);
-    vector_require(&s, culv_vector_pointer(v), 3 * s.chunk, 31, 0);
+    LIB_OK(culv_vector_grow(v, 4 * s->chunk)); /* which breaks no capture */
+    LIB_CU_OK(&s->w, cu->StreamEndCapture(s->stream, &graph));
+    LIB_CU_OK(&s->w, cu->GraphDestroy(graph));
+    vector_require(s, culv_vector_pointer(v), 3 * s->chunk, 31, 0);
     culv_vector_destroy(&v);
-    vector_stage_close(&s);
 }
 
 /* Vectors that go at once, and when their stream is done. */
-static void destroys(void)
+VECTOR_CASE(destroys)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    culv_vector *v = make(&s, 3);
-    vector_hold(&s);
-    culv_vector_destroy_after(&v, s.stream);
+    culv_vector *v = make(s, 3);
+    vector_hold(s);
+    culv_vector_destroy_after(&v, s->stream);
     REQUIRE(v == NULL);
-    culv_vector_destroy_after(&v, s.stream);
-    culv_vector_destroy_after(NULL, s.stream);
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 3);
-    vector_let_go(&s);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 0);
-    v = make(&s, 3);
-    vector_hold(&s);
-    LIB_OK(culv_vector_shrink(v, s.chunk, s.stream));
+    culv_vector_destroy_after(&v, s->stream);
+    culv_vector_destroy_after(NULL, s->stream);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 3);
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
+    v = make(s, 3);
+    vector_hold(s);
+    LIB_OK(culv_vector_shrink(v, s->chunk, s->stream));
     culv_vector_destroy(&v); /* what it gave back before still waits for its stream */
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 2);
-    vector_let_go(&s);
-    lib_finish(&s.w, s.stream);
-    lib_settle(&s.w);
-    if (s.w.cu->software) REQUIRE_EQ(allocations(&s), 0);
-    v = make(&s, 0);
-    culv_vector_destroy_after(&v, s.stream);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 2);
+    vector_let_go(s);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    if (s->w.cu->software) REQUIRE_EQ(allocations(s), 0);
+    v = make(s, 0);
+    culv_vector_destroy_after(&v, s->stream);
     culv_vector_destroy(NULL);
-    vector_stage_close(&s);
 }
 
 /* A destroy has no error to report, so that it tries again what the driver refuses once. */
-static void destroys_in_spite_of_a_refusal(void)
+VECTOR_CASE(destroys_in_spite_of_a_refusal)
 {
-    vector_stage s;
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
     const char *failed = "";
     for (uint64_t n = 1; failed != NULL; n++) {
-        culv_vector *v = make(&s, 2);
+        culv_vector *v = make(s, 2);
         cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-        culv_vector_destroy_after(&v, s.stream);
+        culv_vector_destroy_after(&v, s->stream);
         failed = cu->SoftFailedCall();
         cu->SoftFailAt(0, 0);
-        lib_finish(&s.w, s.stream);
-        (void)culv_device_collect(s.w.device);
-        if (allocations(&s) != 0 || lib_counts(&s.w).deferred != 0)
+        lib_finish(&s->w, s->stream);
+        (void)culv_device_collect(s->w.device);
+        if (allocations(s) != 0 || lib_counts(&s->w).deferred != 0)
             FAIL("call %u, %s, was refused once, and the memory stays", (unsigned)n, failed);
     }
-    vector_stage_close(&s);
 }
 
 /* Two refusals in a row: each object that stays with the driver has its line in the log, and what
@@ -293,46 +271,39 @@ static void two_refusals_are_told(void)
 }
 
 /* Where the stream cannot tell, the memory stays as long as the device. */
-static void goes_with_its_device(void)
+VECTOR_CASE(goes_with_its_device)
 {
-    vector_stage s;
     CUgraph graph = NULL;
     culv_device *second = NULL;
     culv_vector *v = NULL;
     culv_device_counts counts = culv_device_counts_init();
-    vector_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver captures no streams");
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &second));
     LIB_OK(culv_vector_create(second, NULL, &v));
-    LIB_OK(culv_vector_grow(v, s.chunk));
-    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
+    LIB_OK(culv_vector_grow(v, s->chunk));
+    LIB_OK(culv_vector_grow(v, 2 * s->chunk));
     const CUdeviceptr base = culv_vector_pointer(v);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     culv_error was = culv_error_init(), is = culv_error_init();
     lib_forget_error();
     culv_last_error(&was);
-    culv_vector_destroy_after(&v, s.stream);
+    culv_vector_destroy_after(&v, s->stream);
     REQUIRE(v == NULL);
     culv_last_error(&is); /* it has no errors to report */
     REQUIRE_EQ_STR(is.message, was.message);
-    before = lib_enter(&s.w);
-    CU_OK(cu->StreamEndCapture(s.stream, &graph));
-    CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, cu->StreamEndCapture(s->stream, &graph));
+    LIB_CU_OK(&s->w, cu->GraphDestroy(graph));
     LIB_OK(culv_device_get_counts(second, &counts));
     REQUIRE(counts.deferred > 0);
     REQUIRE_EQ(counts.vmm_mappings, 2);
-    vector_write(&s, base, 0, 2 * s.chunk, 3); /* what the graph would do */
-    vector_require(&s, base, 2 * s.chunk, 3, 0);
+    vector_write(s, base, 0, 2 * s->chunk, 3); /* what the graph would do */
+    vector_require(s, base, 2 * s->chunk, 3, 0);
     culv_device_close(&second);
-    if (cu->software) REQUIRE_EQ(allocations(&s), 0);
-    vector_stage_close(&s);
+    if (cu->software) REQUIRE_EQ(allocations(s), 0);
 }
 
 const test_case vector_shrink_cases[] = {

@@ -40,9 +40,7 @@ void vector_stage_close(vector_stage *s)
     vector_let_go(s);
     lib_finish(&s->w, s->stream);
     vector_open_wall(s);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->ModuleUnload(s->module));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, cu->ModuleUnload(s->module));
     lib_stream_destroy(&s->w, s->stream);
     lib_settle(&s->w);
     lib_require_no_objects(&s->w);
@@ -59,16 +57,13 @@ void vector_stage_close(vector_stage *s)
 static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes,
                    uint32_t value)
 {
-    const raw_cuda *cu = s->w.cu;
     unsigned count = (unsigned)(bytes / 4);
     void *params[] = {&at, &count, &value};
     REQUIRE(bytes % 4 == 0 && bytes / 4 <= UINT32_MAX);
     if (count == 0) return;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(
-        cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, s->stream, params, NULL));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0,
+                                           s->stream, params, NULL));
+    lib_finish(&s->w, s->stream);
 }
 
 void vector_write(const vector_stage *s, CUdeviceptr base, uint64_t from, uint64_t to,
@@ -110,9 +105,7 @@ static void CUDA_CB hold(void *user)
 void vector_hold(vector_stage *s)
 {
     atomic_store(&s->held, true);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->LaunchHostFunc(s->stream, hold, &s->held));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(s->stream, hold, &s->held));
 }
 
 void vector_let_go(vector_stage *s)
@@ -199,9 +192,7 @@ void vector_wall(vector_stage *s, const culv_vector *v)
 void vector_open_wall(vector_stage *s)
 {
     if (s->wall == 0) return;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemAddressFree(s->wall, (size_t)s->wall_size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemAddressFree(s->wall, (size_t)s->wall_size));
     s->wall = 0;
 }
 

@@ -25,6 +25,8 @@ typedef struct vector_stage {
 void vector_stage_open(vector_stage *s);
 /* Requires that nothing is left. */
 void vector_stage_close(vector_stage *s);
+#define VECTOR_CASE(name)                                                                          \
+    TEST_ON(vector_stage, s, vector_stage_open(s), vector_stage_close(s), name)
 
 /* Each word from byte `from` on becomes what lib_word() says of its index from `base` on; done when
  * it returns. */

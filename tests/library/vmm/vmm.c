@@ -7,15 +7,13 @@
 enum { WORDS = 1000 };
 
 /* Sizes are rounded up, and both are told. */
-static void sizes(void)
+VMM_CASE(sizes)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     uint64_t least = 0, recommended = 0;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
-    LIB_OK(culv_vmm_get_granularity(s.w.device, &d, &least));
+    LIB_OK(culv_vmm_get_granularity(s->w.device, &d, &least));
     d.recommended_granularity = 1;
-    LIB_OK(culv_vmm_get_granularity(s.w.device, &d, &recommended));
+    LIB_OK(culv_vmm_get_granularity(s->w.device, &d, &recommended));
     REQUIRE(least > 0 && recommended >= least && recommended % least == 0);
     MEASURED("library.vmm_granularity", "minimum %llu, recommended %llu", (unsigned long long)least,
              (unsigned long long)recommended);
@@ -24,7 +22,7 @@ static void sizes(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vmm_allocation *allocation = NULL;
         d.size = rows[i][0];
-        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+        LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
         culv_vmm_allocation_info info = vmm_info(allocation);
         REQUIRE_EQ(info.requested, rows[i][0]);
         REQUIRE_EQ(info.size, rows[i][1] * least);
@@ -32,37 +30,34 @@ static void sizes(void)
         REQUIRE(info.kind == CULV_VMM_LOCATION_DEVICE && info.numa_node == 0 &&
                 info.handle_types == 0);
         REQUIRE(info.usage == 0 && info.imported == 0 && info.mappings == 0);
-        culv_device_caps caps = lib_caps(s.w.device);
+        culv_device_caps caps = lib_caps(s->w.device);
         REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
         REQUIRE(culv_vmm_allocation_native_handle(allocation) != 0);
-        vmm_require_counts(&s, 1, 0, 0);
+        vmm_require_counts(s, 1, 0, 0);
         culv_vmm_allocation_destroy(&allocation);
         REQUIRE(allocation == NULL);
         culv_vmm_allocation_destroy(&allocation);
     }
     culv_vmm_allocation_destroy(NULL);
     REQUIRE_EQ(culv_vmm_allocation_native_handle(NULL), 0);
-    vmm_stage_close(&s);
 }
 
 /* Two allocations side by side are one array, and what was unmapped comes back elsewhere as it
  * was. */
-static void mapped(void)
+VMM_CASE(mapped)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *range = vmm_range(&s, 8);
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 8);
     REQUIRE_EQ(culv_vmm_range_size(range), 8 * VMM_BLOCK);
     REQUIRE(culv_vmm_range_pointer(range) % VMM_BLOCK == 0);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    vmm_require_counts(&s, 2, 1, 2);
+    vmm_require_counts(s, 2, 1, 2);
     REQUIRE_EQ(vmm_info(two).mappings, 1);
     const size_t all = 3 * VMM_BLOCK / sizeof(uint32_t);
-    vmm_write(s.w.device, cu, vmm_address(range, 0), all, 5);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), all, 5);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), all, 5);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), all, 5);
     culv_vmm_mapping m[4];
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, m, 4, &count));
@@ -75,13 +70,13 @@ static void mapped(void)
     /* The two by another order at another place. */
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    vmm_require_counts(&s, 2, 1, 0);
+    vmm_require_counts(s, 2, 1, 0);
     LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 6 * VMM_BLOCK, one, NULL, 0));
-    vmm_require_words(s.w.device, cu, vmm_address(range, 6), VMM_BLOCK / 4, 5);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 6), VMM_BLOCK / 4, 5);
     LIB_OK(culv_vmm_unmap(range, 6 * VMM_BLOCK, VMM_BLOCK));
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0)); /* in front of two */
-    vmm_require_words(s.w.device, cu, vmm_address(range, 3), all, 5);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 3), all, 5);
     LIB_OK(culv_vmm_unmap(range, 0, 8 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     REQUIRE(range == NULL);
@@ -89,64 +84,58 @@ static void mapped(void)
     LIB_OK(culv_vmm_range_destroy(NULL));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
-    vmm_stage_close(&s);
 }
 
 /* One allocation at two places: what is written at one is at the other, for the next copy. */
-static void aliases(void)
+VMM_CASE(aliases)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *here = vmm_range(&s, 2), *there = vmm_range(&s, 2);
-    culv_vmm_allocation *allocation = vmm_allocation(&s, 1, 0);
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *here = vmm_range(s, 2), *there = vmm_range(s, 2);
+    culv_vmm_allocation *allocation = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(here, 0, allocation, NULL, 0));
     LIB_OK(culv_vmm_map(here, VMM_BLOCK, allocation, NULL, 0));
     LIB_OK(culv_vmm_map(there, VMM_BLOCK, allocation, NULL, 0));
     REQUIRE_EQ(vmm_info(allocation).mappings, 3);
-    vmm_write(s.w.device, cu, vmm_address(here, 0), WORDS, 1);
-    vmm_require_words(s.w.device, cu, vmm_address(here, 1), WORDS, 1);
-    vmm_write(s.w.device, cu, vmm_address(there, 1), WORDS, 2);
-    vmm_require_words(s.w.device, cu, vmm_address(here, 0), WORDS, 2);
+    vmm_write(s->w.device, cu, vmm_address(here, 0), WORDS, 1);
+    vmm_require_words(s->w.device, cu, vmm_address(here, 1), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(here, 0), WORDS, 2);
     LIB_OK(culv_vmm_unmap(here, 0, VMM_BLOCK));
-    vmm_require_words(s.w.device, cu, vmm_address(here, 1), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(here, 1), WORDS, 2);
     LIB_OK(culv_vmm_unmap(here, VMM_BLOCK, VMM_BLOCK));
     /* The memory outlives its handle where it is mapped. */
     culv_vmm_allocation_destroy(&allocation);
-    vmm_require_words(s.w.device, cu, vmm_address(there, 1), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(there, 1), WORDS, 2);
     culv_vmm_mapping m;
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(there, &m, 1, &count));
     REQUIRE(count == 1 && m.allocation == NULL && m.size == VMM_BLOCK);
-    vmm_require_counts(&s, 0, 2, 1);
+    vmm_require_counts(s, 0, 2, 1);
     LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&here));
     LIB_OK(culv_vmm_range_destroy(&there));
-    vmm_stage_close(&s);
 }
 
 /* A handle of the memory that is mapped at an address, whoever mapped it. */
-static void retained(void)
+VMM_CASE(retained)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *allocation = vmm_allocation(&s, 2, 1u << CULV_HANDLE_OPAQUE_FD),
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *allocation = vmm_allocation(s, 2, 1u << CULV_HANDLE_OPAQUE_FD),
                         *again = NULL;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
-    vmm_write(s.w.device, cu, vmm_address(range, 1), WORDS, 3);
+    vmm_write(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
     culv_vmm_allocation_destroy(&allocation);
-    LIB_OK(culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 2) + 12, &again));
+    LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 2) + 12, &again));
     culv_vmm_allocation_info info = vmm_info(again);
     REQUIRE_EQ(info.size, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.requested, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.granularity, VMM_BLOCK);
     REQUIRE_EQ(info.handle_types, 1u << CULV_HANDLE_OPAQUE_FD);
-    vmm_require_counts(&s, 1, 1, 1);
+    vmm_require_counts(s, 1, 1, 1);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culv_vmm_map(range, 0, again, NULL, 0)); /* the memory was kept by it */
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 3);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
     culv_handle handle = {0};
     LIB_OK(culv_vmm_export_dup(again, CULV_HANDLE_OPAQUE_FD, &handle));
     culv_handle_close(&handle);
@@ -156,56 +145,49 @@ static void retained(void)
 
     /* What has none. */
     CUdeviceptr plain = 0;
-    range = vmm_range(&s, 1);
+    range = vmm_range(s, 1);
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &again),
+                culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     LIB_OK(culv_vmm_range_destroy(&range));
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->MemAlloc(&plain, 65536));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, cu->MemAlloc(&plain, 65536));
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s.w.device, plain, &again), CULV_ERROR_INVALID,
+                culv_vmm_allocation_retain_at(s->w.device, plain, &again), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_MAPPED);
     LIB_SAYS("other memory of CUDA's");
-    before = lib_enter(&s.w);
-    CU_OK(cu->MemFree(plain));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, cu->MemFree(plain));
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s.w.device, 0x1000, &again), CULV_ERROR_INVALID,
+                culv_vmm_allocation_retain_at(s->w.device, 0x1000, &again), CULV_ERROR_INVALID,
                 CULV_REASON_NOT_MAPPED);
-    vmm_stage_close(&s);
 }
 
-static void places(void)
+VMM_CASE(places)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_range *range = NULL, *next = NULL;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_OK(culv_vmm_range_create(s.w.device, &d, &range));
+    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
     REQUIRE_EQ(culv_vmm_range_size(range), VMM_BLOCK);
     LIB_OK(culv_vmm_range_destroy(&range));
     d.size = 3 * VMM_BLOCK;
     d.alignment = 16 * VMM_BLOCK;
-    LIB_OK(culv_vmm_range_create(s.w.device, &d, &range));
+    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
     REQUIRE_EQ(culv_vmm_range_pointer(range) % d.alignment, 0);
     d.alignment = 0;
     /* A taken address: a hint gets another, exactly gets nothing. */
     d.address = culv_vmm_range_pointer(range);
-    LIB_OK(culv_vmm_range_create(s.w.device, &d, &next));
+    LIB_OK(culv_vmm_range_create(s->w.device, &d, &next));
     REQUIRE(culv_vmm_range_pointer(next) != d.address);
     LIB_OK(culv_vmm_range_destroy(&next));
     d.fixed_address = 1;
     d.label = "in place";
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s.w.device, &d, &next),
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s->w.device, &d, &next),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     LIB_SAYS("in place");
-    vmm_require_counts(&s, 0, 1, 0);
+    vmm_require_counts(s, 0, 1, 0);
     /* Behind it there may be room. */
     d.address += 3 * VMM_BLOCK;
-    if (culv_vmm_range_create(s.w.device, &d, &next) == CULV_OK) {
+    if (culv_vmm_range_create(s->w.device, &d, &next) == CULV_OK) {
         REQUIRE_EQ(culv_vmm_range_pointer(next), d.address);
         LIB_OK(culv_vmm_range_destroy(&next));
         MEASURED("library.vmm_extend_in_place", "granted");
@@ -215,67 +197,60 @@ static void places(void)
     LIB_OK(culv_vmm_range_destroy(&range));
     d = culv_vmm_range_desc_init();
     d.size = UINT64_C(1) << 60;
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s.w.device, &d, &next),
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s->w.device, &d, &next),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    vmm_stage_close(&s);
 }
 
 /* What the driver grants is told, not what was asked for. */
-static void usages(void)
+VMM_CASE(usages)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *allocation = NULL;
     d.size = 1;
     d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     MEASURED("library.vmm_compressible", "%s",
              vmm_info(allocation).usage ? "granted" : "not granted");
     culv_vmm_allocation_destroy(&allocation);
-    if (s.w.cu->SoftPlayAttribute != NULL) {
-        s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0);
-        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+    if (s->w.cu->SoftPlayAttribute != NULL) {
+        s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0);
+        LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
         REQUIRE_EQ(vmm_info(allocation).usage, 0);
         culv_vmm_allocation_destroy(&allocation);
-        s.w.cu->SoftPlayAttribute(0, 0);
+        s->w.cu->SoftPlayAttribute(0, 0);
     }
     d.usage = CULV_VMM_USAGE_RDMA;
-    culv_result r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
+    culv_result r = culv_vmm_allocation_create(s->w.device, &d, &allocation);
     MEASURED("library.vmm_rdma", "%s", r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_USAGE_RDMA);
     culv_vmm_allocation_destroy(&allocation);
     d.usage = CULV_VMM_USAGE_HW_DECOMPRESS;
-    r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
+    r = culv_vmm_allocation_create(s->w.device, &d, &allocation);
     MEASURED("library.vmm_hw_decompress", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     culv_vmm_allocation_destroy(&allocation);
-    culv_device_caps caps = lib_caps(s.w.device);
+    culv_device_caps caps = lib_caps(s->w.device);
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     if (caps.sparse_arrays) {
-        culv_vmm_range *range = vmm_range(&s, 1);
-        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+        culv_vmm_range *range = vmm_range(s, 1);
+        LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
         REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_USAGE_TILE_POOL);
-        LIB_ERROR(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
+        LIB_INVALID(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_REASON_USAGE);
         culv_vmm_allocation_destroy(&allocation);
         LIB_OK(culv_vmm_range_destroy(&range));
     }
-    vmm_stage_close(&s);
 }
 
 /* Memory on the host, where the driver has it. */
-static void host_memory(void)
+VMM_CASE(host_memory)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vmm_location_kind kinds[] = {CULV_VMM_LOCATION_HOST_NUMA, CULV_VMM_LOCATION_HOST};
     for (size_t i = 0; i < 2; i++) {
         culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
         culv_vmm_allocation *allocation = NULL;
         d.size = 1;
         d.kind = kinds[i];
-        culv_result r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
+        culv_result r = culv_vmm_allocation_create(s->w.device, &d, &allocation);
         MEASURED(i == 0 ? "library.vmm_host_numa" : "library.vmm_host", "%s",
                  r == CULV_OK ? "granted" : culv_last_error_message());
         if (r != CULV_OK) {
@@ -286,15 +261,15 @@ static void host_memory(void)
         REQUIRE_EQ(info.kind, kinds[i]);
         REQUIRE(info.size >= 1 && info.size % info.granularity == 0);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
-        culv_vmm_range *range = vmm_range(&s, (info.size + VMM_BLOCK - 1) / VMM_BLOCK);
+        culv_vmm_range *range = vmm_range(s, (info.size + VMM_BLOCK - 1) / VMM_BLOCK);
         const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
                                         {.kind = kinds[i], .flags = CULV_VMM_ACCESS_READ_WRITE}};
         r = culv_vmm_map(range, 0, allocation, both, 2);
         MEASURED(i == 0 ? "library.vmm_host_numa_access" : "library.vmm_host_access", "%s",
                  r == CULV_OK ? "granted" : culv_last_error_message());
         if (r != CULV_OK) LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-        vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 9);
-        vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 9);
+        vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 9);
+        vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 9);
         if (r == CULV_OK) { /* by the host itself */
             const uint32_t *words = (const void *)(uintptr_t)vmm_address(range, 0);
             REQUIRE_WORDS(words, WORDS, 9);
@@ -303,35 +278,29 @@ static void host_memory(void)
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&allocation);
     }
-    vmm_stage_close(&s);
 }
 
 /* Objects outlive the device's handle. */
-static void outlived(void)
+VMM_CASE(outlived)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *allocation = vmm_allocation(&s, 1, 0);
-    culv_device_close(&s.w.device);
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *allocation = vmm_allocation(s, 1, 0);
+    culv_device_close(&s->w.device);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
     culv_vmm_allocation_destroy(&allocation);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* Many mappings, of which some go and come. */
-static void many(void)
+VMM_CASE(many)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     enum { MANY = 40 };
     culv_vmm_allocation *allocations[MANY];
-    culv_vmm_range *range = vmm_range(&s, MANY);
+    culv_vmm_range *range = vmm_range(s, MANY);
     for (size_t i = 0; i < MANY; i++) {
         const size_t place = i * 17 % MANY; /* in no order */
-        allocations[place] = vmm_allocation(&s, 1, 0);
+        allocations[place] = vmm_allocation(s, 1, 0);
         LIB_OK(culv_vmm_map(range, place * VMM_BLOCK, allocations[place], NULL, 0));
     }
     for (size_t i = 1; i < MANY; i += 2)
@@ -348,7 +317,6 @@ static void many(void)
     for (size_t i = 0; i < MANY; i++)
         culv_vmm_allocation_destroy(&allocations[i]);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 static const test_case cases[] = {

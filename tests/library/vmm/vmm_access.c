@@ -13,30 +13,28 @@ static culv_vmm_access_flags access_of(culv_vmm_range *range, uint64_t block, cu
     return a.flags;
 }
 
-static void changed(void)
+VMM_CASE(changed)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     const culv_vmm_access none = {.flags = CULV_VMM_ACCESS_NONE},
                           reads = {.flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, &none, 1));
     REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    REQUIRE_EQ(access_of(range, 2, s.w.device), CULV_VMM_ACCESS_NONE);
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
-    REQUIRE(vmm_try_read(&s, vmm_address(range, 1)) != CUDA_SUCCESS); /* and the context lives: */
+    REQUIRE_EQ(access_of(range, 2, s->w.device), CULV_VMM_ACCESS_NONE);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE(vmm_try_read(s, vmm_address(range, 1)) != CUDA_SUCCESS); /* and the context lives: */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &reads, 1));
     for (uint64_t i = 0; i < 3; i++)
         REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
-    REQUIRE_EQ(vmm_try_read(&s, vmm_address(range, 1)), CUDA_SUCCESS);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE_EQ(vmm_try_read(s, vmm_address(range, 1)), CUDA_SUCCESS);
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL, 0));
     REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ);
     REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 1), WORDS, 2);
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), WORDS, 2);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), WORDS, 2);
     /* A mapping that comes anew has its own access, not the last one's. */
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
@@ -45,7 +43,6 @@ static void changed(void)
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
-    vmm_stage_close(&s);
 }
 
 /* What a copy to memory that is only to be read does is the driver's affair; that it does not write
@@ -68,23 +65,21 @@ static void read_only(void)
 }
 
 /* A change that the driver refuses part way is taken back. */
-static void taken_back(void)
+VMM_CASE(taken_back)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    if (s.w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    culv_vmm_range *range = vmm_range(&s, 3);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    culv_vmm_range *range = vmm_range(s, 3);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
                           none = {.flags = CULV_VMM_ACCESS_NONE};
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, i == 1 ? &none : NULL, i == 1));
     unsigned refused = 0;
     for (uint64_t n = 1; n < 20; n++) {
-        s.w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
         culv_result r = culv_vmm_set_access(range, 0, 3 * VMM_BLOCK, &reads, 1);
-        const char *call = s.w.cu->SoftFailedCall();
-        s.w.cu->SoftFailAt(0, 0);
+        const char *call = s->w.cu->SoftFailedCall();
+        s->w.cu->SoftFailAt(0, 0);
         if (call == NULL) break;
         if (r == CULV_OK) { /* on its way in or out */
             LIB_OK(culv_vmm_set_access(range, 0, 3 * VMM_BLOCK, NULL, 0));
@@ -102,7 +97,6 @@ static void taken_back(void)
     LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 static bool reach(const vmm_stage *s)
@@ -114,27 +108,25 @@ static bool reach(const vmm_stage *s)
 }
 
 /* So is one of what another GPU was granted after the mapping was made. */
-static void taken_back_of_peers(void)
+VMM_TWO_CASE(taken_back_of_peers)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (s.w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
-    culv_vmm_range *range = vmm_range(&s, 2);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    if (s->w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     const culv_vmm_access all[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
-                                   {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
-                          less = {.device = s.other, .flags = CULV_VMM_ACCESS_NONE};
+                                   {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}},
+                          less = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
     for (uint64_t i = 0; i < 2; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &all[1], 1));
     unsigned refused = 0;
     for (uint64_t n = 1; n < 30; n++) {
-        s.w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        s->w.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
         culv_result r = culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &less, 1);
-        const char *call = s.w.cu->SoftFailedCall();
-        s.w.cu->SoftFailAt(0, 0);
+        const char *call = s->w.cu->SoftFailedCall();
+        s->w.cu->SoftFailAt(0, 0);
         for (uint64_t i = 0; i < 2; i++)
-            REQUIRE_EQ(access_of(range, i, s.other),
+            REQUIRE_EQ(access_of(range, i, s->other),
                        r == CULV_OK ? CULV_VMM_ACCESS_NONE : CULV_VMM_ACCESS_READ_WRITE);
         if (call == NULL) break;
         refused += r != CULV_OK;
@@ -144,122 +136,109 @@ static void taken_back_of_peers(void)
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 /* The other GPU writes, this one reads; and one that was told nothing has nothing. */
-static void peers(void)
+VMM_TWO_CASE(peers)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (!reach(&s)) SKIP("the GPUs are no peers");
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *range = vmm_range(&s, 2);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_NONE);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, both, 2));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_READ_WRITE);
-    vmm_write(s.other, cu, vmm_address(range, 1), WORDS, 3);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 1), WORDS, 3);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 3);
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
+    vmm_write(s->other, cu, vmm_address(range, 1), WORDS, 3);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 1), WORDS, 3);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 3);
     /* Granting adds; what is to go is named. */
-    const culv_vmm_access gone = {.device = s.other, .flags = CULV_VMM_ACCESS_NONE};
+    const culv_vmm_access gone = {.device = s->other, .flags = CULV_VMM_ACCESS_NONE};
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, both, 1));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &gone, 1));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(access_of(range, 1, s->other), CULV_VMM_ACCESS_NONE);
     REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
-    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 0, s->other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 /* One array of addresses, every other piece of it on the other GPU. */
-static void striped(void)
+VMM_TWO_CASE(striped)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (!reach(&s)) SKIP("the GPUs are no peers");
-    const raw_cuda *cu = s.w.cu;
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    const raw_cuda *cu = s->w.cu;
     enum { PIECES = 4 };
-    culv_vmm_range *range = vmm_range(&s, PIECES);
+    culv_vmm_range *range = vmm_range(s, PIECES);
     culv_vmm_allocation *pieces[PIECES];
-    const culv_vmm_access both[] = {{.device = s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+    const culv_vmm_access both[] = {{.device = s->w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     for (uint64_t i = 0; i < PIECES; i++) {
-        pieces[i] = vmm_allocation_on(i % 2 == 0 ? s.w.device : s.other, 1, 0, "stripe");
+        pieces[i] = vmm_allocation_on(i % 2 == 0 ? s->w.device : s->other, 1, 0, "stripe");
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, pieces[i], both, 2));
     }
-    culv_device_counts c = lib_counts(&s.w);
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE(c.vmm_allocations == 2 && c.vmm_mappings == PIECES);
-    vmm_write(s.w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
-    vmm_require_words(s.other, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
-    const culv_vmm_access reads = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
+    vmm_write(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    vmm_require_words(s->other, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    const culv_vmm_access reads = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_set_access(range, 0, PIECES * VMM_BLOCK, &reads, 1));
     for (uint64_t i = 0; i < PIECES; i++) {
-        REQUIRE_EQ(access_of(range, i, s.other), CULV_VMM_ACCESS_READ);
-        REQUIRE_EQ(access_of(range, i, s.w.device), CULV_VMM_ACCESS_READ_WRITE);
+        REQUIRE_EQ(access_of(range, i, s->other), CULV_VMM_ACCESS_READ);
+        REQUIRE_EQ(access_of(range, i, s->w.device), CULV_VMM_ACCESS_READ_WRITE);
     }
     /* The other GPU's pieces outlive its device's handle. */
     culv_vmm_allocation_destroy(&pieces[1]);
     culv_vmm_allocation_destroy(&pieces[3]);
-    culv_device_close(&s.other);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
+    culv_device_close(&s->other);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
     LIB_OK(culv_vmm_unmap(range, 0, PIECES * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&pieces[0]);
     culv_vmm_allocation_destroy(&pieces[2]);
-    if (cu->software) s.fds = test_open_fds(); /* the other one's are gone */
-    vmm_stage_close(&s);
+    if (cu->software) s->fds = test_open_fds(); /* the other one's are gone */
 }
 
-static void no_peers(void)
+VMM_TWO_CASE(no_peers)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (s.w.cu->SoftBarPeers != NULL)
-        s.w.cu->SoftBarPeers(1);
-    else if (reach(&s))
+    if (s->w.cu->SoftBarPeers != NULL)
+        s->w.cu->SoftBarPeers(1);
+    else if (reach(s))
         SKIP("the GPUs are peers");
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
-                        *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
-    const culv_vmm_access other = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
-    LIB_ERROR(culv_vmm_map(range, 0, one, &other, 1), CULV_ERROR_INVALID, CULV_REASON_PEER);
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
+                        *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
+    const culv_vmm_access other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
+    LIB_INVALID(culv_vmm_map(range, 0, one, &other, 1), CULV_REASON_PEER);
     LIB_SAYS("cuDeviceCanAccessPeer");
-    LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_REASON_PEER);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_ERROR_INVALID,
-              CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_REASON_PEER);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&theirs);
-    if (s.w.cu->SoftBarPeers != NULL) s.w.cu->SoftBarPeers(0);
-    vmm_stage_close(&s);
+    if (s->w.cu->SoftBarPeers != NULL) s->w.cu->SoftBarPeers(0);
 }
 
 /* Who reaches memory is asked of each owner: both were peers when this was mapped. */
-static void two_owners(void)
+VMM_TWO_CASE(two_owners)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (s.w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
-    culv_vmm_range *range = vmm_range(&s, 3);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
-                        *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
+    if (s->w.cu->SoftBarPeers == NULL) SKIP("only the twin plays GPUs that are no peers any more");
+    culv_vmm_range *range = vmm_range(s, 3);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0),
+                        *theirs = vmm_allocation_on(s->other, 1, 0, NULL);
     const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
-                          other = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
+                          other = {.device = s->other, .flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, theirs, NULL, 0));
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
-    s.w.cu->SoftBarPeers(1);
+    s->w.cu->SoftBarPeers(1);
     static const struct {
         uint64_t first, count;
         bool own, others; /* may be granted to the first GPU, and to the other one */
@@ -280,35 +259,31 @@ static void two_owners(void)
                 LIB_SAYS("cuDeviceCanAccessPeer");
             }
         }
-    s.w.cu->SoftBarPeers(0);
+    s->w.cu->SoftBarPeers(0);
     LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&theirs);
-    vmm_stage_close(&s);
 }
 
 /* A handle of the other GPU's memory is that GPU's. */
-static void retained_elsewhere(void)
+VMM_TWO_CASE(retained_elsewhere)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    if (!reach(&s)) SKIP("the GPUs are no peers");
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *theirs = vmm_allocation_on(s.other, 1, 0, NULL), *again = NULL;
+    if (!reach(s)) SKIP("the GPUs are no peers");
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &again),
+                culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &again),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_allocation_retain_at(s.other, vmm_address(range, 0), &again));
-    culv_device_caps caps = lib_caps(s.other);
+    LIB_OK(culv_vmm_allocation_retain_at(s->other, vmm_address(range, 0), &again));
+    culv_device_caps caps = lib_caps(s->other);
     culv_vmm_allocation_info info = vmm_info(again);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_allocation_destroy(&again);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&theirs);
-    vmm_stage_close(&s);
 }
 
 const test_case vmm_access_cases[] = {

@@ -10,21 +10,18 @@
 enum { WORDS = 1000 };
 
 /* Nothing goes before the stream got there, and nothing waits meanwhile. */
-static void after_a_stream(void)
+VMM_CASE(after_a_stream)
 {
-    vmm_stage s;
     vmm_gate gate;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
-    vmm_gate_begin(&s, &gate);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
-    lib_leave(&s.w, before);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
+    vmm_gate_begin(s, &gate);
+    LIB_CU_OK(&s->w,
+              s->w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
     LIB_OK(culv_vmm_unmap_after(range, 0, 3 * VMM_BLOCK, gate.stream));
     culv_vmm_allocation_destroy(&two);
     culv_vmm_mapping m[3];
@@ -33,39 +30,36 @@ static void after_a_stream(void)
     REQUIRE_EQ(count, 3);
     REQUIRE(m[0].unmapping && m[1].unmapping && !m[2].unmapping);
     REQUIRE(m[0].allocation == one && m[1].allocation == NULL);
-    vmm_require_counts(&s, 1, 1, 3);
-    culv_device_counts c = lib_counts(&s.w);
+    vmm_require_counts(s, 1, 1, 3);
+    culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
     REQUIRE_EQ(vmm_info(one).mappings, 2);
     LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("waits for a stream");
-    LIB_ERROR(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_REASON_NOT_MAPPED);
     LIB_SAYS("waits for a stream");
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_REASON_NOT_MAPPED);
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("(unmapped: it waits for a stream)");
     /* What is there still takes changes, over the whole range. */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
     REQUIRE_EQ(vmm_count_mappings(range), 2);
-    REQUIRE_EQ(culv_device_collect(s.w.device), 1);
-    vmm_gate_open(&s, &gate);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 1);
+    vmm_gate_open(s, &gate);
     /* A call for the range finds it done. */
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(vmm_count_mappings(range), 1);
-    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
-    lib_settle(&s.w);
+    lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_gate_end(&s, &gate);
-    vmm_stage_close(&s);
+    vmm_gate_end(s, &gate);
 }
 
 typedef struct heard {
@@ -82,22 +76,20 @@ static void listen(void *user, culv_log_level level, const char *message)
 
 /* Of what waits for a stream each call asks once, not once for each unmapping before it; what
  * another stream has passed meanwhile is found, and so is all in the end. The log warns of many. */
-static void asked_once_a_stream(void)
+VMM_CASE(asked_once_a_stream)
 {
     enum { BLOCKS = 1025 };
-    vmm_stage s;
     vmm_gate gate;
     heard h = {0, 0};
-    vmm_stage_open(&s);
-    culv_device *quiet = s.w.device;
+    culv_device *quiet = s->w.device;
     culv_device_desc d = culv_device_desc_init();
-    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    d.driver = s->w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     d.log = (culv_log){listen, &h, CULV_LOG_DEBUG};
-    LIB_OK(culv_device_open_by_ordinal(0, &d, &s.w.device));
-    culv_vmm_range *range = vmm_range(&s, BLOCKS), *other = vmm_range(&s, 2);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    CUstream idle = lib_stream(&s.w);
-    vmm_gate_begin(&s, &gate);
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &s->w.device));
+    culv_vmm_range *range = vmm_range(s, BLOCKS), *other = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    CUstream idle = lib_stream(&s->w);
+    vmm_gate_begin(s, &gate);
     for (uint64_t i = 0; i < BLOCKS; i++) {
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
         LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, gate.stream));
@@ -105,34 +97,33 @@ static void asked_once_a_stream(void)
     printf("%llu queries\n", (unsigned long long)h.queries);
     REQUIRE(h.queries <= 2 * BLOCKS);
     REQUIRE_EQ(h.warnings, 1);
-    REQUIRE_EQ(lib_counts(&s.w).deferred, BLOCKS);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS);
     REQUIRE_EQ(vmm_count_mappings(range), BLOCKS);
     /* In a range of its own, and behind all of them. */
     LIB_OK(culv_vmm_map(other, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(other, 0, VMM_BLOCK, gate.stream));
     LIB_OK(culv_vmm_unmap_after(other, VMM_BLOCK, VMM_BLOCK, idle));
-    lib_finish(&s.w, idle);
+    lib_finish(&s->w, idle);
     LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
     LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    REQUIRE_EQ(lib_counts(&s.w).deferred, BLOCKS + 1);
-    vmm_gate_open(&s, &gate);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, BLOCKS + 1);
+    vmm_gate_open(s, &gate);
     h.queries = 0;
     LIB_OK(culv_vmm_map(range, (BLOCKS - 1) * VMM_BLOCK, one, NULL, 0));
     REQUIRE(h.queries <= BLOCKS + 1);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
-    REQUIRE_EQ(culv_device_collect(s.w.device), 0);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 0);
     LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK));
     LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     LIB_OK(culv_vmm_range_destroy(&other));
     culv_vmm_allocation_destroy(&one);
-    vmm_gate_end(&s, &gate);
-    lib_stream_destroy(&s.w, idle);
-    vmm_require_counts(&s, 0, 0, 0);
-    culv_device_close(&s.w.device);
-    s.w.device = quiet;
-    vmm_stage_close(&s);
+    vmm_gate_end(s, &gate);
+    lib_stream_destroy(&s->w, idle);
+    vmm_require_counts(s, 0, 0, 0);
+    culv_device_close(&s->w.device);
+    s->w.device = quiet;
 }
 
 static atomic_int gate_open;
@@ -144,140 +135,115 @@ static void CUDA_CB wait_for_gate(void *user)
 }
 
 /* Of one stream's unmappings the first has passed and goes; more come behind those that stay. */
-static void behind_what_has_passed(void)
+VMM_CASE(behind_what_has_passed)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 5);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    CUstream stream = lib_stream(&s.w);
+    culv_vmm_range *range = vmm_range(s, 5);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    CUstream stream = lib_stream(&s->w);
     atomic_store(&gate_open, 0);
     for (uint64_t i = 0; i < 5; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream));
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->LaunchHostFunc(stream, wait_for_gate, NULL));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(stream, wait_for_gate, NULL));
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, stream));
     LIB_OK(culv_vmm_unmap_after(range, 2 * VMM_BLOCK, VMM_BLOCK, stream));
-    for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s.w.device) > 2; i++)
+    for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->w.device) > 2; i++)
         lib_sleep_ms(1);
-    REQUIRE_EQ(culv_device_collect(s.w.device), 2);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 2);
     LIB_OK(culv_vmm_unmap_after(range, 3 * VMM_BLOCK, VMM_BLOCK, stream));
     LIB_OK(culv_vmm_unmap_after(range, 4 * VMM_BLOCK, VMM_BLOCK, stream));
-    REQUIRE_EQ(culv_device_collect(s.w.device), 4);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 4);
     atomic_store(&gate_open, 1);
-    lib_finish(&s.w, stream);
-    REQUIRE_EQ(culv_device_collect(s.w.device), 0);
+    lib_finish(&s->w, stream);
+    REQUIRE_EQ(culv_device_collect(s->w.device), 0);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    lib_stream_destroy(&s.w, stream);
-    vmm_stage_close(&s);
+    lib_stream_destroy(&s->w, stream);
 }
 
 /* The default streams are streams too. */
-static void default_streams(void)
+VMM_CASE(default_streams)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 3);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 3);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 3; i++) {
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
         LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, streams[i]));
     }
-    lib_settle(&s.w);
+    lib_settle(&s->w);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
-static void refused_streams(void)
+VMM_TWO_CASE(refused_streams)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    lib_world other = s.w;
-    other.device = s.other;
-    other.context = culv_device_context(s.other);
+    lib_world other = s->w;
+    other.device = s->other;
+    other.context = culv_device_context(s->other);
     CUstream theirs = lib_stream(&other);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), CULV_ERROR_INVALID,
-              CULV_REASON_STREAM_DEVICE);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), CULV_REASON_STREAM_DEVICE);
     lib_stream_destroy(&other, theirs);
-    CUstream stream = lib_stream(&s.w);
+    CUstream stream = lib_stream(&s->w);
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_ERROR_INVALID,
-              CULV_REASON_CAPTURE);
-    before = lib_enter(&s.w);
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_REASON_CAPTURE);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     size_t nodes = 9;
     CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
     REQUIRE_EQ(nodes, 0);
     CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s.w, before);
-    vmm_require_counts(&s, 1, 1, 1);
-    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
-    vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
+    lib_leave(&s->w, before);
+    vmm_require_counts(s, 1, 1, 1);
+    REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    lib_stream_destroy(&s.w, stream);
-    vmm_stage_close(&s);
+    lib_stream_destroy(&s->w, stream);
 }
 
 /* The legacy stream waits for every blocking stream, one that is being captured included. */
-static void legacy_during_a_capture(void)
+VMM_CASE(legacy_during_a_capture)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     CUstream blocking = NULL;
     CUgraph graph = NULL;
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
-    CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_CAPTURE);
+    LIB_CU_OK(&s->w, cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_REASON_CAPTURE);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
-    before = lib_enter(&s.w);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(blocking));
-    lib_leave(&s.w, before);
+    lib_leave(&s->w, before);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL));
-    lib_settle(&s.w);
+    lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 /* All of it while this very thread captures a stream, in the strictest mode. */
-static void during_a_capture(void)
+VMM_CASE(during_a_capture)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    CUstream stream = lib_stream(&s.w), idle = lib_stream(&s.w);
+    const raw_cuda *cu = s->w.cu;
+    CUstream stream = lib_stream(&s->w), idle = lib_stream(&s->w);
     culv_vmm_allocation *in = NULL;
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    lib_leave(&s.w, before);
-    culv_vmm_range *range = vmm_range(&s, 2);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
+    LIB_CU_OK(&s->w, cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0));
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
@@ -287,25 +253,24 @@ static void during_a_capture(void)
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     d.handle = handle;
     d.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
+    LIB_OK(culv_vmm_import_take(s->w.device, &d, &in));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
     culv_vmm_allocation_destroy(&in);
-    LIB_OK(culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &in));
+    LIB_OK(culv_vmm_allocation_retain_at(s->w.device, vmm_address(range, 0), &in));
     culv_vmm_allocation_destroy(&in);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, idle));
-    (void)lib_counts(&s.w);
+    (void)lib_counts(&s->w);
     culv_vmm_allocation_destroy(&one);
-    before = lib_enter(&s.w);
+    CUcontext before = lib_enter(&s->w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     REQUIRE(graph != NULL);
     CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&s.w, before);
-    lib_settle(&s.w);
+    lib_leave(&s->w, before);
+    lib_settle(&s->w);
     LIB_OK(culv_vmm_range_destroy(&range));
-    lib_stream_destroy(&s.w, stream);
-    lib_stream_destroy(&s.w, idle);
-    vmm_stage_close(&s);
+    lib_stream_destroy(&s->w, stream);
+    lib_stream_destroy(&s->w, idle);
 }
 
 /* After a kernel's fault all that is there can be given up. */

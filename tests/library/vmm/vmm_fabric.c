@@ -35,82 +35,71 @@ static culv_vmm_import_desc come_in(uint64_t size)
 }
 
 /* Out and in again: the same memory, which the import keeps. */
-static void both_ways(void)
+VMM_FABRIC_CASE(both_ways, 1, 1)
 {
-    vmm_stage s;
-    vmm_open_fabric(&s, 1, 1);
-    const raw_cuda *cu = s.w.cu;
+    const raw_cuda *cu = s->w.cu;
     culv_vmm_allocation *made = NULL, *imported = NULL;
     culv_fabric_handle bytes;
     culv_handle fd = {.type = CULV_HANDLE_NONE};
-    culv_vmm_range *range = vmm_range(&s, 4);
+    culv_vmm_range *range = vmm_range(s, 4);
     const culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
-    LIB_OK(culv_check_fabric(s.w.device));
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    LIB_OK(culv_check_fabric(s->w.device));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
-    vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_export_fabric(made, &bytes));
     LIB_OK(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
     culv_handle_close(&fd);
     culv_vmm_import_desc in = come_in(2 * VMM_BLOCK);
     in.exporter = vmm_info(made).device;
-    LIB_OK(culv_vmm_import_fabric(s.w.device, &bytes, &in, &imported));
+    LIB_OK(culv_vmm_import_fabric(s->w.device, &bytes, &in, &imported));
     REQUIRE(vmm_info(imported).imported && vmm_info(imported).handle_types == 0);
     REQUIRE_EQ(vmm_info(imported).mappings, 0);
-    vmm_require_counts(&s, 2, 1, 1);
+    vmm_require_counts(s, 2, 1, 1);
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, imported, NULL, 0));
-    vmm_require_words(s.w.device, cu, vmm_address(range, 2), WORDS, 1);
-    vmm_write(s.w.device, cu, vmm_address(range, 2), WORDS, 2);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 2), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 2), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&imported);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* As on an H200 without an IMEX channel: the attribute is 1, and nothing works. */
-static void lying(void)
+VMM_FABRIC_CASE(lying, 1, 0)
 {
-    vmm_stage s;
-    vmm_open_fabric(&s, 1, 0);
     culv_vmm_allocation *made = NULL;
     culv_fabric_handle bytes;
-    REQUIRE(lib_caps(s.w.device).vmm_fabric);
-    LIB_ERROR(culv_check_fabric(s.w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REQUIRE(lib_caps(s->w.device).vmm_fabric);
+    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("IMEX channel");
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, FD_BIT);
-    LIB_REFUSES(culv_vmm_allocation, made, culv_vmm_allocation_create(s.w.device, &d, &made),
+    LIB_REFUSES(culv_vmm_allocation, made, culv_vmm_allocation_create(s->w.device, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
-    LIB_ERROR(culv_vmm_export_fabric(made, &bytes), CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_fabric(made, &bytes), CULV_REASON_NOT_EXPORTABLE);
     culv_vmm_allocation_destroy(&made);
     lib_driver()->SoftPlayFabric(1); /* a channel comes */
-    LIB_OK(culv_check_fabric(s.w.device));
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &made));
+    LIB_OK(culv_check_fabric(s->w.device));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &made));
     REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT | FABRIC_BIT);
     culv_vmm_allocation_destroy(&made);
-    vmm_stage_close(&s);
 }
 
-static void none(void)
+VMM_FABRIC_CASE(none, 0, 1)
 {
-    vmm_stage s;
-    vmm_open_fabric(&s, 0, 1);
-    LIB_ERROR(culv_check_fabric(s.w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_check_fabric(s->w.device), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("vmm_fabric is 0");
-    vmm_stage_close(&s);
 }
 
-static void refused(void)
+VMM_FABRIC_CASE(refused, 1, 1)
 {
-    vmm_stage s;
-    vmm_open_fabric(&s, 1, 1);
-    culv_device *device = s.w.device;
-    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(&s, 1, FD_BIT);
+    culv_device *device = s->w.device;
+    culv_vmm_allocation *made = NULL, *out = NULL, *plain = vmm_allocation(s, 1, FD_BIT);
     culv_fabric_handle bytes, spoiled;
     culv_handle handle = {.type = CULV_HANDLE_NONE};
     culv_vmm_allocation_desc d = wanted(CULV_FABRIC_REQUIRED, 0);
@@ -142,10 +131,9 @@ static void refused(void)
     memset(&spoiled, 0x5a, sizeof spoiled);
     LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_import_fabric(device, &spoiled, &in, &out),
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
-    LIB_ERROR(culv_vmm_export_fabric(NULL, &bytes), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_export_fabric(made, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_export_fabric(plain, &bytes), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_fabric(NULL, &bytes), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_export_fabric(made, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_export_fabric(plain, &bytes), CULV_REASON_NOT_EXPORTABLE);
     LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_vmm_export_fabric()");
@@ -155,11 +143,10 @@ static void refused(void)
     LIB_REFUSES(culv_vmm_allocation, out, culv_vmm_allocation_create(device, &bits, &out),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culvert/fabric.h");
-    LIB_ERROR(culv_check_fabric(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    vmm_require_counts(&s, 2, 0, 0);
+    LIB_INVALID(culv_check_fabric(NULL), CULV_REASON_NULL_ARGUMENT);
+    vmm_require_counts(s, 2, 0, 0);
     culv_vmm_allocation_destroy(&made);
     culv_vmm_allocation_destroy(&plain);
-    vmm_stage_close(&s);
 }
 
 const test_case vmm_fabric_cases[] = {{.name = "fabric.both_ways", .run = both_ways},

@@ -49,24 +49,22 @@ static void both_ways(void)
         LIB_OK(culv_mem_pool_alloc(made, BYTES, stream, &at));
         lib_finish(&s.w, stream);
         vmm_write(s.w.device, s.w.cu, at, WORDS, 1);
-        LIB_ERROR(culv_mem_pool_export_pointer(made, at, &sent), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_READY); /* to try was no export */
+        LIB_INVALID(culv_mem_pool_export_pointer(made, at, &sent),
+                    CULV_REASON_NOT_READY); /* to try was no export */
         const size_t fds = test_open_fds();
         LIB_OK(culv_mem_pool_export_fabric(made, &bytes));
         LIB_OK(culv_mem_pool_export_pointer(made, at, &sent));
         REQUIRE_EQ(test_open_fds(), fds);
         if (others[i] == 0)
-            LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd),
-                      CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+            LIB_INVALID(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd),
+                        CULV_REASON_NOT_EXPORTABLE);
         else
             LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
         LIB_OK(culv_mem_pool_import_fabric(s.w.device, &bytes, NULL, &imported));
         REQUIRE_EQ(culv_mem_pool_handle_types(imported), 0);
-        LIB_ERROR(culv_mem_pool_alloc(imported, BYTES, stream, &none), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
-        LIB_ERROR(culv_mem_pool_export_fabric(imported, &bytes), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_INVALID(culv_mem_pool_alloc(imported, BYTES, stream, &none), CULV_REASON_USAGE);
+        LIB_INVALID(culv_mem_pool_export_fabric(imported, &bytes), CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("keep the bytes");
         LIB_OK(culv_mem_pool_import_pointer(imported, &sent, &there));
         vmm_require_words(s.w.device, s.w.cu, there, WORDS, 1);
@@ -120,8 +118,7 @@ static void not_here(void)
         LIB_OK(culv_mem_pool_create(s.w.device, &d, &made));
         REQUIRE_EQ(culv_mem_pool_handle_types(made), FD_BIT);
         REQUIRE_EQ(pools(), before + 1);
-        LIB_ERROR(culv_mem_pool_export_fabric(made, &bytes), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_EXPORTABLE);
+        LIB_INVALID(culv_mem_pool_export_fabric(made, &bytes), CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("culv_mem_pool_desc.fabric");
         LIB_OK(culv_mem_pool_export_dup(made, CULV_HANDLE_OPAQUE_FD, &fd));
         culv_handle_close(&fd);
@@ -132,11 +129,9 @@ static void not_here(void)
     }
 }
 
-static void refused(void)
+VMM_FABRIC_CASE(refused, 1, 1)
 {
-    vmm_stage s;
-    vmm_open_fabric(&s, 1, 1);
-    culv_device *device = s.w.device;
+    culv_device *device = s->w.device;
     culv_mem_pool *made = NULL, *out = NULL;
     culv_vmm_allocation *memory = NULL;
     culv_fabric_handle bytes, spoiled, of_memory;
@@ -177,12 +172,9 @@ static void refused(void)
     LIB_SAYS("IMEX channel");
     lib_driver()->SoftPlayFabric(1);
 #undef NO
-    LIB_ERROR(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_fabric(NULL, &bytes), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_fabric(made, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_import_fabric(device, &bytes, &in, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_fabric(NULL, &bytes), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_mem_pool_export_fabric(made, NULL), CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_mem_pool_export_dup(made, CULV_HANDLE_FABRIC, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("culv_mem_pool_export_fabric()");
@@ -194,7 +186,6 @@ static void refused(void)
                 CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     culv_vmm_allocation_destroy(&memory);
     culv_mem_pool_destroy(&made);
-    vmm_stage_close(&s);
 }
 
 const test_case vmm_fabric_pool_cases[] = {{.name = "fabric.pools_both_ways", .run = both_ways},

@@ -25,19 +25,17 @@ static void *settle(void *user)
     return NULL;
 }
 
-static void settled(void)
+VMM_CASE(settled)
 {
-    vmm_stage s;
     vmm_gate first, second;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK)); /* nothing to wait for */
     /* The second first: NVIDIA's driver calls host functions one after another (measured). */
-    vmm_gate_begin(&s, &second);
-    vmm_gate_begin(&s, &first);
+    vmm_gate_begin(s, &second);
+    vmm_gate_begin(s, &first);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, first.stream)); /* never opened meanwhile */
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, second.stream));
     LIB_OK(culvi_vmm_wait_and_collect(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK)); /* touches neither */
@@ -49,20 +47,18 @@ static void settled(void)
     REQUIRE_EQ(vmm_count_mappings(range), 3);
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
     REQUIRE(!atomic_load(&it.done));
-    vmm_gate_open(&s, &second);
+    vmm_gate_open(s, &second);
     REQUIRE_EQ(pthread_join(it.thread, NULL), 0);
     REQUIRE(atomic_load(&it.done));
     REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_ERROR(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
-    vmm_gate_end(&s, &first);
-    vmm_gate_end(&s, &second);
+    LIB_INVALID(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_REASON_RANGE);
+    vmm_gate_end(s, &first);
+    vmm_gate_end(s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 /* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped,
@@ -108,61 +104,54 @@ static void abandoned(void)
 }
 
 /* With work pending when the last handle goes: the device's end waits for it. */
-static void drained(void)
+VMM_CASE(drained)
 {
-    vmm_stage s;
     vmm_gate gate;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 3);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
-    vmm_gate_begin(&s, &gate);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 1, WORDS, gate.stream));
-    lib_leave(&s.w, before);
+    vmm_gate_begin(s, &gate);
+    LIB_CU_OK(&s->w, s->w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 1, WORDS, gate.stream));
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
     culvi_vmm_range_release_or_defer(&range);
     culv_vmm_allocation_destroy(&one);
     atomic_store(&gate.open, 1);
     /* Closes without waiting for the stream first. */
-    lib_world w = s.w;
+    lib_world w = s->w;
     CUcontext context = raw_cuda_context(w.cu, 0); /* so that the stream can be destroyed after */
-    culv_device_close(&s.w.device);
+    culv_device_close(&s->w.device);
     CU_OK(w.cu->StreamSynchronize(gate.stream));
     CU_OK(w.cu->StreamDestroy(gate.stream));
     REQUIRE(context != NULL);
     CU_OK(w.cu->CtxSetCurrent(NULL));
     CU_OK(w.cu->DevicePrimaryCtxRelease(0));
-    vmm_stage_close(&s);
 }
 
-static void unmapped_quietly(void)
+VMM_CASE(unmapped_quietly)
 {
-    vmm_stage s;
     vmm_gate gate;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    culv_vmm_range *range = vmm_range(&s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 4);
     for (uint64_t i = 0; i < 4; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-    vmm_gate_begin(&s, &gate);
+    vmm_gate_begin(s, &gate);
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, gate.stream));
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
     culv_vmm_mapping m;
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, &m, 1, &count));
     REQUIRE(count == 1 && m.offset == VMM_BLOCK && m.unmapping);
-    vmm_gate_end(&s, &gate);
+    vmm_gate_end(s, &gate);
     /* What the driver refuses now is tried again. */
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    if (s.w.cu->SoftFailAt != NULL) {
+    if (s->w.cu->SoftFailAt != NULL) {
         for (uint64_t n = 1; n < 30; n++) {
-            s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+            s->w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
             culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
-            const bool hit = s.w.cu->SoftFailedCall() != NULL;
-            s.w.cu->SoftFailAt(0, 0);
-            lib_settle(&s.w);
+            const bool hit = s->w.cu->SoftFailedCall() != NULL;
+            s->w.cu->SoftFailAt(0, 0);
+            lib_settle(&s->w);
             REQUIRE_EQ(vmm_count_mappings(range), 0);
             LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
             if (!hit) break;
@@ -171,24 +160,20 @@ static void unmapped_quietly(void)
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
-static void resolved(void)
+VMM_CASE(resolved)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    culv_vmm_range *range = vmm_range(&s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0);
+    culv_vmm_range *range = vmm_range(s, 1);
     CUmemAccessDesc list[2];
     const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7},
                           reads = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_ERROR(culvi_vmm_access_resolve(s.w.device, &bad, 1, list), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
-    LIB_OK(culvi_vmm_access_resolve(s.w.device, NULL, 0, list));
+    LIB_INVALID(culvi_vmm_access_resolve(s->w.device, &bad, 1, list), CULV_REASON_VALUE);
+    LIB_OK(culvi_vmm_access_resolve(s->w.device, NULL, 0, list));
     REQUIRE(list[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[0].location.id == 0);
     REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    LIB_OK(culvi_vmm_access_resolve(s.w.device, &reads, 1, list));
+    LIB_OK(culvi_vmm_access_resolve(s->w.device, &reads, 1, list));
     REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
     LIB_OK(culvi_vmm_map_resolved(range, 0, one, list, 1));
     LIB_ERROR(culvi_vmm_map_resolved(range, 0, one, list, 1), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
@@ -198,38 +183,34 @@ static void resolved(void)
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 /* The plain path makes the driver calls that it needs, and no more. */
-static void calls(void)
+VMM_CASE(calls)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    if (s.w.cu->SoftCounts == NULL) SKIP("only the twin counts");
-    culv_vmm_range *range = vmm_range(&s, 2);
+    if (s->w.cu->SoftCounts == NULL) SKIP("only the twin counts");
+    culv_vmm_range *range = vmm_range(s, 2);
     culv_vmm_allocation *allocations[2];
     culv_soft_counts c[4] = {{.struct_size = sizeof c[0]},
                              {.struct_size = sizeof c[0]},
                              {.struct_size = sizeof c[0]},
                              {.struct_size = sizeof c[0]}};
-    (void)lib_enter(&s.w); /* whose context is current already */
+    (void)lib_enter(&s->w); /* whose context is current already */
     for (size_t i = 0; i < 2; i++) {
-        s.w.cu->SoftCounts(&c[0]);
-        allocations[i] = vmm_allocation(&s, 1, 0);
-        s.w.cu->SoftCounts(&c[1]);
+        s->w.cu->SoftCounts(&c[0]);
+        allocations[i] = vmm_allocation(s, 1, 0);
+        s->w.cu->SoftCounts(&c[1]);
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocations[i], NULL, 0));
-        s.w.cu->SoftCounts(&c[2]);
+        s->w.cu->SoftCounts(&c[2]);
     }
     /* cuCtxGetId, cuCtxGetCurrent, cuThreadExchangeStreamCaptureMode twice, and the work. */
     REQUIRE_EQ(c[1].calls - c[0].calls, 4 + 1);
     REQUIRE_EQ(c[2].calls - c[1].calls, 4 + 2);
-    CU_OK(s.w.cu->CtxSetCurrent(NULL));
+    CU_OK(s->w.cu->CtxSetCurrent(NULL));
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&allocations[0]);
     culv_vmm_allocation_destroy(&allocations[1]);
-    vmm_stage_close(&s);
 }
 
 /* Several threads, each in a part of one range, and allocations that come and go. */
@@ -262,20 +243,17 @@ static void *work(void *user)
     return NULL;
 }
 
-static void threads(void)
+VMM_CASE(threads)
 {
-    vmm_stage s;
     worker workers[THREADS];
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, THREADS);
+    culv_vmm_range *range = vmm_range(s, THREADS);
     for (uint64_t i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.s = &s, .range = range, .place = i};
+        workers[i] = (worker){.s = s, .range = range, .place = i};
         REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 static const test_case cases[] = {

@@ -15,10 +15,8 @@ typedef struct bad_allocation {
     culv_reason reason;
 } bad_allocation;
 
-static void allocations(void)
+VMM_CASE(allocations)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32,
                    dma_buf = 1u << CULV_HANDLE_DMA_BUF_FD;
     const culv_result invalid = CULV_ERROR_INVALID, unsupported = CULV_ERROR_UNSUPPORTED;
@@ -34,7 +32,7 @@ static void allocations(void)
         {1, 0, 0, 1, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
         {1, 0, 0, nt, 0, NULL, unsupported, CULV_REASON_HANDLE_TYPE}, /* another system's */
         {1, CULV_VMM_LOCATION_HOST, 0, fd, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
-        {1, 0, 0, fd, 0, &s, invalid, CULV_REASON_VALUE},
+        {1, 0, 0, fd, 0, s, invalid, CULV_REASON_VALUE},
         {1, 0, 0, 0, 16, NULL, invalid, CULV_REASON_VALUE},
         {1, CULV_VMM_LOCATION_HOST_NUMA, 0, 0, CULV_VMM_USAGE_RDMA, NULL, unsupported,
          CULV_REASON_USAGE},
@@ -50,11 +48,11 @@ static void allocations(void)
         d.object_attributes = rows[i].object_attributes;
         d.label = "wrong";
         LIB_REFUSES(culv_vmm_allocation, allocation,
-                    culv_vmm_allocation_create(s.w.device, &d, &allocation), rows[i].result,
+                    culv_vmm_allocation_create(s->w.device, &d, &allocation), rows[i].result,
                     rows[i].reason);
         uint64_t granularity = 99;
         if (rows[i].reason != CULV_REASON_SIZE) {
-            LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, &granularity), rows[i].result,
+            LIB_ERROR(culv_vmm_get_granularity(s->w.device, &d, &granularity), rows[i].result,
                       rows[i].reason);
             REQUIRE_EQ(granularity, 99);
         }
@@ -64,76 +62,70 @@ static void allocations(void)
     const culv_result null = CULV_ERROR_INVALID;
     uint64_t granularity = 0;
     LIB_ERROR(culv_vmm_allocation_create(NULL, &d, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_create(s.w.device, NULL, &allocation), null,
+    LIB_ERROR(culv_vmm_allocation_create(s->w.device, NULL, &allocation), null,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_create(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_create(s->w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_granularity(s->w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_get_granularity(NULL, &d, &granularity), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_allocation_retain_at(NULL, 1, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_retain_at(s.w.device, 0, &allocation), null,
+    LIB_ERROR(culv_vmm_allocation_retain_at(s->w.device, 0, &allocation), null,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocation_retain_at(s.w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_retain_at(s->w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_ERROR(culv_vmm_allocation_create(s.w.device, &d, &allocation), null,
+    LIB_ERROR(culv_vmm_allocation_create(s->w.device, &d, &allocation), null,
               CULV_REASON_STRUCT_SIZE);
     d.struct_size = sizeof d;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     LIB_ERROR(culv_vmm_allocation_get_info(NULL, &info), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_allocation_get_info(allocation, NULL), null, CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 1;
     LIB_ERROR(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
-    vmm_require_counts(&s, 1, 0, 0);
+    vmm_require_counts(s, 1, 0, 0);
     culv_vmm_allocation_destroy(&allocation);
-    vmm_stage_close(&s);
 }
 
 /* More than there is: the driver's own answer, as one of memory. */
-static void too_much(void)
+VMM_CASE(too_much)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *allocation = NULL;
     d.size = UINT64_C(1) << 50;
     d.label = "too large";
     LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_OUT_OF_MEMORY,
+                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_OUT_OF_MEMORY,
                 CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("too large");
-    vmm_stage_close(&s);
 }
 
 /* What the device has not. */
-static void without(void)
+VMM_CASE(without)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    if (s.w.cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    if (s->w.cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
     culv_vmm_allocation *allocation = NULL;
     culv_vmm_range *range = NULL;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
-    s.w.cu->SoftPlayAttribute(141, 0);
+    s->w.cu->SoftPlayAttribute(141, 0);
     LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_LOCATION);
     d.kind = CULV_VMM_LOCATION_HOST;
-    s.w.cu->SoftPlayAttribute(145, 0);
+    s->w.cu->SoftPlayAttribute(145, 0);
     LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_LOCATION);
-    s.w.cu->SoftPlayAttribute(0, 0);
+    s->w.cu->SoftPlayAttribute(0, 0);
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.numa_node = 77;
     LIB_REFUSES(culv_vmm_allocation, allocation,
-                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_DRIVER,
+                culv_vmm_allocation_create(s->w.device, &d, &allocation), CULV_ERROR_DRIVER,
                 CULV_REASON_LOCATION);
     LIB_SAYS("NUMA node");
 
     /* A device opened now has none of it. */
-    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
     culv_device *device = NULL;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = CULV_DRIVER_SOFT;
@@ -156,8 +148,8 @@ static void without(void)
     LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import_borrow(device, &i, &allocation),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
     culv_device_close(&device);
-    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
-    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
+    s->w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     culv_device_caps caps = lib_caps(device);
@@ -166,14 +158,11 @@ static void without(void)
                     culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
                     CULV_REASON_HANDLE_TYPE);
     culv_device_close(&device);
-    s.w.cu->SoftPlayAttribute(0, 0);
-    vmm_stage_close(&s);
+    s->w.cu->SoftPlayAttribute(0, 0);
 }
 
-static void ranges(void)
+VMM_CASE(ranges)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_range *range = NULL;
     const struct {
         uint64_t size, alignment;
@@ -191,59 +180,51 @@ static void ranges(void)
         d.alignment = rows[i].alignment;
         d.address = rows[i].at;
         d.fixed_address = rows[i].exactly;
-        LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(s.w.device, &d, &range),
+        LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(s->w.device, &d, &range),
                     CULV_ERROR_INVALID, rows[i].reason);
     }
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_ERROR(culv_vmm_range_create(NULL, &d, &range), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_range_create(s.w.device, NULL, &range), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_range_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_range_create(NULL, &d, &range), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_range_create(s->w.device, NULL, &range), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_vmm_range_create(s.w.device, &d, &range), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vmm_range_create(s->w.device, &d, &range), CULV_REASON_STRUCT_SIZE);
     REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
     REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
-    vmm_stage_close(&s);
 }
 
-static void maps(void)
+VMM_CASE(maps)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const culv_result invalid = CULV_ERROR_INVALID;
-    culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    culv_vmm_range *range = vmm_range(s, 4);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 0), *two = vmm_allocation(s, 2, 0);
     const culv_vmm_access twice[] = {{.flags = CULV_VMM_ACCESS_READ},
-                                     {.device = s.w.device, .flags = CULV_VMM_ACCESS_READ}};
+                                     {.device = s->w.device, .flags = CULV_VMM_ACCESS_READ}};
     const culv_vmm_access host = {.kind = CULV_VMM_LOCATION_HOST,
                                   .flags = CULV_VMM_ACCESS_READ_WRITE};
     const culv_vmm_access strange[] = {
         {.flags = (culv_vmm_access_flags)2},
         {.kind = (culv_vmm_location_kind)3, .flags = CULV_VMM_ACCESS_READ},
-        {.kind = CULV_VMM_LOCATION_HOST, .device = s.w.device, .flags = CULV_VMM_ACCESS_READ},
+        {.kind = CULV_VMM_LOCATION_HOST, .device = s->w.device, .flags = CULV_VMM_ACCESS_READ},
         {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
     };
     size_t count = 0;
-    LIB_ERROR(culv_vmm_map(NULL, 0, one, NULL, 0), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_map(range, 0, NULL, NULL, 0), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 1), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_map(range, 4096, one, NULL, 0), invalid, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_map(NULL, 0, one, NULL, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_map(range, 0, NULL, NULL, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_map(range, 0, one, NULL, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_map(range, 4096, one, NULL, 0), CULV_REASON_VALUE);
     /* Which the driver takes (measured). */
-    LIB_ERROR(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0), invalid,
-              CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_map(range, 0, one, twice, 2), invalid, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vmm_map(range, 0, one, &host, 1), invalid, CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0),
+                CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, twice, 2), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_map(range, 0, one, &host, 1), CULV_REASON_PEER);
     for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
-        LIB_ERROR(culv_vmm_map(range, 0, one, &strange[i], 1), invalid, CULV_REASON_VALUE);
+        LIB_INVALID(culv_vmm_map(range, 0, one, &strange[i], 1), CULV_REASON_VALUE);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
     REQUIRE_EQ(vmm_info(one).mappings, 0);
-    vmm_require_counts(&s, 2, 1, 0);
+    vmm_require_counts(s, 2, 1, 0);
 
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
@@ -255,59 +236,55 @@ static void maps(void)
     LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
     REQUIRE(range != NULL);
 
-    LIB_ERROR(culv_vmm_unmap(NULL, 0, 1), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_unmap(range, 0, 0), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_unmap(range, UINT64_MAX, 2), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_unmap(range, 0, VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(NULL, 0, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 0), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, UINT64_MAX, 2), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), CULV_REASON_NOT_MAPPED);
     LIB_SAYS("the one of 4194304 bytes at offset 2097152 ('cells')");
-    LIB_ERROR(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_unmap(range, VMM_BLOCK, 1), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_unmap_after(NULL, 0, 1, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), invalid, CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap(range, VMM_BLOCK, 1), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap_after(NULL, 0, 1, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), CULV_REASON_RANGE);
 
     culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
-    LIB_ERROR(culv_vmm_set_access(NULL, 0, 1, &a, 1), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_set_access(range, 0, 1, NULL, 1), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), invalid, CULV_REASON_RANGE);
-    LIB_ERROR(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), invalid, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), invalid, CULV_REASON_PEER);
+    LIB_INVALID(culv_vmm_set_access(NULL, 0, 1, &a, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 1, NULL, 1), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), CULV_REASON_PEER);
     LIB_SAYS("CUDA_ERROR_NOT_SUPPORTED");
-    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), invalid,
-              CULV_REASON_VALUE);
-    LIB_ERROR(culv_vmm_get_access(NULL, 0, &a), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_access(range, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_access(range, 0, &a), invalid, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), invalid, CULV_REASON_RANGE);
+    LIB_INVALID(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_get_access(NULL, 0, &a), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_get_access(range, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), CULV_REASON_RANGE);
     a.kind = (culv_vmm_location_kind)9;
-    LIB_ERROR(culv_vmm_get_access(range, VMM_BLOCK, &a), invalid, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vmm_get_mappings(NULL, NULL, 0, &count), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_mappings(range, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_mappings(range, NULL, 1, &count), invalid, CULV_REASON_NULL_ARGUMENT);
-    vmm_require_counts(&s, 2, 1, 1);
+    LIB_INVALID(culv_vmm_get_access(range, VMM_BLOCK, &a), CULV_REASON_VALUE);
+    LIB_INVALID(culv_vmm_get_mappings(NULL, NULL, 0, &count), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_get_mappings(range, NULL, 1, &count), CULV_REASON_NULL_ARGUMENT);
+    vmm_require_counts(s, 2, 1, 1);
     /* It is all still there. */
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 1), 100, 4);
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK));
     culv_vmm_allocation_destroy(&one);
     culv_vmm_allocation_destroy(&two);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* More than the message holds. */
-static void long_list(void)
+VMM_CASE(long_list)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     enum { MANY = 30 };
-    culv_vmm_range *range = vmm_range(&s, MANY);
+    culv_vmm_range *range = vmm_range(s, MANY);
     culv_vmm_allocation *allocation = vmm_allocation_on(
-        s.w.device, 1, 0, "an allocation with a name of the greatest length there is...");
+        s->w.device, 1, 0, "an allocation with a name of the greatest length there is...");
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
     LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
@@ -315,7 +292,6 @@ static void long_list(void)
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
     LIB_OK(culv_vmm_range_destroy(&range));
     culv_vmm_allocation_destroy(&allocation);
-    vmm_stage_close(&s);
 }
 
 /* Of two drivers in one process nothing mixes. */
@@ -337,14 +313,12 @@ static void of_another_driver(void)
     LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
     culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
                         *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
-    LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID,
-              CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_REASON_DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
-    LIB_ERROR(culv_vmm_map(range, 0, ours, &a, 1), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_map(range, 0, ours, &a, 1), CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_ERROR_INVALID,
-              CULV_REASON_DEVICE_MISMATCH);
-    LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_REASON_DEVICE_MISMATCH);
+    LIB_INVALID(culv_vmm_get_access(range, 0, &a), CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     culv_vmm_allocation_destroy(&theirs);
     culv_vmm_allocation_destroy(&ours);

@@ -32,23 +32,21 @@ static int export_fd(culv_vmm_allocation *allocation)
 }
 
 /* Out, and in again twice: all three are the same memory. */
-static void in_one_process(void)
+VMM_CASE(in_one_process)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    const raw_cuda *cu = s.w.cu;
-    culv_vmm_range *range = vmm_range(&s, 6);
-    culv_vmm_allocation *made = vmm_allocation(&s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
+    const raw_cuda *cu = s->w.cu;
+    culv_vmm_range *range = vmm_range(s, 6);
+    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT), *taken = NULL, *borrowed = NULL;
     REQUIRE_EQ(vmm_info(made).handle_types, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
-    vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 0), WORDS, 1);
     const int fd = export_fd(made);
     lib_fd watched = lib_fd_watch(fd);
     culv_vmm_import_desc d = import_desc(fd, 2 * VMM_BLOCK);
-    LIB_OK(culv_vmm_import_borrow(s.w.device, &d, &borrowed));
+    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &borrowed));
     lib_fd_require_untouched(&watched);
     d.exporter = vmm_info(made).device;
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &taken));
+    LIB_OK(culv_vmm_import_take(s->w.device, &d, &taken));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
     culv_vmm_allocation_info info = vmm_info(taken);
@@ -56,88 +54,80 @@ static void in_one_process(void)
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
             info.granularity == VMM_BLOCK);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
-    vmm_require_counts(&s, 3, 1, 1);
+    vmm_require_counts(s, 3, 1, 1);
     culv_vmm_allocation_destroy(&made); /* the imports keep the memory */
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, taken, NULL, 0));
     LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, borrowed, NULL, 0));
-    vmm_require_words(s.w.device, cu, vmm_address(range, 2), WORDS, 1);
-    vmm_write(s.w.device, cu, vmm_address(range, 4), WORDS, 2);
-    vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 2), WORDS, 1);
+    vmm_write(s->w.device, cu, vmm_address(range, 4), WORDS, 2);
+    vmm_require_words(s->w.device, cu, vmm_address(range, 0), WORDS, 2);
     culv_handle handle = {0};
-    LIB_ERROR(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_dup(taken, CULV_HANDLE_OPAQUE_FD, &handle),
+                CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK));
     culv_vmm_allocation_destroy(&taken);
     culv_vmm_allocation_destroy(&borrowed);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* The handle alone keeps the memory. */
-static void kept_by_the_handle(void)
+VMM_CASE(kept_by_the_handle)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, FD_BIT);
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 4);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     const int fd = export_fd(one);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     culv_vmm_allocation_destroy(&one);
-    vmm_require_counts(&s, 0, 1, 0);
+    vmm_require_counts(s, 0, 1, 0);
     culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &one));
+    LIB_OK(culv_vmm_import_take(s->w.device, &d, &one));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 4);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 4);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     culv_vmm_allocation_destroy(&one);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
-static void refused(void)
+VMM_CASE(refused)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_result invalid = CULV_ERROR_INVALID;
-    culv_vmm_allocation *plain = vmm_allocation(&s, 1, 0), *made = vmm_allocation(&s, 2, FD_BIT),
+    culv_vmm_allocation *plain = vmm_allocation(s, 1, 0), *made = vmm_allocation(s, 2, FD_BIT),
                         *in = NULL;
     culv_handle handle = {0};
-    LIB_ERROR(culv_vmm_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle), invalid,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, NULL), invalid,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), invalid,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vmm_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle),
+                CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("handle_types");
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), invalid,
-              CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle), invalid,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle),
+                CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
 
     lib_fd fd = lib_fd_watch(export_fd(made));
     culv_vmm_import_desc d = import_desc(fd.fd, 2 * VMM_BLOCK);
-    LIB_ERROR(culv_vmm_import_take(NULL, &d, &in), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_import_take(s.w.device, NULL, &in), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_import_borrow(s.w.device, &d, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_import_take(NULL, &d, &in), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_import_take(s->w.device, NULL, &in), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_import_borrow(s->w.device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 1;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_STRUCT_SIZE);
     d = import_desc(fd.fd, 0);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_SIZE);
     d.size = VMM_BLOCK + 1;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_SIZE);
     d.size = 2 * VMM_BLOCK;
     d.exporter.bytes[3] = 77;
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("no CUDA device");
     d = import_desc(fd.fd, 2 * VMM_BLOCK);
@@ -145,23 +135,23 @@ static void refused(void)
                                       CULV_HANDLE_OPAQUE_WIN32};
     for (size_t i = 0; i < 3; i++) {
         d.handle.type = types[i];
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                     i == 2 ? CULV_ERROR_UNSUPPORTED : invalid, CULV_REASON_HANDLE_TYPE);
     }
     d = import_desc(-1, VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_HANDLE_BAD);
     d = import_desc(fd.fd, VMM_BLOCK);
     d.handle.name = L"name";
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), invalid,
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in), invalid,
                 CULV_REASON_VALUE);
     lib_fd_require_untouched(&fd);
-    vmm_require_counts(&s, 2, 0, 0);
+    vmm_require_counts(s, 2, 0, 0);
 
     /* A size that is not the allocation's: told where the driver sees it, when it is mapped. */
     d = import_desc(fd.fd, VMM_BLOCK);
-    LIB_OK(culv_vmm_import_borrow(s.w.device, &d, &in));
-    culv_vmm_range *range = vmm_range(&s, 2);
+    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &in));
+    culv_vmm_range *range = vmm_range(s, 2);
     culv_result r = culv_vmm_map(range, 0, in, NULL, 0);
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -175,14 +165,11 @@ static void refused(void)
     lib_fd_done(&fd, true);
     culv_vmm_allocation_destroy(&plain);
     culv_vmm_allocation_destroy(&made);
-    vmm_stage_close(&s);
 }
 
 /* Files that no driver made: the error says what it should have been, and the file stays open. */
-static void wrong_files(void)
+VMM_CASE(wrong_files)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation *in = NULL;
     const int files[] = {open("/dev/null", O_RDWR | O_CLOEXEC),
                          memfd_create("nothing", MFD_CLOEXEC)};
@@ -190,10 +177,10 @@ static void wrong_files(void)
     for (size_t i = 0; i < 2; i++) {
         lib_fd fd = lib_fd_watch(files[i]);
         culv_vmm_import_desc d = import_desc(files[i], VMM_BLOCK);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         LIB_SAYS("culv_vmm_export_dup()");
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_borrow(s.w.device, &d, &in),
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_borrow(s->w.device, &d, &in),
                     CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, true);
@@ -201,25 +188,22 @@ static void wrong_files(void)
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     LIB_SAYS("culv_vmm_export_dup()");
     REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
     close(ends[0]);
     close(ends[1]);
-    vmm_stage_close(&s);
 }
 
 static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TEST_VMM_SIZE";
 
 /* The other process: reads what the first one wrote, and answers. */
 /* The process may open no more files: nothing is made, and the caller's descriptor is as it was. */
-static void out_of_file_descriptors(void)
+VMM_CASE(out_of_file_descriptors)
 {
-    vmm_stage s;
     struct rlimit before;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
+    culv_vmm_allocation *one = vmm_allocation(s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
     culv_handle handle = {0};
     LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
     lib_fd fd = lib_fd_watch(handle.value.fd);
@@ -231,7 +215,7 @@ static void out_of_file_descriptors(void)
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
     const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    const culv_result imported = culv_vmm_import_take(s.w.device, &d, &in);
+    const culv_result imported = culv_vmm_import_take(s->w.device, &d, &in);
     culv_error e = culv_error_init();
     culv_last_error(&e);
     const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
@@ -246,12 +230,11 @@ static void out_of_file_descriptors(void)
     REQUIRE(in == POISON(culv_vmm_allocation));
     REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
     lib_fd_require_untouched(&fd);
-    LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
+    LIB_OK(culv_vmm_import_take(s->w.device, &d, &in));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
     culv_vmm_allocation_destroy(&in);
     culv_vmm_allocation_destroy(&one);
-    vmm_stage_close(&s);
 }
 
 static void other_process_child(void)
@@ -274,14 +257,12 @@ static void other_process_child(void)
     vmm_stage_close(&s);
 }
 
-static void other_process(void)
+VMM_CASE(other_process)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_range *range = vmm_range(&s, 2);
-    culv_vmm_allocation *made = vmm_allocation(&s, 2, FD_BIT);
+    culv_vmm_range *range = vmm_range(s, 2);
+    culv_vmm_allocation *made = vmm_allocation(s, 2, FD_BIT);
     LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 11);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 11);
     const int fd = export_fd(made);
     REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
     char text[32];
@@ -291,84 +272,78 @@ static void other_process(void)
     REQUIRE(setenv(child_size, text, 1) == 0);
     REQUIRE_EQ(test_run_child("share.other_process_child"), 0);
     close(fd);
-    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 12);
+    vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 12);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
     culv_vmm_allocation_destroy(&made);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* Memory of one GPU imported for the other: CUDA may, with access granted. */
-static void other_gpu(void)
+VMM_TWO_CASE(other_gpu)
 {
-    vmm_stage s;
-    vmm_stage_open_two(&s);
     int reaches = 0;
-    CU_OK(s.w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
+    CU_OK(s->w.cu->DeviceCanAccessPeer(&reaches, 0, 1));
     if (!reaches) SKIP("the GPUs are no peers");
-    culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *theirs = vmm_allocation_on(s.other, 1, FD_BIT, "theirs"), *in = NULL;
+    culv_vmm_range *range = vmm_range(s, 1);
+    culv_vmm_allocation *theirs = vmm_allocation_on(s->other, 1, FD_BIT, "theirs"), *in = NULL;
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     d.exporter = vmm_info(theirs).device;
-    LIB_OK(culv_vmm_import_borrow(s.w.device, &d, &in));
+    LIB_OK(culv_vmm_import_borrow(s->w.device, &d, &in));
     culv_vmm_allocation_info info = vmm_info(in);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
     const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
+                                    {.device = s->other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, in, both, 2));
-    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 5);
-    vmm_require_words(s.other, s.w.cu, vmm_address(range, 0), WORDS, 5);
+    vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 5);
+    vmm_require_words(s->other, s->w.cu, vmm_address(range, 0), WORDS, 5);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     culv_vmm_allocation_destroy(&in);
-    if (s.w.cu->SoftBarPeers != NULL) {
-        s.w.cu->SoftBarPeers(1);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+    if (s->w.cu->SoftBarPeers != NULL) {
+        s->w.cu->SoftBarPeers(1);
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s->w.device, &d, &in),
                     CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
         LIB_SAYS("cuDeviceCanAccessPeer");
-        s.w.cu->SoftBarPeers(0);
+        s->w.cu->SoftBarPeers(0);
     }
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     culv_vmm_allocation_destroy(&theirs);
     LIB_OK(culv_vmm_range_destroy(&range));
-    vmm_stage_close(&s);
 }
 
 /* Host memory of a NUMA node is exported too, where the driver says so (cuda.h, cuMemCreate). */
-static void host_numa(void)
+VMM_CASE(host_numa)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *made = NULL, *in = NULL;
     d.size = 1;
     d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.handle_types = FD_BIT;
-    culv_result r = culv_vmm_allocation_create(s.w.device, &d, &made);
+    culv_result r = culv_vmm_allocation_create(s->w.device, &d, &made);
     MEASURED("library.vmm_host_numa_exportable", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) {
         culv_vmm_import_desc i = import_desc(export_fd(made), vmm_info(made).size);
-        LIB_OK(culv_vmm_import_take(s.w.device, &i, &in));
+        LIB_OK(culv_vmm_import_take(s->w.device, &i, &in));
         culv_vmm_allocation_info info = vmm_info(in);
         REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
-        culv_vmm_range *range = vmm_range(&s, 2 * (info.size / VMM_BLOCK));
+        culv_vmm_range *range = vmm_range(s, 2 * (info.size / VMM_BLOCK));
         LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
         LIB_OK(culv_vmm_map(range, info.size, in, NULL, 0));
-        vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 21);
-        vmm_require_words(s.w.device, s.w.cu, culv_vmm_range_pointer(range) + info.size, WORDS, 21);
+        vmm_write(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 21);
+        vmm_require_words(s->w.device, s->w.cu, culv_vmm_range_pointer(range) + info.size, WORDS,
+                          21);
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
         LIB_OK(culv_vmm_range_destroy(&range));
         culv_vmm_allocation_destroy(&in);
         culv_vmm_allocation_destroy(&made);
     }
-    vmm_stage_close(&s);
 }
 
 const test_case vmm_share_cases[] = {

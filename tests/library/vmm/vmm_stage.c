@@ -187,9 +187,7 @@ void vmm_gate_begin(const vmm_stage *s, vmm_gate *gate)
 {
     atomic_init(&gate->open, 0);
     gate->stream = lib_stream(&s->w);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->LaunchHostFunc(gate->stream, wait_for_gate, gate));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(gate->stream, wait_for_gate, gate));
 }
 
 void vmm_gate_open(const vmm_stage *s, vmm_gate *gate)

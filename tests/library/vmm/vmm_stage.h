@@ -23,6 +23,10 @@ void vmm_stage_open_two(vmm_stage *s);
 void vmm_stage_open_second(vmm_stage *s);
 /* Requires that nothing is left. */
 void vmm_stage_close(vmm_stage *s);
+#define VMM_CASE(name)     TEST_ON(vmm_stage, s, vmm_stage_open(s), vmm_stage_close(s), name)
+#define VMM_TWO_CASE(name) TEST_ON(vmm_stage, s, vmm_stage_open_two(s), vmm_stage_close(s), name)
+#define VMM_FABRIC_CASE(name, attribute, channel)                                                  \
+    TEST_ON(vmm_stage, s, vmm_open_fabric(s, attribute, channel), vmm_stage_close(s), name)
 void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges,
                         uint64_t mappings);
 

@@ -36,93 +36,85 @@ static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
 
 /* As an allocator's user does: acquire, map, give the import up at once, for each of a dozen
  * resources. */
-static void one_import(void)
+LIB_CASE(one_import)
 {
     enum { RESOURCES = 12, SIZE = 4096 };
-    lib_world w;
     raw_vk_buffer block;
     culv_buffer *buffers[RESOURCES];
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    culv_memory *first = acquire(w.attachment, &block);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_memory *first = acquire(w->attachment, &block);
     const size_t fds = test_open_fds();
     for (uint64_t i = 0; i < RESOURCES; i++) {
-        culv_memory *again = acquire(w.attachment, &block);
+        culv_memory *again = acquire(w->attachment, &block);
         REQUIRE(again == first);
         buffers[i] = map(again, i * 2 * SIZE, SIZE);
         culv_memory_destroy(&again);
         REQUIRE_EQ(culv_buffer_pointer(buffers[i]), culv_buffer_pointer(buffers[0]) + i * 2 * SIZE);
     }
     REQUIRE_EQ(test_open_fds(), fds);
-    lib_require_driver_counts(&w, 1, 1, 0);
+    lib_require_driver_counts(w, 1, 1, 0);
     /* A buffer alone keeps it findable. */
     culv_memory *kept = first;
     culv_memory_destroy(&first);
     for (int i = 1; i < RESOURCES; i++)
         culv_buffer_unmap(&buffers[i]);
-    culv_memory *again = acquire(w.attachment, &block);
+    culv_memory *again = acquire(w->attachment, &block);
     REQUIRE(again == kept);
     culv_memory_destroy(&again);
     culv_buffer_unmap(&buffers[0]);
-    lib_settle(&w);
-    lib_require_driver_counts(&w, 0, 0, 0);
+    lib_settle(w);
+    lib_require_driver_counts(w, 0, 0, 0);
     /* Then it is a new one. */
-    again = acquire(w.attachment, &block);
-    REQUIRE_EQ(lib_counts(&w).memories, 1);
+    again = acquire(w->attachment, &block);
+    REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&again);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 /* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by
  * then. */
-static void deferred_is_not_found(void)
+LIB_CASE(deferred_is_not_found)
 {
-    lib_world w;
     raw_vk_buffer block;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
-    CUstream stream = lib_stream(&w);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(w, timeline);
+    CUstream stream = lib_stream(w);
     LIB_OK(culv_semaphore_wait(semaphore, stream, 1)); /* the stream stands still */
-    culv_memory *memory = acquire(w.attachment, &block);
+    culv_memory *memory = acquire(w->attachment, &block);
     culv_buffer *buffer = map(memory, 0, 4096);
     culv_memory_destroy(&memory);
     culv_buffer_unmap_after(&buffer, stream);
-    REQUIRE_EQ(lib_counts(&w).deferred, 1);
-    memory = acquire(w.attachment, &block);
-    REQUIRE_EQ(lib_counts(&w).memories, 2); /* the old one and the new one */
+    REQUIRE_EQ(lib_counts(w).deferred, 1);
+    memory = acquire(w->attachment, &block);
+    REQUIRE_EQ(lib_counts(w).memories, 2); /* the old one and the new one */
     culv_memory_destroy(&memory);
-    raw_vk_timeline_signal(&w.vk, timeline, 1);
-    lib_finish(&w, stream);
-    lib_settle(&w);
-    REQUIRE_EQ(lib_counts(&w).memories, 0);
+    raw_vk_timeline_signal(&w->vk, timeline, 1);
+    lib_finish(w, stream);
+    lib_settle(w);
+    REQUIRE_EQ(lib_counts(w).memories, 0);
     culv_semaphore_destroy(&semaphore);
-    lib_stream_destroy(&w, stream);
-    raw_vk_timeline_destroy(&w.vk, timeline);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    lib_stream_destroy(w, stream);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 /* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
-static void apart(void)
+LIB_CASE(apart)
 {
-    lib_world w;
     raw_vk_buffer block;
     culv_vk_device *other = NULL;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    culv_vk_device_desc vd = lib_vk_desc(&w);
-    LIB_OK(culv_vk_attach(w.device, &vd, &other));
-    culv_memory *plain = lib_import(&w, &block);
-    culv_memory *a = acquire(w.attachment, &block);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_vk_device_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(w->device, &vd, &other));
+    culv_memory *plain = lib_import(w, &block);
+    culv_memory *a = acquire(w->attachment, &block);
     culv_memory *b = acquire(other, &block);
     REQUIRE(plain != a && a != b && plain != b);
-    REQUIRE_EQ(lib_counts(&w).memories, 3);
+    REQUIRE_EQ(lib_counts(w).memories, 3);
     culv_vk_detach(&other);
     /* A third attachment may lie where the second was: its imports are its own all the same. */
-    LIB_OK(culv_vk_attach(w.device, &vd, &other));
+    LIB_OK(culv_vk_attach(w->device, &vd, &other));
     culv_memory *c = acquire(other, &block);
     REQUIRE(c != b);
     culv_vk_detach(&other);
@@ -130,44 +122,39 @@ static void apart(void)
     culv_memory_destroy(&b);
     culv_memory_destroy(&c);
     culv_memory_destroy(&plain);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
-static void refused(void)
+LIB_CASE(refused)
 {
-    lib_world w;
     raw_vk_buffer block;
     culv_memory *memory = NULL;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    culv_memory *first = acquire(w.attachment, &block);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_memory *first = acquire(w->attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("allocation_size");
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     d = desc_of(&block);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID,
                 CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w->attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(NULL, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_import_shared(w.attachment, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    REQUIRE_EQ(lib_counts(&w).memories, 1);
+    LIB_INVALID(culv_vk_memory_import_shared(w->attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(w).memories, 1);
     culv_memory_destroy(&first);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 static VkImageCreateInfo image_info(const raw_vk_image *image,
@@ -255,17 +242,14 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
 
 /* What CUDA finds in dedicated allocations alone is refused in a block, whose other resources it
  * finds. */
-static void dedicated_formats(void)
+LIB_CASE(dedicated_formats)
 {
-    lib_world w;
     raw_vk_buffer block;
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    try_format(&w, &block, VK_FORMAT_D16_UNORM, true);
-    try_format(&w, &block, VK_FORMAT_S8_UINT, true);
-    try_format(&w, &block, VK_FORMAT_D32_SFLOAT, false);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
+    try_format(w, &block, VK_FORMAT_D16_UNORM, true);
+    try_format(w, &block, VK_FORMAT_S8_UINT, true);
+    try_format(w, &block, VK_FORMAT_D32_SFLOAT, false);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 typedef struct worker {
@@ -288,24 +272,21 @@ static void *work(void *user)
 }
 
 /* The last to give up and the next to acquire meet. */
-static void threads(void)
+LIB_CASE(threads)
 {
     enum { THREADS = 4 };
-    lib_world w;
     raw_vk_buffer block;
     worker workers[THREADS];
-    lib_open(&w);
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &block);
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (worker){.w = &w, .block = &block};
+        workers[i] = (worker){.w = w, .block = &block};
         REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
     }
     for (int i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
-    lib_settle(&w);
-    lib_require_driver_counts(&w, 0, 0, 0);
-    raw_vk_buffer_destroy(&w.vk, &block);
-    lib_close(&w);
+    lib_settle(w);
+    lib_require_driver_counts(w, 0, 0, 0);
+    raw_vk_buffer_destroy(&w->vk, &block);
 }
 
 static const test_case cases[] = {

@@ -29,12 +29,10 @@ static const culv_vk_candidate *find(const culv_vk_candidate *list, uint32_t cou
     FAIL("the device is not in the ranking");
 }
 
-static void ranking(void)
+LIB_VULKAN_CASE(ranking)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     static culv_vk_candidate list[MAX_CANDIDATES];
-    uint32_t count = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    uint32_t count = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
     bool reachable = true;
     for (uint32_t i = 0; i < count; i++) {
         /* Reachable ones first, each other one with its reason. */
@@ -46,44 +44,41 @@ static void ranking(void)
             REQUIRE(list[i].driver != CULV_DRIVER_NVIDIA);
         printf("  %s, reachable %u %s\n", list[i].name, list[i].reachable, list[i].reason_text);
     }
-    const culv_vk_candidate *c = find(list, count, w.vk.physical);
+    const culv_vk_candidate *c = find(list, count, w->vk.physical);
     REQUIRE(c->reachable);
-    REQUIRE_EQ(c->driver, w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA);
+    REQUIRE_EQ(c->driver, w->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA);
     REQUIRE_EQ(c->cuda_ordinal, 0);
     REQUIRE(c->cuda_name[0] != '\0' && c->driver_name[0] != '\0');
-    REQUIRE_EQ_STR(c->name, w.vk.properties.deviceName);
-    REQUIRE_EQ(c->api_version, w.vk.properties.apiVersion);
-    REQUIRE_EQ(c->type, w.vk.properties.deviceType);
-    REQUIRE_EQ_BYTES(c->uuid.bytes, w.vk.id.deviceUUID, 16);
+    REQUIRE_EQ_STR(c->name, w->vk.properties.deviceName);
+    REQUIRE_EQ(c->api_version, w->vk.properties.apiVersion);
+    REQUIRE_EQ(c->type, w->vk.properties.deviceType);
+    REQUIRE_EQ_BYTES(c->uuid.bytes, w->vk.id.deviceUUID, 16);
     REQUIRE(c->group_size >= 1 && c->has_external_memory && c->has_external_semaphore);
     REQUIRE(c->has_timeline_semaphore && c->buffer_opaque_fd_export &&
             c->timeline_opaque_fd_export);
 
     /* The driver that is not asked for is out of reach. */
     culv_device_desc d = culv_device_desc_init();
-    d.driver = w.cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
-    count = rank(vkGetInstanceProcAddr, w.vk.instance, &d, list);
-    c = find(list, count, w.vk.physical);
+    d.driver = w->cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
+    count = rank(vkGetInstanceProcAddr, w->vk.instance, &d, list);
+    c = find(list, count, w->vk.physical);
     REQUIRE(!c->reachable && c->driver == CULV_DRIVER_AUTO && c->cuda_ordinal == -1);
     REQUIRE(c->reason == CULV_REASON_DEVICE_UNKNOWN || c->reason == CULV_REASON_DRIVER_MISSING ||
             c->reason == CULV_REASON_DRIVER_INIT || c->reason == CULV_REASON_SOFT_MISSING);
     REQUIRE(strstr(c->reason_text, c->name) != NULL);
     REQUIRE(strstr(c->reason_text, "culv_device_desc.driver excludes") !=
             NULL); /* no other cause */
-    lib_close(&w);
 }
 
 /* A device that CUDA cannot reach comes after the one it can, though the instance lists it first;
  * an error about it names both. */
-static void ranking_of_two(void)
+LIB_VULKAN_CASE(ranking_of_two)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     static culv_vk_candidate list[MAX_CANDIDATES];
     culv_device *device = NULL;
-    uint32_t alone = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
-    lib_lying = (lib_lies){.stranger_like = w.vk.physical};
-    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
+    uint32_t alone = rank(vkGetInstanceProcAddr, w->vk.instance, NULL, list);
+    lib_lying = (lib_lies){.stranger_like = w->vk.physical};
+    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
     REQUIRE_EQ(count, alone + 1);
     REQUIRE(list[0].reachable && list[0].physical_device != lib_stranger());
     const culv_vk_candidate *stranger = find(list, count, lib_stranger());
@@ -92,68 +87,61 @@ static void ranking_of_two(void)
     REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w->vk.instance, lib_stranger(), NULL, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("with a CUDA match"); /* the other one */
-    LIB_OK(culv_device_open_for_vk(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL,
+    LIB_OK(culv_device_open_for_vk(lib_lying_loader, w->vk.instance, list[0].physical_device, NULL,
                                    &device));
     culv_device_close(&device);
-    lib_close(&w);
 }
 
 /* The lists name what makes attaching work: no more than these was enabled. */
-static void attaching_with_the_lists(void)
+LIB_CASE(attaching_with_the_lists)
 {
-    lib_world w;
-    lib_open(&w);
     const char *names[8];
     uint32_t layers = culv_vk_instance_layers(vkGetInstanceProcAddr, 8, names);
-    REQUIRE_EQ(layers, w.cu->software ? 1 : layers);
-    if (w.cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
-    culv_device_counts counts = lib_counts(&w);
+    REQUIRE_EQ(layers, w->cu->software ? 1 : layers);
+    if (w->cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
+    culv_device_counts counts = lib_counts(w);
     REQUIRE_EQ(counts.attached_devices, 1);
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     culv_vk_device *second = NULL;
-    LIB_OK(culv_vk_attach(w.device, &d, &second));
-    REQUIRE_EQ(lib_counts(&w).attached_devices, 2);
+    LIB_OK(culv_vk_attach(w->device, &d, &second));
+    REQUIRE_EQ(lib_counts(w).attached_devices, 2);
     culv_vk_detach(&second);
     REQUIRE(second == NULL);
     culv_vk_detach(&second);
-    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
 }
 
-static void null_fields(void)
+LIB_CASE(null_fields)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_device *vk = NULL;
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"get_instance_proc_addr", "instance", "physical_device",
                                             "device"};
-        culv_vk_device_desc d = lib_vk_desc(&w);
+        culv_vk_device_desc d = lib_vk_desc(w);
         if (i == 0) d.get_instance_proc_addr = NULL;
         if (i == 1) d.instance = NULL;
         if (i == 2) d.physical_device = NULL;
         if (i == 3) d.device = NULL;
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                     CULV_REASON_NULL_ARGUMENT);
         LIB_SAYS(names[i]);
     }
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, NULL, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, NULL, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    culv_vk_device_desc d = lib_vk_desc(&w);
-    LIB_ERROR(culv_vk_attach(w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    culv_vk_device_desc d = lib_vk_desc(w);
+    LIB_INVALID(culv_vk_attach(w->device, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     culv_device *device = NULL;
-    LIB_ERROR(culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(
-        culv_device_open_for_vk(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, NULL),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(
-        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, 0, NULL),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    lib_close(&w);
+    LIB_INVALID(culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, &device),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(
+        culv_device_open_for_vk(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, NULL),
+        CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, 0, NULL),
+        CULV_REASON_NULL_ARGUMENT);
 }
 
 static void open_without(lib_world *w, bool memory, bool semaphore)
@@ -223,11 +211,11 @@ static void missing_layer(void)
     LIB_SAYS(path_to_set);
     /* A variable that is set already, in vain, is not proposed again. */
     REQUIRE(setenv("VK_ADD_LAYER_PATH", directory, 1) == 0);
-    LIB_ERROR(culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING);
+    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), CULV_REASON_LAYER_MISSING);
     snprintf(path_to_set, sizeof path_to_set, "set VK_LAYER_PATH=%s", directory);
     LIB_SAYS(path_to_set);
     REQUIRE(setenv("VK_LAYER_PATH", "/mine", 1) == 0);
-    LIB_ERROR(culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING);
+    LIB_INVALID(culv_vk_attach(w.device, &d, &vk), CULV_REASON_LAYER_MISSING);
     snprintf(path_to_set, sizeof path_to_set, "add '%s' to VK_LAYER_PATH", directory);
     LIB_SAYS(path_to_set);
     lib_close(&w);
@@ -264,48 +252,43 @@ static void layer_by_the_variable(void)
     }
 }
 
-static void device_groups(void)
+LIB_CASE(device_groups)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_device *vk = NULL;
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.num_physical_devices = 2; /* said so: refused whatever the machine has */
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_GROUP);
     lib_lying = (lib_lies){.group_size = 2};
     d.get_instance_proc_addr = lib_lying_loader;
     d.num_physical_devices = 0; /* not said: linked GPUs are refused */
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_GROUP);
     LIB_SAYS("num_physical_devices");
     d.num_physical_devices = 1;
-    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
     culv_vk_detach(&vk);
-    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
-    REQUIRE_EQ(find(list, count, w.vk.physical)->group_size, 2);
-    lib_close(&w);
+    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
+    REQUIRE_EQ(find(list, count, w->vk.physical)->group_size, 2);
 }
 
-static void old_vulkan(void)
+LIB_CASE(old_vulkan)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_device *vk = NULL;
     culv_device *device = NULL;
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_VULKAN_VERSION);
     LIB_REFUSES(
         culv_device, device,
-        culv_device_open_for_vk(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        culv_device_open_for_vk(lib_lying_loader, w->vk.instance, w->vk.physical, NULL, &device),
         CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
-    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
-    REQUIRE_EQ(find(list, count, w.vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
+    uint32_t count = rank(lib_lying_loader, w->vk.instance, NULL, list);
+    REQUIRE_EQ(find(list, count, w->vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
 
     /* Functions of 1.1 that the loader does not know for this instance. */
     static const char *const functions[] = {
@@ -313,12 +296,11 @@ static void old_vulkan(void)
         "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         lib_lying = (lib_lies){.missing = functions[i]};
-        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                     CULV_REASON_VULKAN_VERSION);
         LIB_SAYS(functions[i]);
     }
     lib_lying = (lib_lies){0};
-    lib_close(&w);
 }
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(

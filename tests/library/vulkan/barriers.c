@@ -76,6 +76,14 @@ VkImage some_image(void)
     return handle;
 }
 
+/* Of any kind of barrier, whose stages are elsewhere in the older form. */
+#define FIELDS(b, src_stage, dst_stage)                                                            \
+    (fields)                                                                                       \
+    {                                                                                              \
+        (b).sType, (b).pNext, (src_stage), (dst_stage), (b).srcAccessMask, (b).dstAccessMask,      \
+            (b).srcQueueFamilyIndex, (b).dstQueueFamilyIndex                                       \
+    }
+
 culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
                            fields *out, VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size)
 {
@@ -83,9 +91,7 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w
         VkBufferMemoryBarrier2 b;
         culv_result r = culv_vk_buffer_get_barrier2(t, w, &b);
         if (r != CULV_OK) return r;
-        *out = (fields){
-            b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
-            b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
+        *out = FIELDS(b, b.srcStageMask, b.dstStageMask);
         *handle = b.buffer;
         *offset = b.offset;
         *size = b.size;
@@ -94,14 +100,7 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w
     culv_vk_buffer_barrier b;
     culv_result r = culv_vk_buffer_get_barrier(t, w, &b);
     if (r != CULV_OK) return r;
-    *out = (fields){b.barrier.sType,
-                    b.barrier.pNext,
-                    b.src_stage,
-                    b.dst_stage,
-                    b.barrier.srcAccessMask,
-                    b.barrier.dstAccessMask,
-                    b.barrier.srcQueueFamilyIndex,
-                    b.barrier.dstQueueFamilyIndex};
+    *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
     *handle = b.barrier.buffer;
     *offset = b.barrier.offset;
     *size = b.barrier.size;
@@ -115,9 +114,7 @@ culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, 
         VkImageMemoryBarrier2 b;
         culv_result r = culv_vk_image_get_barrier2(t, w, &b);
         if (r != CULV_OK) return r;
-        *out = (fields){
-            b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
-            b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
+        *out = FIELDS(b, b.srcStageMask, b.dstStageMask);
         *handle = b.image;
         layouts[0] = b.oldLayout;
         layouts[1] = b.newLayout;
@@ -127,14 +124,7 @@ culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, 
     culv_vk_image_barrier b;
     culv_result r = culv_vk_image_get_barrier(t, w, &b);
     if (r != CULV_OK) return r;
-    *out = (fields){b.barrier.sType,
-                    b.barrier.pNext,
-                    b.src_stage,
-                    b.dst_stage,
-                    b.barrier.srcAccessMask,
-                    b.barrier.dstAccessMask,
-                    b.barrier.srcQueueFamilyIndex,
-                    b.barrier.dstQueueFamilyIndex};
+    *out = FIELDS(b.barrier, b.src_stage, b.dst_stage);
     *handle = b.barrier.image;
     layouts[0] = b.barrier.oldLayout;
     layouts[1] = b.barrier.newLayout;
@@ -170,8 +160,7 @@ static void buffers(void)
         t.queue_family = FAMILY;
         t.use = uses[u].use;
         if (!uses[u].buffers) {
-            LIB_ERROR(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_INVALID(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), CULV_REASON_VALUE);
             continue;
         }
         LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
@@ -238,12 +227,10 @@ static void images(void)
         t.use = uses[u].use;
         t.format = formats[k].format;
         if ((formats[k].aspects & ~uses[u].images) != 0) {
-            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_REASON_VALUE);
             LIB_SAYS("culv_vk_image_transfer.use is ");
             t.layout = VK_IMAGE_LAYOUT_GENERAL; /* helps nobody */
-            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_REASON_VALUE);
             continue;
         }
         LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
@@ -318,8 +305,7 @@ static void aspects(void)
             REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
             continue;
         }
-        LIB_ERROR(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_ERROR_INVALID,
-                  CULV_REASON_VALUE);
+        LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_REASON_VALUE);
         LIB_SAYS("culv_vk_image_transfer.aspect is ");
     }
     /* A named aspect meets the use as that of a format does. */
@@ -327,8 +313,7 @@ static void aspects(void)
     t.queue_family = 0;
     t.image = some_image();
     t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-    LIB_ERROR(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_REASON_VALUE);
     LIB_SAYS("set format to the image's VkFormat");
     t.aspect = STENCIL;
     LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
@@ -377,8 +362,7 @@ static void layouts(void)
         t.format = formats[k].format;
         t.layout = rows[i].layout;
         if ((formats[k].aspects & ~rows[i].aspects) != 0 || (f == OLD_FORM && !rows[i].old_form)) {
-            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, found, &range), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, w, f, &b, &handle, found, &range), CULV_REASON_VALUE);
             LIB_SAYS("culv_vk_image_transfer.layout is ");
             continue;
         }
@@ -393,8 +377,8 @@ static void layouts(void)
         t.image = some_image();
         t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
         if (n & 1) {
-            LIB_ERROR(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range),
-                      CULV_ERROR_INVALID, CULV_REASON_VALUE);
+            LIB_INVALID(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range),
+                        CULV_REASON_VALUE);
             continue;
         }
         LIB_OK(image_barrier(&t, CULV_VK_RELEASE, f, &b, &handle, found, &range));

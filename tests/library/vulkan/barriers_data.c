@@ -113,7 +113,6 @@ static bool open_subject(stage *s, const data_kind *kind, subject *x)
 /* CUDA's turn: all layers or slices of the level, from or to host memory. */
 static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
 {
-    const raw_cuda *cu = s->w.cu;
     const size_t row = (size_t)x->width * x->texel;
     const bool in = from != NULL;
     CUarray array = NULL;
@@ -132,9 +131,7 @@ static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
                        .Height = x->height,
                        .Depth = (size_t)x->depth * x->kind->layers};
     stage_cuda_begin(s);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->Memcpy3DAsync(&c, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->Memcpy3DAsync(&c, s->stream));
     stage_cuda_end(s);
     lib_finish(&s->w, s->stream);
 }
@@ -162,20 +159,13 @@ static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use,
     const VkBufferImageCopy region = {
         .imageSubresource = {probe_aspects(x->kind->format), x->kind->level, x->kind->layer, 1},
         .imageExtent = {x->width, x->height, x->depth}};
-    const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .memoryBarrierCount = 1,
-                                   .pMemoryBarriers = &to_host};
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     record_barrier(commands, &t, TO_VULKAN, old_form);
     if (use == CULV_VK_USE_TRANSFER_SRC) {
         vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                                host->buffer, 1, &region);
-        vkCmdPipelineBarrier2(commands, &info);
+        raw_vk_to_host(commands, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+                       VK_ACCESS_2_TRANSFER_WRITE_BIT);
     } else if (use == CULV_VK_USE_TRANSFER_DST) {
         vkCmdCopyBufferToImage(commands, host->buffer, t.image,
                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
@@ -219,36 +209,33 @@ static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer
     REQUIRE_EQ_BYTES(texels, expected, x->bytes);
 }
 
-static void data(void)
+IMAGE_CASE(data)
 {
-    stage s;
     probe p;
     subject x;
     raw_vk_buffer host;
     unsigned count = 0;
-    stage_open(&s);
-    probe_open(&p, &s.w.vk);
-    raw_vk_buffer_create(&s.w.vk, MAX_BYTES, RAW_VK_HOST, &host);
+    probe_open(&p, &s->w.vk);
+    raw_vk_buffer_create(&s->w.vk, MAX_BYTES, RAW_VK_HOST, &host);
     for (int k = 0; k < KINDS; k++) {
-        if (!open_subject(&s, &kinds[k], &x)) continue;
+        if (!open_subject(s, &kinds[k], &x)) continue;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
         t.queue_family = 0;
         t.image = x.vulkan.image;
         t.format = kinds[k].format;
         t.discard = VK_TRUE; /* a new image, all of it */
-        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+        VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
         record_barrier(commands, &t, TO_CUDA, k % 2 != 0);
-        stage_submit(&s, commands, 0);
-        round_trip(&s, &p, &x, &host, false);
-        round_trip(&s, &p, &x, &host, true);
+        stage_submit(s, commands, 0);
+        round_trip(s, &p, &x, &host, false);
+        round_trip(s, &p, &x, &host, true);
         culv_shared_image_destroy(&x.made);
         printf("%s: right\n", kinds[k].name);
         count++;
     }
     REQUIRE(count >= 9); /* those of color, at least */
-    raw_vk_buffer_destroy(&s.w.vk, &host);
+    raw_vk_buffer_destroy(&s->w.vk, &host);
     probe_close(&p);
-    stage_close(&s);
 }
 
 const test_case barriers_data_cases[] = {

@@ -122,9 +122,7 @@ static VkBufferView view_words(const probe *p, VkBuffer buffer)
 static void open_buffer(probe *p)
 {
     const VkDevice device = p->vk->device;
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = PROBE_BUFFER_BYTES,
-                                     .usage = probe_buffer_usage()};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(PROBE_BUFFER_BYTES, probe_buffer_usage());
     VK_OK(vkCreateBuffer(device, &info, NULL, &p->buffer));
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(device, p->buffer, &needs);

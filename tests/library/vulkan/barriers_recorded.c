@@ -261,67 +261,61 @@ static unsigned turns(stage *s, probe *p, const image_kind *kind, const raw_vk_i
     return count;
 }
 
-static void images(void)
+IMAGE_CASE(images)
 {
-    stage s;
     probe p;
     unsigned total = 0, made = 0;
-    stage_open(&s);
-    probe_open(&p, &s.w.vk);
+    probe_open(&p, &s->w.vk);
     for (int k = 0; k < KINDS; k++) {
         raw_vk_image_desc d = kinds[k].desc;
         raw_vk_image image;
         d.flags |= RAW_VK_EXPORT | RAW_VK_UNTOUCHED;
-        if (!choose_usage(&s, &d)) d.flags |= RAW_VK_DEDICATED; /* DEDICATED_ONLY */
-        if (!choose_usage(&s, &d)) {
+        if (!choose_usage(s, &d)) d.flags |= RAW_VK_DEDICATED; /* DEDICATED_ONLY */
+        if (!choose_usage(s, &d)) {
             printf("no exportable image here: %s\n", kinds[k].name);
             continue;
         }
-        raw_vk_image_create(&s.w.vk, &d, &image);
-        const unsigned uses = turns(&s, &p, &kinds[k], &image);
+        raw_vk_image_create(&s->w.vk, &d, &image);
+        const unsigned uses = turns(s, &p, &kinds[k], &image);
         printf("%s: %u uses in two forms\n", kinds[k].name, uses);
         REQUIRE(uses >= 3); /* at least what copies have */
-        lib_finish(&s.w, s.stream);
-        raw_vk_image_destroy(&s.w.vk, &image);
+        lib_finish(&s->w, s->stream);
+        raw_vk_image_destroy(&s->w.vk, &image);
         total += uses;
         made++;
     }
     printf("%u kinds of image, %u uses\n", made, total);
     REQUIRE(made >= 12);
     probe_close(&p);
-    stage_close(&s);
 }
 
 /* What the silence is worth: an acquire for another stage than the one that uses the image is
  * heard. */
-static void validation_listens(void)
+IMAGE_CASE(validation_listens)
 {
-    stage s;
     probe p;
     raw_vk_image image;
-    stage_open(&s);
-    if (!s.w.vk.validation) SKIP("no validation layer");
-    probe_open(&p, &s.w.vk);
+    if (!s->w.vk.validation) SKIP("no validation layer");
+    probe_open(&p, &s->w.vk);
     raw_vk_image_desc d = kinds[2].desc;
     d.flags |= RAW_VK_EXPORT | RAW_VK_DEDICATED | RAW_VK_UNTOUCHED;
-    REQUIRE(choose_usage(&s, &d));
-    raw_vk_image_create(&s.w.vk, &d, &image);
+    REQUIRE(choose_usage(s, &d));
+    raw_vk_image_create(&s->w.vk, &d, &image);
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.queue_family = 0;
     t.image = image.image;
     t.use = CULV_VK_USE_SAMPLED;
-    tell_validation(&s, &t);
-    turn(&s, &p, &image, &t, false);
-    REQUIRE_EQ(s.w.vk.validation_messages, 0);
+    tell_validation(s, &t);
+    turn(s, &p, &image, &t, false);
+    REQUIRE_EQ(s->w.vk.validation_messages, 0);
     t.stage = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
     t.access = VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
-    turn(&s, &p, &image, &t, false);
-    REQUIRE(s.w.vk.validation_messages > 0);
-    s.w.vk.validation_messages = 0;
-    lib_finish(&s.w, s.stream);
-    raw_vk_image_destroy(&s.w.vk, &image);
+    turn(s, &p, &image, &t, false);
+    REQUIRE(s->w.vk.validation_messages > 0);
+    s->w.vk.validation_messages = 0;
+    lib_finish(&s->w, s->stream);
+    raw_vk_image_destroy(&s->w.vk, &image);
     probe_close(&p);
-    stage_close(&s);
 }
 
 /* Buffers -------------------------------------------------------------------------------------- */
@@ -349,11 +343,8 @@ static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfe
 static void buffer_turn(stage *s, probe *p, const culv_vk_buffer_transfer *t, CUdeviceptr pointer,
                         uint32_t queue, bool old_form)
 {
-    const raw_cuda *cu = s->w.cu;
     stage_cuda_begin(s);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemsetD32Async(pointer, 0, PROBE_BUFFER_BYTES / 4, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemsetD32Async(pointer, 0, PROBE_BUFFER_BYTES / 4, s->stream));
     stage_cuda_end(s);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, queue);
     record_buffer(commands, t, TO_VULKAN, old_form);
@@ -408,15 +399,8 @@ static void buffers_of(VkSharingMode sharing)
     stage_close(&s);
 }
 
-static void buffers(void)
-{
-    buffers_of(VK_SHARING_MODE_EXCLUSIVE);
-}
-
-static void buffers_concurrent(void)
-{
-    buffers_of(VK_SHARING_MODE_CONCURRENT);
-}
+TEST_AS(buffers, buffers_of(VK_SHARING_MODE_EXCLUSIVE))
+TEST_AS(buffers_concurrent, buffers_of(VK_SHARING_MODE_CONCURRENT))
 
 static const test_case cases[] = {
     {.name = "recorded.images", .run = images},

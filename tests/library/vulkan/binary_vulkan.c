@@ -43,6 +43,8 @@ static void road_close(road *r)
     lib_close(&r->w);
 }
 
+#define ROAD_CASE(name) TEST_ON(road, r, road_open(r), road_close(r), name)
+
 /* Three turns in each direction. */
 static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *other)
 {
@@ -57,75 +59,66 @@ static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *othe
     }
 }
 
-static void imported(void)
+ROAD_CASE(imported)
 {
-    road r;
-    road_open(&r);
     /* The played partner's stands for a VkSemaphore: any one will do. */
-    VkSemaphore plain = r.played ? raw_vk_binary(&r.w.vk, false) : r.other.vk;
+    VkSemaphore plain = r->played ? raw_vk_binary(&r->w.vk, false) : r->other.vk;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     d.semaphore = plain;
     d.type = CULV_SEMAPHORE_BINARY;
     culv_semaphore *semaphore = NULL;
-    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
+    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
     REQUIRE_EQ(culv_semaphore_get_type(semaphore), CULV_SEMAPHORE_BINARY);
-    LIB_ERROR(culv_semaphore_wait(semaphore, r.stream, 0), CULV_ERROR_INVALID,
-              CULV_REASON_WAIT_BEFORE_SIGNAL);
-    alternate(&r, semaphore, &r.other);
+    LIB_INVALID(culv_semaphore_wait(semaphore, r->stream, 0), CULV_REASON_WAIT_BEFORE_SIGNAL);
+    alternate(r, semaphore, &r->other);
     culv_semaphore_destroy(&semaphore);
 
-    raw_binary_signal(&r.w.vk, r.w.cu, &r.other);
+    raw_binary_signal(&r->w.vk, r->w.cu, &r->other);
     d.signal_pending = 1;
-    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
-    LIB_ERROR(culv_semaphore_mark_signaled(semaphore), CULV_ERROR_INVALID,
-              CULV_REASON_DOUBLE_SIGNAL);
-    LIB_OK(culv_semaphore_wait(semaphore, r.stream, 0));
-    lib_finish(&r.w, r.stream);
-    alternate(&r, semaphore, &r.other);
+    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
+    LIB_INVALID(culv_semaphore_mark_signaled(semaphore), CULV_REASON_DOUBLE_SIGNAL);
+    LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0));
+    lib_finish(&r->w, r->stream);
+    alternate(r, semaphore, &r->other);
     culv_semaphore_destroy(&semaphore);
 
-    raw_binary_signal(&r.w.vk, r.w.cu, &r.other);
+    raw_binary_signal(&r->w.vk, r->w.cu, &r->other);
     d.signal_pending = 0;
     d.untracked = 1;
-    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
-    LIB_OK(culv_semaphore_wait(semaphore, r.stream, 0)); /* nobody told of the signal */
-    lib_finish(&r.w, r.stream);
-    alternate(&r, semaphore, &r.other);
-    culv_semaphore_destroy_after(&semaphore, r.stream);
-    if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
-    road_close(&r);
+    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &semaphore));
+    LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0)); /* nobody told of the signal */
+    lib_finish(&r->w, r->stream);
+    alternate(r, semaphore, &r->other);
+    culv_semaphore_destroy_after(&semaphore, r->stream);
+    if (r->played) raw_vk_semaphore_destroy(&r->w.vk, plain);
 }
 
-static void made(void)
+ROAD_CASE(made)
 {
-    road r;
-    road_open(&r);
     culv_shared_semaphore *made = NULL;
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     for (int i = 0; i < 2; i++) {
         d.untracked = i == 1;
-        LIB_OK(culv_vk_semaphore_create(r.vk, &d, &made));
+        LIB_OK(culv_vk_semaphore_create(r->vk, &d, &made));
         REQUIRE(culv_vk_semaphore_handle(made) != VK_NULL_HANDLE);
         culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
         REQUIRE_EQ(culv_semaphore_get_type(cuda), CULV_SEMAPHORE_BINARY);
-        REQUIRE_EQ(lib_counts(&r.w).created, 1);
+        REQUIRE_EQ(lib_counts(&r->w).created, 1);
         const raw_binary other =
-            r.played ? r.other : (raw_binary){.vk = culv_vk_semaphore_handle(made), .peer = -1};
-        alternate(&r, cuda, &other);
+            r->played ? r->other : (raw_binary){.vk = culv_vk_semaphore_handle(made), .peer = -1};
+        alternate(r, cuda, &other);
         if (d.untracked)
             LIB_OK(culv_semaphore_mark_waited(cuda)); /* a no-op */
         else
-            LIB_ERROR(culv_semaphore_mark_waited(cuda), CULV_ERROR_INVALID,
-                      CULV_REASON_WAIT_BEFORE_SIGNAL);
-        raw_vk_idle(&r.w.vk); /* Vulkan's use is over, and the validation layer knows */
+            LIB_INVALID(culv_semaphore_mark_waited(cuda), CULV_REASON_WAIT_BEFORE_SIGNAL);
+        raw_vk_idle(&r->w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
             culv_shared_semaphore_destroy(&made);
         else
-            culv_shared_semaphore_destroy_after(&made, r.stream);
+            culv_shared_semaphore_destroy_after(&made, r->stream);
         REQUIRE(made == NULL);
     }
-    road_close(&r);
 }
 
 /* Each call of culv_vk_device_lost() lets one wait go; `calls`: as many as are allowed. */
@@ -142,49 +135,46 @@ static void lose_until_done(road *r, int calls)
 
 /* The VkDevice is lost, and with it a submission that was to signal: CUDA signals in its place.
  * What a GPU's driver does after a real loss is not known; here its VkDevice lives. */
-static void lost(void)
+ROAD_CASE(lost)
 {
-    road r;
-    road_open(&r);
-    VkSemaphore plain = r.played ? raw_vk_binary(&r.w.vk, false) : r.other.vk;
+    VkSemaphore plain = r->played ? raw_vk_binary(&r->w.vk, false) : r->other.vk;
     culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
     d.semaphore = plain;
     d.type = CULV_SEMAPHORE_BINARY;
     culv_semaphore *tracked = NULL, *untracked = NULL;
     culv_shared_semaphore *made = NULL;
-    if (r.played) REQUIRE_EQ(r.w.cu->SoftBinaryLose(r.other.peer), 0);
+    if (r->played) REQUIRE_EQ(r->w.cu->SoftBinaryLose(r->other.peer), 0);
 
-    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &tracked));
+    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &tracked));
     for (int i = 0; i < 3; i++) { /* a second call signals what was added */
         LIB_OK(culv_semaphore_mark_signaled(tracked));
-        LIB_OK(culv_semaphore_wait(tracked, r.stream, 0));
-        REQUIRE_EQ(lib_query(&r.w, r.stream), CUDA_ERROR_NOT_READY);
-        lose_until_done(&r, 1);
+        LIB_OK(culv_semaphore_wait(tracked, r->stream, 0));
+        REQUIRE_EQ(lib_query(&r->w, r->stream), CUDA_ERROR_NOT_READY);
+        lose_until_done(r, 1);
     }
     culv_semaphore_destroy(&tracked);
 
     /* Two frames in flight: each call lets one go, or the same one twice. */
     d.untracked = 1;
-    LIB_OK(culv_vk_semaphore_import(r.vk, &d, &untracked));
-    LIB_OK(culv_semaphore_wait(untracked, r.stream, 0));
-    LIB_OK(culv_semaphore_wait(untracked, r.stream, 0));
-    lose_until_done(&r, 1000000);
+    LIB_OK(culv_vk_semaphore_import(r->vk, &d, &untracked));
+    LIB_OK(culv_semaphore_wait(untracked, r->stream, 0));
+    LIB_OK(culv_semaphore_wait(untracked, r->stream, 0));
+    lose_until_done(r, 1000000);
     culv_semaphore_destroy(&untracked);
 
     /* The destroy of one that Culvert made signals what was added since. */
     culv_vk_semaphore_create_desc m = culv_vk_semaphore_create_desc_init();
     m.type = CULV_SEMAPHORE_BINARY;
     m.untracked = 1;
-    LIB_OK(culv_vk_semaphore_create(r.vk, &m, &made));
+    LIB_OK(culv_vk_semaphore_create(r->vk, &m, &made));
     culv_semaphore *cuda = culv_shared_semaphore_cuda(made);
     /* A signal may be left of the calls before. */
-    for (int i = 0; i < 3 && lib_query(&r.w, r.stream) == CUDA_SUCCESS; i++)
-        LIB_OK(culv_semaphore_wait(cuda, r.stream, 0));
-    REQUIRE_EQ(lib_query(&r.w, r.stream), CUDA_ERROR_NOT_READY);
+    for (int i = 0; i < 3 && lib_query(&r->w, r->stream) == CUDA_SUCCESS; i++)
+        LIB_OK(culv_semaphore_wait(cuda, r->stream, 0));
+    REQUIRE_EQ(lib_query(&r->w, r->stream), CUDA_ERROR_NOT_READY);
     culv_shared_semaphore_destroy(&made);
-    lose_until_done(&r, 0);
-    if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
-    road_close(&r);
+    lose_until_done(r, 0);
+    if (r->played) raw_vk_semaphore_destroy(&r->w.vk, plain);
 }
 
 /* What the device says of itself decides: lavapipe exports none. */

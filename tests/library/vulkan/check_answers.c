@@ -21,12 +21,10 @@ static void zero_counts(void)
 }
 
 /* Asked twice: the second time no driver is. */
-static void asked_once(void)
+LIB_CASE(asked_once)
 {
-    lib_world w;
-    lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_sharing_info first = culv_vk_sharing_info_init(), again = culv_vk_sharing_info_init();
@@ -35,11 +33,11 @@ static void asked_once(void)
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &first));
     REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_external);
     zero_counts();
-    uint64_t calls = cuda_calls(&w);
+    uint64_t calls = cuda_calls(w);
     for (int n = 0; n < 100; n++)
         LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
     REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
-    REQUIRE_EQ(cuda_calls(&w), calls);
+    REQUIRE_EQ(cuda_calls(w), calls);
     check_require_equal(&first, &again);
 
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &first));
@@ -83,7 +81,6 @@ static void asked_once(void)
     LIB_SAYS("without DEPTH_STENCIL_ATTACHMENT");
     REQUIRE_EQ(check_spy.sharing, 0);
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* The plan is asked about anew, and is known then. */
@@ -99,14 +96,12 @@ static void require_new(culv_vk_device *vk, const VkImageCreateInfo *image, cons
 }
 
 /* Whatever differs from a plan that is known, one by one. Of the families only needs can depend. */
-static void each_input(void)
+LIB_CASE(each_input)
 {
     static const uint32_t families[] = {0, 1, 2};
     static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB};
-    lib_world w;
-    lib_open(&w);
     check_spy = (check_spying){.families = 4};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     const VkImageCreateInfo plain = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 1);
     VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
                                         .viewFormatCount = 1,
@@ -162,7 +157,6 @@ static void each_input(void)
     stencil.stencilUsage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
     require_new(vk, &image, "another stencil usage");
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* Making an image of a kind that was asked for asks the gate nothing anew. */
@@ -188,12 +182,10 @@ static void shared_with_making(void)
 }
 
 /* More questions than are kept: answers stay right, and the newest are kept. */
-static void more_than_fit(void)
+LIB_CASE(more_than_fit)
 {
-    lib_world w;
-    lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     for (uint32_t n = 0; n < 300; n++) {
         const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * (n % 150));
@@ -207,17 +199,14 @@ static void more_than_fit(void)
     }
     REQUIRE_EQ(check_spy.needs, 0);
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* What the caller's chain brings is handed on, and is part of the question or keeps the answer from
  * being kept. */
-static void chains(void)
+LIB_CASE(chains)
 {
-    lib_world w;
-    lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
                          VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
@@ -256,7 +245,7 @@ static void chains(void)
     second.pNext = &list;
     info.pNext = &second;
     zero_counts();
-    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_check_image(vk, &info, NULL, &s), CULV_REASON_VALUE);
     LIB_SAYS("sType-unique");
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
 
@@ -288,17 +277,14 @@ static void chains(void)
     VkExternalMemoryBufferCreateInfo outer = inner;
     outer.pNext = &inner;
     buffer.pNext = &outer;
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_REASON_VALUE);
     LIB_SAYS("sType-unique");
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* Vulkan 1.1 and 1.2 have no requirements before the resource, unless by VK_KHR_maintenance4. */
-static void needs_unknown(void)
+LIB_CASE(needs_unknown)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     const VkBufferCreateInfo buffer = check_buffer_info(4096);
@@ -317,7 +303,7 @@ static void needs_unknown(void)
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         culv_vk_check_desc d = culv_vk_check_desc_init();
         check_spy = rows[n].spy;
-        culv_vk_device *vk = check_attach(&w, rows[n].version);
+        culv_vk_device *vk = check_attach(w, rows[n].version);
         LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
         REQUIRE_EQ(s.requirements_known, rows[n].known);
         REQUIRE_EQ(s.memory_type_index == UINT32_MAX, !rows[n].known);
@@ -327,22 +313,18 @@ static void needs_unknown(void)
         REQUIRE_EQ(check_spy.needs != 0, rows[n].known || rows[n].spy.tells_nothing);
         /* A memory type that no resource can have is one that this one has not. */
         d.memory_properties = 1u << 30;
-        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
-                  CULV_REASON_MEMORY_TYPE);
+        LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_REASON_MEMORY_TYPE);
         culv_vk_detach(&vk);
     }
-    lib_close(&w);
 }
 
-static void dedicated(void)
+LIB_CASE(dedicated)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     const VkBufferCreateInfo buffer = check_buffer_info(4096);
     check_spy = (check_spying){.requires_dedicated = true, .prefers_dedicated = true};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
     REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
@@ -350,15 +332,14 @@ static void dedicated(void)
     culv_vk_detach(&vk);
     /* The external features say it where the requirements are not known. */
     lib_lying = (lib_lies){.dedicated_only = true};
-    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
     REQUIRE_EQ(s.dedicated_required, 1);
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
     REQUIRE_EQ(s.dedicated_required, 1);
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* "... up to 32768 x 32768 texels and 2048 layers": only what such an image has. */
@@ -376,16 +357,14 @@ static void require_sides(unsigned sides, bool layered)
 }
 
 /* A Vulkan without limits: then CUDA's own hold, and sums do not overflow. */
-static void limits(void)
+LIB_CASE(limits)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     check_spy = (check_spying){.max_side = UINT32_MAX,
                                .max_layers = UINT32_MAX,
                                .max_resource_size = UINT64_MAX,
                                .tells_nothing = true};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     static const struct {
         const char *kind;
         unsigned sides; /* that the message tells of */
@@ -420,10 +399,10 @@ static void limits(void)
             LIB_SAYS(rows[n].kind);
             require_sides(rows[n].sides, rows[n].layered);
         }
-        uint64_t calls = cuda_calls(&w);
+        uint64_t calls = cuda_calls(w);
         LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_EXTENT);
-        REQUIRE_EQ(cuda_calls(&w), calls); /* the limits are kept */
+        REQUIRE_EQ(cuda_calls(w), calls); /* the limits are kept */
     }
     /* A width that fits CUDA; the limits told are CUDA's. */
     const VkImageCreateInfo small = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
@@ -434,27 +413,26 @@ static void limits(void)
 
     /* Bytes: 2^32-1 squared texels of 16 bytes are more than 64 bits have. */
     check_spy.max_resource_size = UINT64_C(1) << 40;
-    vk = check_attach(&w, VK_API_VERSION_1_3);
+    vk = check_attach(w, VK_API_VERSION_1_3);
     VkImageCreateInfo huge =
         check_image_info(VK_FORMAT_R32G32B32A32_SFLOAT, UINT32_MAX, UINT32_MAX);
     huge.arrayLayers = UINT32_MAX;
     huge.mipLevels = 32;
-    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), CULV_REASON_EXTENT);
     LIB_SAYS("18446744073709551615 bytes or more");
     huge.imageType = VK_IMAGE_TYPE_3D;
     huge.arrayLayers = 1;
     huge.extent.depth = UINT32_MAX;
-    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), CULV_REASON_EXTENT);
     LIB_SAYS("18446744073709551615 bytes or more");
     /* LINEAR, of a format and a kind that Vulkan has so everywhere. */
     huge = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, UINT32_MAX, UINT32_MAX);
     huge.tiling = VK_IMAGE_TILING_LINEAR;
     huge.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     huge.arrayLayers = UINT32_MAX;
-    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_INVALID(culv_vk_check_image(vk, &huge, NULL, &s), CULV_REASON_EXTENT);
     LIB_SAYS("18446744073709551615 bytes or more");
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 /* 3D images fit one of two boxes, a wide one and a deep one (cuda.h,
@@ -498,15 +476,13 @@ static void alternate_limits(void)
 }
 
 /* Sizes that a device says it has not. */
-static void sizes(void)
+LIB_CASE(sizes)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     check_spy = (check_spying){.max_buffer_size = 1 << 20, .heap_size = 1 << 18};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     VkBufferCreateInfo buffer = check_buffer_info((1 << 20) + 1);
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_REASON_SIZE);
     LIB_SAYS("1048577");
     LIB_SAYS("1048576");
     buffer.size = 1 << 19;
@@ -529,7 +505,6 @@ static void sizes(void)
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("heap");
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 typedef struct asker {
@@ -557,22 +532,19 @@ static void *ask(void *argument)
 }
 
 /* From several threads at once, with more questions than are kept. */
-static void threads(void)
+LIB_CASE(threads)
 {
     enum { THREADS = 4 };
     pthread_t thread[THREADS];
     asker askers[THREADS];
-    lib_world w;
-    lib_open(&w);
     for (unsigned n = 0; n < THREADS; n++) {
-        askers[n] = (asker){.vk = w.attachment, .seed = n * 13};
+        askers[n] = (asker){.vk = w->attachment, .seed = n * 13};
         REQUIRE_EQ(pthread_create(&thread[n], NULL, ask, &askers[n]), 0);
     }
     for (unsigned n = 0; n < THREADS; n++) {
         REQUIRE_EQ(pthread_join(thread[n], NULL), 0);
         REQUIRE_EQ(askers[n].wrong, 0);
     }
-    lib_close(&w);
 }
 
 static const test_case cases[] = {

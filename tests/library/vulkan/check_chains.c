@@ -13,7 +13,7 @@ typedef struct row {
     const char *words[2];
 } row;
 
-static void of_images(void)
+LIB_CASE(of_images)
 {
     static const VkImageSwapchainCreateInfoKHR swapchain = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR};
@@ -62,20 +62,17 @@ static void of_images(void)
          CULV_REASON_DEDICATED,
          {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
     };
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
         info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_image_agrees(&w, &info, NULL, &s),
+        check_refused(__FILE__, __LINE__, check_image_agrees(w, &info, NULL, &s),
                       CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
     }
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
-static void of_buffers(void)
+LIB_CASE(of_buffers)
 {
     static const VkBaseInStructure usage2 = {.sType = (VkStructureType)1000470006};
     static const VkDedicatedAllocationBufferCreateInfoNV dedicated = {
@@ -99,17 +96,14 @@ static void of_buffers(void)
         {&address_ext, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
         {&captured, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
     };
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkBufferCreateInfo info = check_buffer_info(4096);
         info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_buffer_agrees(&w, &info, NULL, &s),
+        check_refused(__FILE__, __LINE__, check_buffer_agrees(w, &info, NULL, &s),
                       CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
     }
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
 static void chains(void)
@@ -152,48 +146,43 @@ static void video(void)
         r == CULV_ERROR_UNSUPPORTED && e.reason == CULV_REASON_FORMAT; /* nobody asks on then */
     REQUIRE(check_spy.saw_video || check_spy.sharing == 0 || no_array);
     list.profileCount = 0;
-    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_INVALID(culv_vk_check_image(vk, &info, NULL, &s), CULV_REASON_USAGE);
     LIB_SAYS("VkVideoProfileListInfoKHR");
     culv_vk_detach(&vk);
     lib_close(&w);
 }
 
 /* A 3D image that depth is drawn into cannot be shared, but copied to. */
-static void slices_fall_back(void)
+LIB_CASE(slices_fall_back)
 {
-    lib_world w;
-    lib_open(&w);
     VkImageCreateInfo info = check_image_info(VK_FORMAT_D32_SFLOAT, 31, 17);
     info.imageType = VK_IMAGE_TYPE_3D;
     info.extent.depth = 9;
     info.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
     VkImageFormatProperties most;
-    if (vkGetPhysicalDeviceImageFormatProperties(w.vk.physical, info.format, info.imageType,
+    if (vkGetPhysicalDeviceImageFormatProperties(w->vk.physical, info.format, info.imageType,
                                                  info.tiling, info.usage, info.flags,
                                                  &most) != VK_SUCCESS)
         SKIP("this Vulkan has no such images");
     culv_shared_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w->attachment, &d, &made),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_OK(culv_vk_image_create(w.attachment, &d, &made));
+    LIB_OK(culv_vk_image_create(w->attachment, &d, &made));
     REQUIRE_EQ(culv_image_sharing(culv_shared_image_cuda(made)), CULV_SHARING_HOST);
     culv_shared_image_destroy(&made);
-    lib_close(&w);
 }
 
 /* A driver that has such images until one is made: it is refused as what the device has not, with
  * all that it was. */
-static void only_the_driver_knew(void)
+LIB_CASE(only_the_driver_knew)
 {
     static const VkResult results[] = {VK_ERROR_FORMAT_NOT_SUPPORTED,
                                        VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR};
-    lib_world w;
-    lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
@@ -208,7 +197,6 @@ static void only_the_driver_knew(void)
         LIB_SAYS("NOT_SUPPORTED");
     }
     culv_vk_detach(&vk);
-    lib_close(&w);
 }
 
 extern const test_case check_chain_cases[];

@@ -59,56 +59,50 @@ static uint32_t most_levels(const kind *k)
     return most;
 }
 
-static void all_kinds(void)
+LIB_CASE(all_kinds)
 {
     static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
                                        VK_FORMAT_R16G16_UINT, VK_FORMAT_R32G32B32A32_SFLOAT};
-    lib_world w;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++)
         for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
             const VkImageCreateInfo info = info_of(&kinds[n], formats[f]);
             culv_vk_sharing_info s;
             printf("%s, format %d\n", kinds[n].name, (int)formats[f]);
-            LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+            LIB_OK(check_image_agrees(w, &info, NULL, &s));
             REQUIRE_EQ(s.image.type, kinds[n].mapped);
             REQUIRE_EQ(s.image.array_layers, kinds[n].layers);
             REQUIRE_EQ(s.max_mip_levels, most_levels(&kinds[n]));
         }
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
 /* What a usage means for CUDA, and what the caller chooses. */
-static void all_usages(void)
+LIB_CASE(all_usages)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_sharing_info s;
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
-    LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+    LIB_OK(check_image_agrees(w, &info, NULL, &s));
     REQUIRE(s.image.color_attachment == 0 && s.image.video_encode_decode == 0 &&
             s.image.no_surfaces == 0);
     REQUIRE_EQ(s.image.texels, CULV_TEXELS_STORED);
     info.usage |= VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
                   VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
-    LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+    LIB_OK(check_image_agrees(w, &info, NULL, &s));
     REQUIRE_EQ(s.image.color_attachment, 1);
     culv_vk_check_desc d = culv_vk_check_desc_init();
     d.no_surfaces = VK_TRUE;
     d.handle_type = CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(check_image_agrees(&w, &info, &d, &s));
+    LIB_OK(check_image_agrees(w, &info, &d, &s));
     REQUIRE_EQ(s.image.no_surfaces, 1);
     d.texels = CULV_TEXELS_NORMALIZED;
-    if (check_image_agrees(&w, &info, &d, &s) == CULV_OK)
+    if (check_image_agrees(w, &info, &d, &s) == CULV_OK)
         REQUIRE_EQ(s.image.texels, CULV_TEXELS_NORMALIZED);
     else
-        REQUIRE(!w.cu->software); /* an older driver than CUDA 11.5 */
-    lib_close(&w);
+        REQUIRE(!w->cu->software); /* an older driver than CUDA 11.5 */
 }
 
 /* Formats of every sort: those that this Vulkan exports are made, the others refused by both. */
-static void formats_of_every_sort(void)
+LIB_CASE(formats_of_every_sort)
 {
     static const VkFormat formats[] = {
         VK_FORMAT_R8_UINT,
@@ -136,36 +130,31 @@ static void formats_of_every_sort(void)
         VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
         VK_FORMAT_G8B8G8R8_422_UNORM,
     };
-    lib_world w;
     unsigned made = 0;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
         VkImageCreateInfo info = check_image_info(formats[n], 64, 32);
         culv_vk_sharing_info s;
-        if (lib_disjoint(&w, formats[n])) info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
-        bool accepted = check_image_agrees(&w, &info, NULL, &s) == CULV_OK;
+        if (lib_disjoint(w, formats[n])) info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
+        bool accepted = check_image_agrees(w, &info, NULL, &s) == CULV_OK;
         printf("%3d: %s\n", (int)formats[n], accepted ? "shared" : culv_last_error_message());
         made += accepted;
     }
     REQUIRE(made >= 8);
-    lib_close(&w);
 }
 
 /* LINEAR images are rows of bytes for CUDA, in whatever format Vulkan has them. */
-static void pitched(void)
+LIB_CASE(pitched)
 {
     static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
                                        VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_R8G8B8_UNORM,
                                        VK_FORMAT_B8G8R8A8_SRGB};
-    lib_world w;
     unsigned shared = 0;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
         VkImageCreateInfo info = check_image_info(formats[n], 61, 33);
         culv_vk_sharing_info s;
         info.tiling = VK_IMAGE_TILING_LINEAR;
         info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-        culv_result r = check_image_agrees(&w, &info, NULL, &s);
+        culv_result r = check_image_agrees(w, &info, NULL, &s);
         printf("%3d: %s\n", (int)formats[n], r == CULV_OK ? "pitched" : culv_last_error_message());
         if (r == CULV_OK) REQUIRE_EQ(s.access, CULV_VK_ACCESS_PITCHED);
         shared += r == CULV_OK;
@@ -173,10 +162,9 @@ static void pitched(void)
     }
     MEASURED("check.linear", "%u of %zu formats as rows of bytes", shared,
              sizeof formats / sizeof formats[0]);
-    lib_close(&w);
 }
 
-static void buffers(void)
+LIB_CASE(buffers)
 {
     static const VkDeviceSize sizes[] = {1, 4, 4096, 70001, 16 << 20};
     static const VkBufferUsageFlags usages[] = {
@@ -186,51 +174,43 @@ static void buffers(void)
         VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
             VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT,
         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
-    lib_world w;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
         for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++) {
             VkBufferCreateInfo info = check_buffer_info(sizes[n]);
             culv_vk_sharing_info s;
             info.usage = usages[u];
-            LIB_OK(check_buffer_agrees(&w, &info, NULL, &s));
+            LIB_OK(check_buffer_agrees(w, &info, NULL, &s));
             REQUIRE(s.requirements.size >= sizes[n]);
         }
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
 /* Two families and more may share: the gate knows how many there are. */
-static void concurrent(void)
+LIB_CASE(concurrent)
 {
     static const uint32_t families[] = {1, 0};
-    lib_world w;
-    lib_open(&w);
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
     image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = families;
-    if (w.vk.queue_count >= 2) {
-        LIB_OK(check_image_agrees(&w, &image, NULL, &s));
-        LIB_OK(check_buffer_agrees(&w, &buffer, NULL, &s));
+    if (w->vk.queue_count >= 2) {
+        LIB_OK(check_image_agrees(w, &image, NULL, &s));
+        LIB_OK(check_buffer_agrees(w, &buffer, NULL, &s));
     } else { /* a device that says to have more than it has is asked no further */
         check_spy = (check_spying){.families = 2, .without_core = true, .without_khr = true};
-        culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+        culv_vk_device *vk = check_attach(w, VK_API_VERSION_1_3);
         LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
         LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
         culv_vk_detach(&vk);
     }
-    lib_close(&w);
 }
 
 /* The chain may name the external memory already; then all of its types go with the one that is
  * asked for. */
-static void named_in_the_chain(void)
+LIB_CASE(named_in_the_chain)
 {
-    lib_world w;
-    lib_open(&w);
     VkExternalMemoryImageCreateInfo of_image = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -240,42 +220,39 @@ static void named_in_the_chain(void)
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_sharing_info with = culv_vk_sharing_info_init(), without = culv_vk_sharing_info_init();
-    LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &without));
+    LIB_OK(culv_vk_check_image(w->attachment, &image, NULL, &without));
     image.pNext = &of_image;
-    LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &with));
+    LIB_OK(culv_vk_check_image(w->attachment, &image, NULL, &with));
     check_require_equal(&with, &without);
-    LIB_OK(culv_vk_check_buffer(w.attachment, &buffer, NULL, &without));
+    LIB_OK(culv_vk_check_buffer(w->attachment, &buffer, NULL, &without));
     buffer.pNext = &of_buffer;
-    LIB_OK(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with));
+    LIB_OK(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with));
     check_require_equal(&with, &without);
 
     of_image.handleTypes = of_buffer.handleTypes =
         VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    LIB_ERROR(culv_vk_check_image(w.attachment, &image, NULL, &with), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with),
+                CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("handleTypes");
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with),
+                CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("OPAQUE_FD");
     of_image.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     of_buffer.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    LIB_ERROR(culv_vk_check_image(w.attachment, &image, NULL, &with), CULV_ERROR_INVALID,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, NULL, &with), CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("compatibleHandleTypes");
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with), CULV_ERROR_INVALID,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &buffer, NULL, &with), CULV_REASON_HANDLE_TYPE);
 
     /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
     check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};
-    culv_vk_device *other = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *other = check_attach(w, VK_API_VERSION_1_3);
     of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT |
                                                    VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
-    if (w.cu->software) { /* the twin's Vulkan knows the type, others may not */
+    if (w->cu->software) { /* the twin's Vulkan knows the type, others may not */
         LIB_OK(culv_vk_check_image(other, &image, NULL, &with));
         LIB_OK(culv_vk_check_buffer(other, &buffer, NULL, &with));
     }
     culv_vk_detach(&other);
-    lib_close(&w);
 }
 
 extern const test_case check_kind_cases[];

@@ -297,19 +297,16 @@ static bool lacks_format(const lib_world *w, const refusal *r, VkFormat format)
     return true;
 }
 
-static void of_images(void)
+LIB_CASE(of_images)
 {
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof images / sizeof images[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
         apply(&images[n], &info);
-        if (lacks_format(&w, &images[n], info.format)) continue;
-        require_refusal(&images[n], check_image_agrees(&w, &info, NULL, &s));
+        if (lacks_format(w, &images[n], info.format)) continue;
+        require_refusal(&images[n], check_image_agrees(w, &info, NULL, &s));
     }
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
 static const refusal buffers[] = {
@@ -348,84 +345,68 @@ static const refusal buffers[] = {
      {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
 };
 
-static void of_buffers(void)
+LIB_CASE(of_buffers)
 {
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     for (size_t n = 0; n < sizeof buffers / sizeof buffers[0]; n++) {
         VkBufferCreateInfo info = check_buffer_info(4096);
         apply(&buffers[n], &info);
-        require_refusal(&buffers[n], check_buffer_agrees(&w, &info, NULL, &s));
+        require_refusal(&buffers[n], check_buffer_agrees(w, &info, NULL, &s));
     }
     VkBufferCreateInfo info = check_buffer_info(UINT64_MAX);
-    CHECK_REFUSED(check_buffer_agrees(&w, &info, NULL, &s), INVALID, SIZE, "maxBufferSize",
+    CHECK_REFUSED(check_buffer_agrees(w, &info, NULL, &s), INVALID, SIZE, "maxBufferSize",
                   "18446744073709551615");
-    lib_close(&w);
 }
 
 /* Each family once, and only families that there are. */
-static void families(void)
+LIB_CASE(families)
 {
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     uint32_t list[3] = {0, 0, 0};
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
     image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = list;
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 1;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "1 families",
+    CHECK_REFUSED(check_image_agrees(w, &image, NULL, &s), INVALID, VALUE, "1 families",
                   "EXCLUSIVE");
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE,
+    CHECK_REFUSED(check_image_agrees(w, &image, NULL, &s), INVALID, VALUE,
                   "pQueueFamilyIndices[1] is 0 once more");
-    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE,
+    CHECK_REFUSED(check_buffer_agrees(w, &buffer, NULL, &s), INVALID, VALUE,
                   "pQueueFamilyIndices[1] is 0 once more");
-    list[1] = w.vk.queue_count;
-    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE,
+    list[1] = w->vk.queue_count;
+    CHECK_REFUSED(check_buffer_agrees(w, &buffer, NULL, &s), INVALID, VALUE,
                   "pQueueFamilyIndices[1]");
     list[1] = VK_QUEUE_FAMILY_EXTERNAL;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "4294967294",
+    CHECK_REFUSED(check_image_agrees(w, &image, NULL, &s), INVALID, VALUE, "4294967294",
                   "CUDA is not one");
     /* However many are said to be there, no more are read than there can be. */
     list[1] = 0;
     image.queueFamilyIndexCount = UINT32_MAX;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "once more");
-    lib_close(&w);
+    CHECK_REFUSED(check_image_agrees(w, &image, NULL, &s), INVALID, VALUE, "once more");
 }
 
 /* Of what is asked besides. */
-static void descriptors(void)
+LIB_CASE(descriptors)
 {
-    lib_world w;
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
-    lib_open(&w);
-    culv_vk_device *vk = w.attachment;
+    culv_vk_device *vk = w->attachment;
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
-    LIB_ERROR(culv_vk_check_image(NULL, &image, NULL, &s), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_image(vk, NULL, NULL, &s), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_image(NULL, &image, NULL, &s), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_image(vk, NULL, NULL, &s), CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
-    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(NULL, &buffer, NULL, &s), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(vk, NULL, NULL, &s), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_image(vk, &image, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_buffer(NULL, &buffer, NULL, &s), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_buffer(vk, NULL, NULL, &s), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_REASON_STRUCT_SIZE);
     d = culv_vk_check_desc_init();
     s.struct_size = 0;
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_REASON_STRUCT_SIZE);
     s.struct_size =
         sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
     LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));
@@ -458,40 +439,37 @@ static void descriptors(void)
     LIB_SAYS("DMA_BUF_FD");
     culv_result r = culv_vk_check_buffer(vk, &buffer, &d, &s);
     MEASURED("check.dma_buf", "%s", r == CULV_OK ? "buffers" : culv_last_error_message());
-    if (w.cu->software) REQUIRE_EQ(r, CULV_ERROR_UNSUPPORTED);
+    if (w->cu->software) REQUIRE_EQ(r, CULV_ERROR_UNSUPPORTED);
 
     d = culv_vk_check_desc_init();
     d.texels = (culv_texels)7;
-    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, VALUE, "texels is 7");
+    CHECK_REFUSED(check_image_agrees(w, &image, &d, &s), INVALID, VALUE, "texels is 7");
     d.texels = CULV_TEXELS_NORMALIZED;
     image.format = VK_FORMAT_R32_SFLOAT;
-    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), UNSUPPORTED, FORMAT, "R32_SFLOAT",
+    CHECK_REFUSED(check_image_agrees(w, &image, &d, &s), UNSUPPORTED, FORMAT, "R32_SFLOAT",
                   "STORED");
     d.texels = CULV_TEXELS_STORED;
     d.memory_properties = 1u << 30;
-    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, MEMORY_TYPE,
+    CHECK_REFUSED(check_image_agrees(w, &image, &d, &s), INVALID, MEMORY_TYPE,
                   "memory_properties 0x40000000");
-    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, &d, &s), INVALID, MEMORY_TYPE,
+    CHECK_REFUSED(check_buffer_agrees(w, &buffer, &d, &s), INVALID, MEMORY_TYPE,
                   "memory_properties");
-    lib_close(&w);
 }
 
 /* Usages that a format has not: the message names the one to leave out. */
-static void usages(void)
+LIB_CASE(usages)
 {
-    lib_world w;
     culv_vk_sharing_info s;
-    lib_open(&w);
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     info.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-    CHECK_REFUSED(check_image_agrees(&w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+    CHECK_REFUSED(check_image_agrees(w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
                   "without DEPTH_STENCIL_ATTACHMENT in usage", "R8G8B8A8_UNORM");
     info.usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
-    CHECK_REFUSED(check_image_agrees(&w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+    CHECK_REFUSED(check_image_agrees(w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
                   "even without sharing");
 
     check_spy = (check_spying){.refused_usage = VK_IMAGE_USAGE_SAMPLED_BIT};
-    culv_vk_device *other = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *other = check_attach(w, VK_API_VERSION_1_3);
     info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_EXPORTABLE);
@@ -504,31 +482,27 @@ static void usages(void)
 
     /* The specification has another word for it as well. */
     check_spy.refusal = VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR;
-    other = check_attach(&w, VK_API_VERSION_1_3);
+    other = check_attach(w, VK_API_VERSION_1_3);
     info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("without SAMPLED in usage");
     culv_vk_detach(&other);
-    lib_close(&w);
 }
 
 /* The calls that map say of LINEAR and OPTIMAL where the other way is; those that make, that they
  * make no LINEAR. */
-static void ways(void)
+LIB_CASE(ways)
 {
-    lib_world w;
-    lib_open(&w);
     culv_shared_image *made = NULL;
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_image, made, culv_vk_image_create(w->attachment, &d, &made),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     LIB_SAYS("tiling");
     LIB_SAYS("culv_vk_image_map_pitched()");
-    lib_close(&w);
 }
 
 extern const test_case check_refusal_cases[];

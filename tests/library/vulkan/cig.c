@@ -46,24 +46,21 @@ static culv_device *open_in(const lib_world *w, const culv_cig *cig)
 }
 
 /* Vulkan's buffer in a CIG context, both ways. */
-static void used(void)
+LIB_CASE(used)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_cig *cig = make(&w);
+    culv_cig *cig = make(w);
     CUcontext current = NULL;
-    CU_OK(w.cu->CtxGetCurrent(&current));
+    CU_OK(w->cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL && culv_cig_context(cig) != NULL);
-    culv_device *device = open_in(&w, cig);
+    culv_device *device = open_in(w, cig);
     REQUIRE(lib_caps(device).cig_context);
-    REQUIRE(!lib_caps(w.device).cig_context);
+    REQUIRE(!lib_caps(w->device).cig_context);
     REQUIRE(culv_device_context(device) == culv_cig_context(cig));
-    culv_vk_device_desc vk_desc = lib_vk_desc(&w);
+    culv_vk_device_desc vk_desc = lib_vk_desc(w);
     culv_vk_device *vk = NULL;
     LIB_OK(culv_vk_attach(device, &vk_desc, &vk));
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = WORDS * 4,
-                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    const VkBufferCreateInfo info =
+        raw_vk_buffer_info(WORDS * 4, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     desc.create_info = &info;
@@ -72,10 +69,10 @@ static void used(void)
     for (uint32_t i = 0; i < WORDS; i++)
         put[i] = lib_word(i, 7);
     const CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(buffer));
-    CU_OK(w.cu->CtxPushCurrent(culv_cig_context(cig)));
-    CU_OK(w.cu->MemcpyHtoD(p, put, sizeof put));
-    CU_OK(w.cu->MemcpyDtoH(got, p, sizeof got));
-    CU_OK(w.cu->CtxPopCurrent(&current));
+    CU_OK(w->cu->CtxPushCurrent(culv_cig_context(cig)));
+    CU_OK(w->cu->MemcpyHtoD(p, put, sizeof put));
+    CU_OK(w->cu->MemcpyDtoH(got, p, sizeof got));
+    CU_OK(w->cu->CtxPopCurrent(&current));
     REQUIRE(memcmp(put, got, sizeof put) == 0);
     culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
@@ -85,15 +82,12 @@ static void used(void)
     culv_cig_destroy(&cig);
     culv_cig_destroy(NULL);
     REQUIRE(culv_cig_context(NULL) == NULL);
-    lib_close(&w);
 }
 
-static void refused(void)
+LIB_CASE(refused)
 {
-    lib_world w;
-    lib_open(&w);
-    culv_cig *cig = make(&w), *none;
-    culv_device *device = open_in(&w, cig);
+    culv_cig *cig = make(w), *none;
+    culv_device *device = open_in(w, cig);
     culv_vmm_allocation_desc a = culv_vmm_allocation_desc_init();
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vector_desc v = culv_vector_desc_init();
@@ -115,33 +109,29 @@ static void refused(void)
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG);
     culv_device_close(&device);
     culv_cig_destroy(&cig);
-    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(NULL, graphics_queue(&w), NULL, &none),
+    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(NULL, graphics_queue(w), NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(w.attachment, VK_NULL_HANDLE, NULL, &none),
+    LIB_REFUSES(culv_cig, none, culv_vk_cig_create(w->attachment, VK_NULL_HANDLE, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_cig_create(w.attachment, graphics_queue(&w), NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    lib_close(&w);
+    LIB_INVALID(culv_vk_cig_create(w->attachment, graphics_queue(w), NULL, NULL),
+                CULV_REASON_NULL_ARGUMENT);
 }
 
 /* Each driver call fails once: nothing is left of it. */
-static void failing(void)
+LIB_CASE(failing)
 {
-    lib_world w;
-    lib_open(&w);
-    if (!w.cu->software) SKIP("failures are the twin's");
-    culv_cig *cig = make(&w);
+    if (!w->cu->software) SKIP("failures are the twin's");
+    culv_cig *cig = make(w);
     culv_cig_destroy(&cig);
     for (uint64_t n = 1; n <= 3; n++) {
-        w.cu->SoftFailAt(n, CUDA_ERROR_NOT_SUPPORTED);
+        w->cu->SoftFailAt(n, CUDA_ERROR_NOT_SUPPORTED);
         const culv_result result =
-            culv_vk_cig_create(w.attachment, graphics_queue(&w), "cig", &cig);
-        w.cu->SoftFailAt(0, 0);
+            culv_vk_cig_create(w->attachment, graphics_queue(w), "cig", &cig);
+        w->cu->SoftFailAt(0, 0);
         REQUIRE(result == CULV_OK || cig == NULL);
         REQUIRE((result == CULV_OK) == (n == 3)); /* the third makes it not current */
         culv_cig_destroy(&cig);
     }
-    lib_close(&w);
 }
 
 static const test_case cases[] = {{.name = "used", .run = used},

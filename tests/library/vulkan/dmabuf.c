@@ -12,57 +12,49 @@ extern const test_case dmabuf_refused_cases[], dmabuf_fence_cases[];
 static const dmabuf_rows odd = {253, 127, 4, 4100, 253 * 4 + 60};
 
 /* A camera's or compositor's frames, one after the other. */
-static void in_frames(void)
+DMABUF_CASE(in_frames)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
-    LIB_OK(culv_vk_check_dma_buf(s.w.attachment, &d));
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     REQUIRE(culv_vk_dma_buf_bridge_buffer(bridge) == NULL);
     for (uint32_t frame = 0; frame < 4; frame++) {
         dmabuf_fill(&file, &odd, frame);
-        dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, frame);
+        dmabuf_in(s, bridge, raw_vk_begin(&s->w.vk, 0), &odd, frame);
         dmabuf_require(&file, &odd, frame);
     }
-    raw_vk_idle(&s.w.vk);
+    raw_vk_idle(&s->w.vk);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     REQUIRE(bridge == NULL);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     culv_vk_dma_buf_bridge_destroy(NULL);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 /* Into a dma-buf of others: what lies between its rows stays. */
-static void out_frames(void)
+DMABUF_CASE(out_frames)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 100);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_AR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
     d.direction = CULV_VK_DMA_BUF_OUT;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
-    dmabuf_first(&s, bridge);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+    dmabuf_first(s, bridge);
     for (uint32_t frame = 0; frame < 4; frame++) {
-        dmabuf_out(&s, bridge, &odd, frame);
+        dmabuf_out(s, bridge, &odd, frame);
         dmabuf_require(&file, &odd, frame);
     }
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 /* Culvert makes the dma-buf, and a consumer maps what was exported. */
-static void out_made(void)
+DMABUF_CASE(out_made)
 {
     static const uint64_t modifiers[] = {CULV_SOFT_MODIFIER_SAMPLED, CULV_SOFT_MODIFIER_REFUSED,
                                          CULV_SOFT_MODIFIER_TWO_PLANES, CULV_SOFT_MODIFIER_LINEAR};
-    dmabuf_stage s;
-    dmabuf_open(&s);
     culv_vk_dma_buf_desc d = culv_vk_dma_buf_desc_init();
     culv_vk_dma_buf_bridge *bridge = NULL;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
@@ -74,7 +66,7 @@ static void out_made(void)
     d.modifiers = modifiers;
     d.num_modifiers = 4;
     d.queue_family = 0;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
     REQUIRE_EQ(info.modifier, CULV_SOFT_MODIFIER_LINEAR);
     REQUIRE_EQ(info.fourcc, DRM_AR24);
@@ -92,34 +84,31 @@ static void out_made(void)
     file.bytes = mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
     REQUIRE(file.bytes != MAP_FAILED);
     memset(file.bytes, 0xee, file.size);
-    dmabuf_first(&s, bridge);
+    dmabuf_first(s, bridge);
     for (uint32_t frame = 0; frame < 3; frame++) {
-        dmabuf_out(&s, bridge, &rows, frame);
+        dmabuf_out(s, bridge, &rows, frame);
         dmabuf_require(&file, &rows, frame);
     }
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_require(&file, &rows, 2); /* the other side keeps it */
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 /* CUDA's own mapping where its driver takes dma-bufs, else the copies: the same calls see the same
  * frames. */
-static void direct(void)
+DMABUF_CASE(direct)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     for (int takes = 0; takes < 2; takes++) {
         dmabuf_file file = dmabuf_file_make(&odd, 0);
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
         culv_vk_dma_buf_bridge *in = NULL, *out = NULL;
         culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
-        s.w.cu->SoftPlayDmaBufImport(takes);
+        s->w.cu->SoftPlayDmaBufImport(takes);
         d.to_buffer = d.direct = 1;
-        LIB_OK(culv_vk_check_dma_buf(s.w.attachment, &d));
-        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &in));
+        LIB_OK(culv_vk_check_dma_buf(s->w.attachment, &d));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &in));
         d.direction = CULV_VK_DMA_BUF_OUT;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &out));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &out));
         LIB_OK(culv_vk_dma_buf_bridge_get_info(in, &info));
         REQUIRE_EQ(info.direct, takes);
         REQUIRE_EQ(info.buffer_pitch, takes ? odd.pitch : 256u * 4);
@@ -128,18 +117,17 @@ static void direct(void)
         REQUIRE(culv_vk_dma_buf_bridge_pointer(in) != 0);
         for (uint32_t frame = 0; frame < 2; frame++) {
             dmabuf_fill(&file, &odd, frame);
-            dmabuf_in(&s, in, raw_vk_begin(&s.w.vk, 0), &odd, frame);
+            dmabuf_in(s, in, raw_vk_begin(&s->w.vk, 0), &odd, frame);
         }
-        dmabuf_first(&s, out);
-        dmabuf_out(&s, out, &odd, 5);
+        dmabuf_first(s, out);
+        dmabuf_out(s, out, &odd, 5);
         dmabuf_require(&file, &odd, 5);
-        raw_vk_idle(&s.w.vk);
+        raw_vk_idle(&s->w.vk);
         culv_vk_dma_buf_bridge_destroy(&in);
         culv_vk_dma_buf_bridge_destroy(&out);
         REQUIRE(culv_vk_dma_buf_bridge_pointer(NULL) == 0);
         dmabuf_file_done(&file);
     }
-    dmabuf_close(&s);
 }
 
 static const struct {
@@ -196,10 +184,8 @@ static void one_format(dmabuf_stage *s, uint32_t fourcc, uint32_t texel, bool to
     dmabuf_file_done(&file);
 }
 
-static void all_formats(void)
+DMABUF_CASE(all_formats)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         culv_drm_format_info drm = culv_drm_format_info_init();
         culv_format_info cuda = culv_format_info_init();
@@ -209,17 +195,14 @@ static void all_formats(void)
         REQUIRE_EQ(drm.ignores_alpha != 0, formats[i].ignores_alpha);
         REQUIRE_EQ(drm.planes, 1);
         LIB_OK(culv_format_get_info(drm.format, &cuda));
-        one_format(&s, formats[i].fourcc, formats[i].texel, true);
-        if (cuda.mapped) one_format(&s, formats[i].fourcc, formats[i].texel, false);
+        one_format(s, formats[i].fourcc, formats[i].texel, true);
+        if (cuda.mapped) one_format(s, formats[i].fourcc, formats[i].texel, false);
     }
-    dmabuf_close(&s);
 }
 
 /* NV12: a bridge for each plane of one dma-buf, whose planes lie one behind the other. */
-static void two_planes(void)
+DMABUF_CASE(two_planes)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     culv_drm_format_info nv12 = culv_drm_format_info_init();
     LIB_OK(culv_drm_format_get_info(DRM_NV12, &nv12));
     REQUIRE_EQ(nv12.planes, 2);
@@ -231,27 +214,24 @@ static void two_planes(void)
     dmabuf_file file = dmabuf_file_make(&chroma, 0);
     culv_vk_dma_buf_bridge *planes[2] = {NULL, NULL};
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, nv12.plane_fourccs[0], &luma);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &planes[0]));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &planes[0]));
     d = dmabuf_describe(file.fd, nv12.plane_fourccs[1], &chroma);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &planes[1]));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &planes[1]));
     for (uint32_t frame = 0; frame < 2; frame++) {
         dmabuf_fill(&file, &luma, frame);
         dmabuf_fill(&file, &chroma, frame + 10);
-        dmabuf_in(&s, planes[0], raw_vk_begin(&s.w.vk, 0), &luma, frame);
-        dmabuf_in(&s, planes[1], raw_vk_begin(&s.w.vk, 0), &chroma, frame + 10);
+        dmabuf_in(s, planes[0], raw_vk_begin(&s->w.vk, 0), &luma, frame);
+        dmabuf_in(s, planes[1], raw_vk_begin(&s->w.vk, 0), &chroma, frame + 10);
     }
-    raw_vk_idle(&s.w.vk);
+    raw_vk_idle(&s->w.vk);
     culv_vk_dma_buf_bridge_destroy(&planes[0]);
     culv_vk_dma_buf_bridge_destroy(&planes[1]);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 /* A modifier with a second memory plane, as compression has. */
-static void memory_planes(void)
+DMABUF_CASE(memory_planes)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 4096);
     culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
@@ -259,22 +239,19 @@ static void memory_planes(void)
     d.num_planes = 2;
     d.plane_offsets[1] = file.size - 4096;
     d.plane_pitches[1] = 4096;
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     dmabuf_fill(&file, &odd, 3);
-    dmabuf_in(&s, bridge, raw_vk_begin(&s.w.vk, 0), &odd, 3);
-    raw_vk_idle(&s.w.vk);
+    dmabuf_in(s, bridge, raw_vk_begin(&s->w.vk, 0), &odd, 3);
+    raw_vk_idle(&s->w.vk);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
-static void modifiers(void)
+DMABUF_CASE(modifiers)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     uint64_t list[8] = {0};
     uint32_t planes[8] = {0}, count = 77;
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, &count));
     REQUIRE_EQ(count, 2);
     LIB_OK(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_OUT, list, planes, count,
@@ -291,22 +268,20 @@ static void modifiers(void)
     REQUIRE_EQ(list[1], 77);
     LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, 1, CULV_VK_DMA_BUF_OUT, list, NULL, count, &count),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, (culv_vk_dma_buf_direction)2, NULL, NULL,
-                                            0, &count),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(
+    LIB_INVALID(culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, (culv_vk_dma_buf_direction)2, NULL,
+                                              NULL, 0, &count),
+                CULV_REASON_VALUE);
+    LIB_INVALID(
+        culv_vk_dma_buf_get_modifiers(vk, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, NULL),
+        CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(
         culv_vk_dma_buf_get_modifiers(NULL, DRM_XR24, CULV_VK_DMA_BUF_IN, NULL, NULL, 0, &count),
-        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    dmabuf_close(&s);
+        CULV_REASON_NULL_ARGUMENT);
 }
 
 /* The caller's fd is borrowed, and nothing of the bridge is left. */
-static void files_counted(void)
+DMABUF_CASE(files_counted)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&odd, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &odd);
     culv_vk_dma_buf_bridge *bridge = NULL;
@@ -314,17 +289,16 @@ static void files_counted(void)
     lib_fd watched = lib_fd_watch(file.fd);
     for (uint32_t round = 0; round < 5; round++) {
         const size_t before = test_open_fds();
-        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
         LIB_OK(culv_vk_dma_buf_bridge_export_dup(bridge, &again));
         lib_fd_require_untouched(&watched);
         culv_vk_dma_buf_bridge_destroy(&bridge);
         culv_handle_close(&again);
-        lib_settle(&s.w);
+        lib_settle(&s->w);
         REQUIRE_EQ(test_open_fds(), before);
     }
     lib_fd_done(&watched, false);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 static const test_case dmabuf_cases[] = {

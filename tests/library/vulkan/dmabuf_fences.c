@@ -178,31 +178,30 @@ static void close_scene(scene *x)
     dmabuf_close(&x->s);
 }
 
+#define SCENE_CASE(name) TEST_ON(scene, x, open_scene(x), close_scene(x), name)
+
 enum { READ = 1, WRITE = 2 };
 
 /* A reader waits for writers and leaves a reader's fence; a writer waits for all. */
-static void carried(void)
+SCENE_CASE(carried)
 {
-    scene x;
-    open_scene(&x);
-    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x.in, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore));
     REQUIRE_EQ(kernel.flags, READ);
-    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x.out, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_import_fence(x->out, x->semaphore));
     REQUIRE_EQ(kernel.flags, READ | WRITE);
     REQUIRE_EQ(kernel.exports, 2);
     REQUIRE_EQ(vulkan.taken, 2);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x.in, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore));
     REQUIRE_EQ(kernel.flags, READ);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x.out, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->out, x->semaphore));
     REQUIRE_EQ(kernel.flags, WRITE);
     REQUIRE_EQ(kernel.imports, 2);
     vulkan.signaled = true; /* nobody has to wait, so there is nothing to leave */
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x.out, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->out, x->semaphore));
     REQUIRE_EQ(kernel.imports, 2);
-    close_scene(&x);
 }
 
-static void refused(void)
+SCENE_CASE(refused)
 {
     static const struct {
         int error;
@@ -212,71 +211,62 @@ static void refused(void)
                   {ENOSYS, CULV_ERROR_UNSUPPORTED},
                   {EMFILE, CULV_ERROR_INVALID},
                   {ENOMEM, CULV_ERROR_DRIVER}};
-    scene x;
-    open_scene(&x);
     for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
         kernel.error = errors[i].error;
-        LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x.in, x.semaphore), errors[i].result,
+        LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), errors[i].result,
                   CULV_REASON_OS);
-        LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x.in, x.semaphore), errors[i].result,
+        LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), errors[i].result,
                   CULV_REASON_OS);
-        REQUIRE_EQ(test_open_fds(), x.fds);
+        REQUIRE_EQ(test_open_fds(), x->fds);
     }
     kernel.error = 0;
     vulkan.result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x.in, x.semaphore), CULV_ERROR_DRIVER,
+    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), CULV_ERROR_DRIVER,
               CULV_REASON_HANDLE_REFUSED);
-    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x.in, x.semaphore), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore),
+                CULV_REASON_NOT_EXPORTABLE);
     vulkan.result = VK_SUCCESS;
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x.in, x.semaphore), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(culv_vk_dma_buf_bridge_import_fence(x->in, x->semaphore), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_EXTENSION_MISSING);
-    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x.in, x.semaphore));
+    LIB_OK(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore));
     vulkan.features = VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT;
-    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x.in, x.semaphore), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(culv_vk_dma_buf_bridge_export_fence(x->in, x->semaphore), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_EXTENSION_MISSING);
-    close_scene(&x);
 }
 
-static void waited(void)
+SCENE_CASE(waited)
 {
-    scene x;
-    open_scene(&x);
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x.in, 0));
+    LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, 0));
     REQUIRE_EQ(kernel.poll_events, POLLIN);
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x.out, 1));
+    LIB_OK(culv_vk_dma_buf_bridge_wait(x->out, 1));
     REQUIRE_EQ(kernel.poll_events, POLLOUT);
     kernel.not_ready = 3; /* wakes up for nothing */
-    LIB_OK(culv_vk_dma_buf_bridge_wait(x.in, UINT64_MAX));
+    LIB_OK(culv_vk_dma_buf_bridge_wait(x->in, UINT64_MAX));
     REQUIRE_EQ(kernel.not_ready, 0);
     kernel.not_ready = -1;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x.in, 0), CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x.in, 2000001), CULV_ERROR_TIMEOUT,
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), CULV_ERROR_TIMEOUT, CULV_REASON_NOT_READY);
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 2000001), CULV_ERROR_TIMEOUT,
               CULV_REASON_NOT_READY);
     kernel.not_ready = 0;
     kernel.poll_error = ENOMEM;
-    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x.in, 0), CULV_ERROR_DRIVER, CULV_REASON_OS);
+    LIB_ERROR(culv_vk_dma_buf_bridge_wait(x->in, 0), CULV_ERROR_DRIVER, CULV_REASON_OS);
     kernel.poll_error = 0;
-    close_scene(&x);
 }
 
 /* What a memfd and this machine say by themselves. */
-static void not_here(void)
+DMABUF_CASE(not_here)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     dmabuf_file file = dmabuf_file_make(&rows, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     culv_vk_dma_buf_bridge *bridge = NULL;
-    VkSemaphore semaphore = raw_vk_binary(&s.w.vk, false);
-    LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
+    VkSemaphore semaphore = raw_vk_binary(&s->w.vk, false);
+    LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
     lib_forget_error();
     REQUIRE_EQ(culv_vk_dma_buf_bridge_import_fence(bridge, semaphore), CULV_ERROR_UNSUPPORTED);
-    raw_vk_semaphore_destroy(&s.w.vk, semaphore);
+    raw_vk_semaphore_destroy(&s->w.vk, semaphore);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 const test_case dmabuf_fence_cases[] = {{.name = "fences.carried", .run = carried, .own = true},

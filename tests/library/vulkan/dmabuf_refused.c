@@ -131,14 +131,12 @@ static const struct {
 };
 enum { ROWS = sizeof errors / sizeof errors[0], CHECKED_ROWS = 39 };
 
-static void wrong_descriptors(void)
+DMABUF_CASE(wrong_descriptors)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     file = dmabuf_file_make(&rows, 0);
     REQUIRE(pipe(pipe_ends) == 0);
     const size_t fds = test_open_fds();
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     culv_vk_dma_buf_bridge *out = NULL;
     for (unsigned i = 0; i < ROWS; i++) {
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
@@ -157,24 +155,21 @@ static void wrong_descriptors(void)
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
-static void null_arguments(void)
+DMABUF_CASE(null_arguments)
 {
-    dmabuf_stage s;
-    dmabuf_open(&s);
     file = dmabuf_file_make(&rows, 0);
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
     culv_vk_dma_buf_bridge *bridge = NULL;
     culv_vk_dma_buf_turn turn = culv_vk_dma_buf_turn_init();
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     culv_drm_format_info drm = culv_drm_format_info_init();
     culv_handle handle;
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     LIB_OK(culv_vk_dma_buf_bridge_create(vk, &d, &bridge));
-#define NO(call) LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT)
+#define NO(call) LIB_INVALID(call, CULV_REASON_NULL_ARGUMENT)
     NO(culv_vk_check_dma_buf(NULL, &d));
     NO(culv_vk_check_dma_buf(vk, NULL));
     NO(culv_vk_dma_buf_bridge_create(NULL, &d, &bridge));
@@ -198,20 +193,16 @@ static void null_arguments(void)
     NO(culv_drm_format_get_info(DRM_XR24, NULL));
 #undef NO
     turn.struct_size = info.struct_size = drm.struct_size = 0;
-    LIB_ERROR(culv_vk_dma_buf_bridge_next(bridge, &turn), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
-    LIB_ERROR(culv_vk_dma_buf_bridge_get_info(bridge, &info), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
-    LIB_ERROR(culv_drm_format_get_info(DRM_XR24, &drm), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_next(bridge, &turn), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_vk_dma_buf_bridge_get_info(bridge, &info), CULV_REASON_STRUCT_SIZE);
+    LIB_INVALID(culv_drm_format_get_info(DRM_XR24, &drm), CULV_REASON_STRUCT_SIZE);
     REQUIRE(culv_vk_dma_buf_bridge_image(NULL) == NULL);
     REQUIRE(culv_vk_dma_buf_bridge_buffer(NULL) == NULL);
     REQUIRE(culv_vk_dma_buf_bridge_timeline(NULL) == NULL);
     LIB_OK(culv_vk_dma_buf_bridge_record_first(bridge, commands)); /* IN: nothing */
-    raw_vk_submit(&s.w.vk, commands, NULL);
+    raw_vk_submit(&s->w.vk, commands, NULL);
     culv_vk_dma_buf_bridge_destroy(&bridge);
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 /* Machines that lack something say what. */
@@ -244,26 +235,14 @@ static void missing(const char *hidden, const char *function, const char *says)
     lib_close(&w);
 }
 
-static void no_dma_buf(void)
-{
-    missing("VK_EXT_external_memory_dma_buf", NULL, "has no VK_EXT_external_memory_dma_buf");
-}
-
-static void no_modifiers(void)
-{
-    missing("VK_EXT_image_drm_format_modifier", NULL, "has no VK_EXT_image_drm_format_modifier");
-}
-
-static void no_foreign(void)
-{
-    missing("VK_EXT_queue_family_foreign", NULL, "has no VK_EXT_queue_family_foreign");
-}
-
-static void not_enabled(void)
-{
-    missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
-            "created without VK_EXT_image_drm_format_modifier");
-}
+TEST_AS(no_dma_buf,
+        missing("VK_EXT_external_memory_dma_buf", NULL, "has no VK_EXT_external_memory_dma_buf"))
+TEST_AS(no_modifiers, missing("VK_EXT_image_drm_format_modifier", NULL,
+                              "has no VK_EXT_image_drm_format_modifier"))
+TEST_AS(no_foreign,
+        missing("VK_EXT_queue_family_foreign", NULL, "has no VK_EXT_queue_family_foreign"))
+TEST_AS(not_enabled, missing(NULL, "vkGetImageDrmFormatModifierPropertiesEXT",
+                             "created without VK_EXT_image_drm_format_modifier"))
 
 static void extensions(void)
 {
@@ -279,18 +258,16 @@ static void extensions(void)
 }
 
 /* What a bridge hands out goes with the bridge, and by itself it cannot go. */
-static void parts(void)
+DMABUF_CASE(parts)
 {
     static const char goes[] = "culv_vk_dma_buf_bridge_destroy() destroys both";
-    dmabuf_stage s;
-    dmabuf_open(&s);
     file = dmabuf_file_make(&rows, 0);
     for (int to_buffer = 0; to_buffer < 2; to_buffer++) {
         culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &rows);
         culv_vk_dma_buf_bridge *bridge = NULL;
         d.to_buffer = (culv_bool)to_buffer;
-        LIB_OK(culv_vk_dma_buf_bridge_create(s.w.attachment, &d, &bridge));
-        const uint64_t created = lib_counts(&s.w).created;
+        LIB_OK(culv_vk_dma_buf_bridge_create(s->w.attachment, &d, &bridge));
+        const uint64_t created = lib_counts(&s->w).created;
         culv_shared_semaphore *timeline =
             (culv_shared_semaphore *)culv_vk_dma_buf_bridge_timeline(bridge);
         culv_shared_image *image = (culv_shared_image *)culv_vk_dma_buf_bridge_image(bridge);
@@ -318,12 +295,11 @@ static void parts(void)
         culv_image_unmap(&image_half);
         REQUIRE((image_half != NULL) != (rows_half != NULL));
         LIB_SAYS(goes);
-        REQUIRE_EQ(lib_counts(&s.w).created, created);
+        REQUIRE_EQ(lib_counts(&s->w).created, created);
         culv_vk_dma_buf_bridge_destroy(&bridge);
         REQUIRE(bridge == NULL);
     }
     dmabuf_file_done(&file);
-    dmabuf_close(&s);
 }
 
 const test_case dmabuf_refused_cases[] = {

@@ -91,7 +91,6 @@ culv_vk_dma_buf_desc dmabuf_describe(int fd, uint32_t fourcc, const dmabuf_rows 
 static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_rows *rows,
                  uint8_t *host, bool to_host)
 {
-    const raw_cuda *cu = s->w.cu;
     const size_t row = (size_t)rows->width * rows->texel;
     culv_vk_dma_buf_info info = culv_vk_dma_buf_info_init();
     LIB_OK(culv_vk_dma_buf_bridge_get_info(bridge, &info));
@@ -119,9 +118,7 @@ static void move(dmabuf_stage *s, culv_vk_dma_buf_bridge *bridge, const dmabuf_r
         copy.srcHost = host;
         copy.srcPitch = row;
     }
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->Memcpy2DAsync(&copy, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->Memcpy2DAsync(&copy, s->stream));
 }
 
 static culv_semaphore *timeline(culv_vk_dma_buf_bridge *bridge)

@@ -98,39 +98,29 @@ static void same_pages(bool dedicated)
     lib_close(&w);
 }
 
-static void opaque(void)
-{
-    same_pages(false);
-}
+TEST_AS(opaque, same_pages(false))
+TEST_AS(opaque_dedicated, same_pages(true))
 
-static void opaque_dedicated(void)
+LIB_CASE(wrong_descriptors)
 {
-    same_pages(true);
-}
-
-static void wrong_descriptors(void)
-{
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer like;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
-    VkBuffer buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
+    VkBuffer buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
     VkImage image; /* only told of */
     memcpy(&image, &buffer, sizeof image);
     culv_handle handle;
-    export(&w, &like, &handle);
+    export(w, &like, &handle);
     lib_fd fd = lib_fd_watch(handle.value.fd);
     size_t fds = test_open_fds();
     VkDeviceMemory out;
-    culv_vk_device *vk = w.attachment;
-    const culv_vk_memory_from_handle_desc right = describe(&w, &like, handle);
+    culv_vk_device *vk = w->attachment;
+    const culv_vk_memory_from_handle_desc right = describe(w, &like, handle);
     culv_vk_memory_from_handle_desc d = right;
     REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSES(out, culv_vk_memory_from_handle(vk, NULL, &out), CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_from_handle(vk, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_from_handle(vk, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
             CULV_REASON_STRUCT_SIZE);
@@ -159,9 +149,9 @@ static void wrong_descriptors(void)
     d.buffer = buffer; /* more than it needs, as CUDA's allocations are */
     d.memory_type_bits = 0;
     raw_vk_buffer bigger;
-    raw_vk_buffer_create(&w.vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
+    raw_vk_buffer_create(&w->vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
     culv_handle big;
-    export(&w, &bigger, &big);
+    export(w, &bigger, &big);
     d.handle = big;
     d.size = bigger.allocation_size;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
@@ -171,9 +161,9 @@ static void wrong_descriptors(void)
     d.dedicated = VK_FALSE;
     VkDeviceMemory memory;
     LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
-    vkFreeMemory(w.vk.device, memory, NULL);
+    vkFreeMemory(w->vk.device, memory, NULL);
     culv_handle_close(&big);
-    raw_vk_buffer_destroy(&w.vk, &bigger);
+    raw_vk_buffer_destroy(&w->vk, &bigger);
     d = right;
     d.memory_type_bits = 1u << 31;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
@@ -190,7 +180,7 @@ static void wrong_descriptors(void)
             CULV_REASON_HANDLE_BAD);
     d = right;
     d.handle.type = CULV_HANDLE_DMA_BUF_FD;
-    if (!w.vk.dma_buf) {
+    if (!w->vk.dma_buf) {
         REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_EXTENSION_MISSING);
         LIB_SAYS("so it neither exports nor imports a dma-buf");
@@ -198,9 +188,8 @@ static void wrong_descriptors(void)
     lib_fd_require_untouched(&fd);
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
-    vkDestroyBuffer(w.vk.device, buffer, NULL);
-    raw_vk_buffer_destroy(&w.vk, &like);
-    lib_close(&w);
+    vkDestroyBuffer(w->vk.device, buffer, NULL);
+    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* Requires a failure that leaves the handle and the number of descriptors as they were. */
@@ -251,25 +240,23 @@ static void driver_refuses(void)
 
 /* A device with dma-bufs, played: the types that Vulkan tells are held against those of the
  * buffer. */
-static void played_dma_bufs(void)
+LIB_CASE(played_dma_bufs)
 {
-    lib_world w;
-    lib_open(&w);
-    if (!w.cu->software) SKIP("played on lavapipe only, whose one memory type is known");
+    if (!w->cu->software) SKIP("played on lavapipe only, whose one memory type is known");
     raw_vk_buffer like;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
     culv_vk_device *lying = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1, .second_type = local};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
     culv_handle handle;
-    export(&w, &like, &handle);
+    export(w, &like, &handle);
     handle.type = CULV_HANDLE_DMA_BUF_FD;
     lib_fd fd = lib_fd_watch(handle.value.fd);
     VkDeviceMemory memory;
-    culv_vk_memory_from_handle_desc d = describe(&w, &like, handle);
+    culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
     static const struct {
         uint32_t told, asked;
         VkMemoryPropertyFlags second;
@@ -287,7 +274,7 @@ static void played_dma_bufs(void)
         lib_lying.second_type = rows[i].second;
         d.memory_type_bits = rows[i].asked;
         culv_vk_detach(&lying); /* which asked for the types when it was attached */
-        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        LIB_OK(culv_vk_attach(w->device, &vd, &lying));
         if (rows[i].type < 0) {
             REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory),
                     rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
@@ -295,7 +282,7 @@ static void played_dma_bufs(void)
         } else {
             LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
             REQUIRE_EQ(lib_saw_type, rows[i].type);
-            vkFreeMemory(w.vk.device, memory, NULL);
+            vkFreeMemory(w->vk.device, memory, NULL);
         }
         lib_fd_require_untouched(&fd);
     }
@@ -308,58 +295,55 @@ static void played_dma_bufs(void)
     culv_vk_detach(&lying);
     /* What needs an allocation of its own gets one. */
     lib_lying = (lib_lies){.requires_dedicated = true};
-    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
-    export(&w, &like, &handle);
-    d = describe(&w, &like, handle);
+    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
+    export(w, &like, &handle);
+    d = describe(w, &like, handle);
     d.memory_type_bits = 0;
-    d.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    d.buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
     REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), CULV_ERROR_INVALID,
             CULV_REASON_DEDICATED);
     d.dedicated = VK_TRUE;
     raw_vk_buffer bigger;
     culv_handle big;
-    raw_vk_buffer_create(&w.vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
-    export(&w, &bigger, &big);
+    raw_vk_buffer_create(&w->vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
+    export(w, &bigger, &big);
     d.handle = big;
     d.size = bigger.allocation_size;
     REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), CULV_ERROR_INVALID,
             CULV_REASON_DEDICATED);
     LIB_SAYS("which Vulkan requires here");
     culv_handle_close(&big);
-    raw_vk_buffer_destroy(&w.vk, &bigger);
+    raw_vk_buffer_destroy(&w->vk, &bigger);
     d.handle = handle;
     d.size = like.allocation_size;
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
     REQUIRE(lib_saw_dedicated);
-    vkDestroyBuffer(w.vk.device, d.buffer, NULL);
-    vkFreeMemory(w.vk.device, memory, NULL);
+    vkDestroyBuffer(w->vk.device, d.buffer, NULL);
+    vkFreeMemory(w->vk.device, memory, NULL);
     culv_handle_close(&handle);
     culv_vk_detach(&lying);
-    raw_vk_buffer_destroy(&w.vk, &like);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* A VkDevice that was created without the extension might take no notice of the import's struct. */
-static void not_enabled(void)
+LIB_CASE(not_enabled)
 {
-    lib_world w;
-    lib_open(&w);
     raw_vk_buffer like;
-    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
     culv_handle handle;
-    export(&w, &like, &handle);
+    export(w, &like, &handle);
     culv_vk_device *poor = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_attach(w.device, &vd, &poor));
+    LIB_OK(culv_vk_attach(w->device, &vd, &poor));
     lib_fd fd = lib_fd_watch(handle.value.fd);
     size_t fds = test_open_fds();
     for (int i = 0; i < 4; i++) { /* as both types, with the exporter and without */
         VkDeviceMemory out;
-        culv_vk_memory_from_handle_desc d = describe(&w, &like, handle);
+        culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
         if (i & 1) d.handle.type = CULV_HANDLE_DMA_BUF_FD;
         if (i & 2) memset(&d.exporter, 0, sizeof d.exporter);
         REFUSES(out, culv_vk_memory_from_handle(poor, &d, &out), CULV_ERROR_UNSUPPORTED,
@@ -370,8 +354,7 @@ static void not_enabled(void)
     REQUIRE_EQ(test_open_fds(), fds);
     lib_fd_done(&fd, true);
     culv_vk_detach(&poor);
-    raw_vk_buffer_destroy(&w.vk, &like);
-    lib_close(&w);
+    raw_vk_buffer_destroy(&w->vk, &like);
 }
 
 /* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what
@@ -413,17 +396,15 @@ static void another_gpu(void)
 
 /* Mesa from 25 on takes any memfd for a dma-buf, whole: the road that a real one goes, with
  * data. */
-static void mesa_dma_buf(void)
+LIB_CASE(mesa_dma_buf)
 {
     static uint32_t back[WORDS];
-    lib_world w;
-    lib_open(&w);
-    if (!w.vk.dma_buf)
-        SKIP("%s has no %s", w.vk.properties.deviceName,
+    if (!w->vk.dma_buf)
+        SKIP("%s has no %s", w->vk.properties.deviceName,
              VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
-    if (!w.cu->software) SKIP("a memfd is a dma-buf for software Vulkan only");
+    if (!w->cu->software) SKIP("a memfd is a dma-buf for software Vulkan only");
     raw_vk_buffer buffer = {.size = BYTES, .flags = RAW_VK_IMPORT};
-    buffer.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
+    buffer.buffer = make_buffer(w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
     int file = memfd_create("dma-buf", MFD_CLOEXEC);
     REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
     uint32_t *words = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -436,19 +417,18 @@ static void mesa_dma_buf(void)
     d.handle = culv_handle_dma_buf_fd(file);
     d.size = BYTES;
     d.buffer = buffer.buffer;
-    LIB_OK(culv_vk_memory_from_handle(w.attachment, &d, &buffer.memory));
-    VK_OK(vkBindBufferMemory(w.vk.device, buffer.buffer, buffer.memory, 0));
+    LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &buffer.memory));
+    VK_OK(vkBindBufferMemory(w->vk.device, buffer.buffer, buffer.memory, 0));
     lib_fd_require_untouched(&fd);
-    raw_vk_read(&w.vk, &buffer, 0, back, BYTES);
+    raw_vk_read(&w->vk, &buffer, 0, back, BYTES);
     REQUIRE_WORDS(back, WORDS, 9);
-    raw_vk_fill(&w.vk, &buffer, 0, BYTES, 0x01020304, NULL);
+    raw_vk_fill(&w->vk, &buffer, 0, BYTES, 0x01020304, NULL);
     REQUIRE_EQ(words[WORDS - 1], 0x01020304);
-    vkDestroyBuffer(w.vk.device, buffer.buffer, NULL);
-    vkFreeMemory(w.vk.device, buffer.memory, NULL);
+    vkDestroyBuffer(w->vk.device, buffer.buffer, NULL);
+    vkFreeMemory(w->vk.device, buffer.memory, NULL);
     REQUIRE_EQ(test_open_fds(), fds);
     munmap(words, BYTES);
     lib_fd_done(&fd, true);
-    lib_close(&w);
 }
 
 const test_case from_handle_cases[] = {

@@ -62,10 +62,8 @@ culv_shared_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_
 void host_require_unregistered(const lib_world *w, const host_pages *pages)
 {
     const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemHostRegister(pages->start, pages->size, 0));
-    CU_OK(cu->MemHostUnregister(pages->start));
-    lib_leave(w, before);
+    LIB_CU_OK(w, cu->MemHostRegister(pages->start, pages->size, 0));
+    LIB_CU_OK(w, cu->MemHostUnregister(pages->start));
 }
 
 /* Data ----------------------------------------------------------------------------------------- */
@@ -177,69 +175,61 @@ static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
     raw_vk_buffer_destroy(&s->w.vk, &out);
 }
 
-static void both_ways(void)
+IMAGE_CASE(both_ways)
 {
     static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
-    stage s;
-    stage_open(&s);
-    host_require(&s.w);
+    host_require(&s->w);
     MEASURED("library.host_import_alignment", "%" PRIu64,
-             (uint64_t)culv_vk_host_import_alignment(s.w.attachment));
+             (uint64_t)culv_vk_host_import_alignment(s->w.attachment));
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
         for (int origin = 0; origin < HOST_ORIGINS; origin++)
-            round_trip(&s, (host_origin)origin, sizes[k]);
-    stage_close(&s);
+            round_trip(s, (host_origin)origin, sizes[k]);
 }
 
 /* One buffer in the middle of a larger block: the rest of it is nobody's but the caller's. */
-static void in_the_middle(void)
+IMAGE_CASE(in_the_middle)
 {
     enum { PAGES = 7, FIRST = 2, SHARED = 3 };
-    stage s;
-    stage_open(&s);
-    host_require(&s.w);
-    size_t unit = (size_t)culv_vk_host_import_alignment(s.w.attachment);
-    host_pages all = host_pages_alloc(&s.w, PAGES * unit);
+    host_require(&s->w);
+    size_t unit = (size_t)culv_vk_host_import_alignment(s->w.attachment);
+    host_pages all = host_pages_alloc(&s->w, PAGES * unit);
     char *start = all.start;
     const host_pages some = {.start = start + FIRST * unit, .size = SHARED * unit};
-    culv_shared_buffer *b = host_make(&s.w, SHARED * unit, &some);
-    stage_cuda_begin(&s);
-    launch(&s, "library_write", culv_buffer_pointer(culv_shared_buffer_cuda(b)),
+    culv_shared_buffer *b = host_make(&s->w, SHARED * unit, &some);
+    stage_cuda_begin(s);
+    launch(s, "library_write", culv_buffer_pointer(culv_shared_buffer_cuda(b)),
            (uint32_t)(SHARED * unit / 4), 9);
-    stage_cuda_end(&s);
-    lib_finish(&s.w, s.stream);
+    stage_cuda_end(s);
+    lib_finish(&s->w, s->stream);
     for (size_t i = 0; i < PAGES * unit; i++)
         if (i < FIRST * unit || i >= (FIRST + SHARED) * unit) REQUIRE_EQ(start[i], 0x3c);
     REQUIRE_WORDS((const uint32_t *)some.start, SHARED * unit / 4, 9);
     /* The neighbours may be used in the same way meanwhile, each whole page once. */
     const host_pages next = {.start = start + (FIRST + SHARED) * unit, .size = unit};
-    culv_shared_buffer *neighbour = host_make(&s.w, 64, &next);
+    culv_shared_buffer *neighbour = host_make(&s->w, 64, &next);
     culv_shared_buffer_destroy(&b);
     culv_shared_buffer_destroy(&neighbour);
-    host_require_unregistered(&s.w, &all);
+    host_require_unregistered(&s->w, &all);
     host_pages_free(&all);
     /* Work that was begun on the timelines goes on, so Vulkan has its turn. */
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-    stage_submit(&s, commands, 0);
-    stage_close(&s);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    stage_submit(s, commands, 0);
 }
 
 /* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the
  * processor's. */
-static void is_a_plain_buffer(void)
+LIB_CASE(is_a_plain_buffer)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    culv_shared_buffer *b = host_make(&w, BYTES, NULL);
+    host_require(w);
+    culv_shared_buffer *b = host_make(w, BYTES, NULL);
     const VkBufferDeviceAddressInfo address = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
-    REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
+    REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
     REQUIRE_EQ(culv_buffer_sharing(culv_shared_buffer_cuda(b)), CULV_SHARING_SHARED);
     culv_buffer *cuda = culv_shared_buffer_cuda(b);
     culv_buffer_unmap(&cuda);
     REQUIRE(cuda == culv_shared_buffer_cuda(b)); /* refused: it is the buffer's */
-    culv_device_caps caps = lib_caps(w.device);
+    culv_device_caps caps = lib_caps(w->device);
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
     MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
              (unsigned)caps.integrated, (unsigned)caps.host_register_supported,
@@ -252,12 +242,11 @@ static void is_a_plain_buffer(void)
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w.attachment, &d, &b));
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
     REQUIRE(culv_vk_buffer_host_pointer(b) == NULL);
     culv_shared_buffer_destroy(&b);
     REQUIRE(culv_vk_buffer_host_pointer(NULL) == NULL);
     REQUIRE_EQ(culv_vk_host_import_alignment(NULL), 0);
-    lib_close(&w);
 }
 
 /* The CPU's memory is every GPU's: no match of UUIDs is needed. */

@@ -34,10 +34,8 @@ static void held_back(stage *s, culv_shared_buffer *b, culv_semaphore *gate, CUd
     const raw_cuda *cu = s->w.cu;
     CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(b));
     LIB_OK(culv_semaphore_wait(gate, s->stream, 1));
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
-    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
+    LIB_CU_OK(&s->w, cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
 }
 
 /* Given up while the stream is held back: nothing waits for it, or it would hang, and pages and
@@ -54,9 +52,7 @@ static void destroyed_with_work_pending(void)
         CUdeviceptr copy = 0;
         static uint32_t words[WORDS];
         if (origin == HOST_CALLERS) pages = host_pages_alloc(w, BYTES);
-        CUcontext before = lib_enter(w);
-        CU_OK(cu->MemAlloc(&copy, BYTES));
-        lib_leave(w, before);
+        LIB_CU_OK(w, cu->MemAlloc(&copy, BYTES));
         culv_shared_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
         VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
         culv_semaphore *wait = lib_import_timeline(w, gate);
@@ -73,10 +69,8 @@ static void destroyed_with_work_pending(void)
         REQUIRE_EQ(culv_device_collect(w->device), 0);
         c = lib_counts(w);
         REQUIRE_EQ(c.mappings, 0);
-        before = lib_enter(w);
-        CU_OK(cu->MemcpyDtoH(words, copy, BYTES));
-        CU_OK(cu->MemFree(copy));
-        lib_leave(w, before);
+        LIB_CU_OK(w, cu->MemcpyDtoH(words, copy, BYTES));
+        LIB_CU_OK(w, cu->MemFree(copy));
         for (uint32_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(words[i], 0xfeedbeef);
         if (origin == HOST_CALLERS) {
@@ -228,34 +222,31 @@ static void nothing_piles_up(void)
 
 /* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told,
  * not required. */
-static void during_a_capture(void)
+LIB_CASE(during_a_capture)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    const raw_cuda *cu = w.cu;
+    host_require(w);
+    const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver does not capture streams");
-    CUstream captured = lib_stream(&w);
+    CUstream captured = lib_stream(w);
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     culv_shared_buffer *b = NULL;
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.host_memory = VK_TRUE;
-    culv_result made = culv_vk_buffer_create(w.attachment, &d, &b);
+    culv_result made = culv_vk_buffer_create(w->attachment, &d, &b);
     culv_shared_buffer_destroy(&b);
     CUresult ended = cu->StreamEndCapture(captured, &graph);
     MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d",
              culv_result_name(made), (int)ended);
     if (cu->software) REQUIRE(made == CULV_OK && ended == CUDA_SUCCESS);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&w, before);
-    lib_settle(&w);
-    lib_stream_destroy(&w, captured);
-    lib_close(&w);
+    lib_leave(w, before);
+    lib_settle(w);
+    lib_stream_destroy(w, captured);
 }
 
 /* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says

@@ -41,120 +41,109 @@ static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_resu
 }
 
 /* The alignment, which the message names. */
-static void misaligned_memory(void)
+LIB_CASE(misaligned_memory)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    VkDeviceSize unit = culv_vk_host_import_alignment(w.attachment);
+    host_require(w);
+    VkDeviceSize unit = culv_vk_host_import_alignment(w->attachment);
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
     VkPhysicalDeviceProperties2 all = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                        .pNext = &host};
-    vkGetPhysicalDeviceProperties2(w.vk.physical, &all);
+    vkGetPhysicalDeviceProperties2(w->vk.physical, &all);
     REQUIRE_EQ(unit % host.minImportedHostPointerAlignment, 0);
     REQUIRE(unit >= 4096 && (unit & (unit - 1)) == 0);
     char number[32];
     snprintf(number, sizeof number, " %" PRIu64 ", as", (uint64_t)unit);
-    host_pages pages = host_pages_alloc(&w, 4 * (size_t)unit);
+    host_pages pages = host_pages_alloc(w, 4 * (size_t)unit);
     VkBufferCreateInfo info = host_info(unit);
     culv_vk_buffer_create_desc d = host_desc(&info);
     static const size_t off[] = {1, 4, 64, 2048};
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
         d.host_pointer = (char *)pages.start + off[i];
-        refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, number);
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, number);
         LIB_SAYS("host_pointer");
         d.host_pointer = pages.start;
         d.host_size = unit + off[i];
-        refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
         LIB_SAYS("host_size");
         d.host_size = 0;
         info.size = unit - off[i]; /* which is the size of the memory, too */
-        refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
+        refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, number);
         info.size = unit;
     }
     /* A buffer that needs more than there is, and memory that cannot be. */
     info.size = 2 * unit;
     d.host_size = unit;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "host_size");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "host_size");
     d.host_size = UINT64_MAX - unit + 1;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, "address space");
-    host_require_unregistered(&w, &pages);
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_RANGE, "address space");
+    host_require_unregistered(w, &pages);
     host_pages_free(&pages);
-    lib_close(&w);
 }
 
-static void fields_that_contradict(void)
+LIB_CASE(fields_that_contradict)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    host_pages pages = host_pages_alloc(&w, BYTES);
+    host_require(w);
+    host_pages pages = host_pages_alloc(w, BYTES);
     VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
     d.fallback = CULV_FALLBACK_HOST;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "fallback");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "fallback");
     d.fallback = 0;
     d.host_size = BYTES;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
     d.host_memory = VK_FALSE;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
     d.host_size = 0;
     d.host_pointer = pages.start;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_memory is not set");
     d.host_memory = VK_TRUE;
     /* What the gate refuses of any buffer. */
     info.size = 0;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
     info.size = BYTES;
     info.flags = VK_BUFFER_CREATE_SPARSE_BINDING_BIT;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_USAGE, "SPARSE");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_USAGE, "SPARSE");
     info.flags = 0;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
     info.pNext = &external;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "VkExternalMemoryBufferCreateInfo");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "VkExternalMemoryBufferCreateInfo");
     info.pNext = NULL;
     d.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
-    refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
+    refuses(w, &d, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE, "memory_properties");
     d.memory_properties = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     culv_shared_buffer *b = NULL;
-    LIB_OK(culv_vk_buffer_create(w.attachment, &d, &b));
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &b));
     culv_shared_buffer_destroy(&b);
-    host_require_unregistered(&w, &pages);
+    host_require_unregistered(w, &pages);
     host_pages_free(&pages);
-    lib_close(&w);
 }
 
 /* CUDA pins a page once. */
-static void memory_that_cuda_has(void)
+LIB_CASE(memory_that_cuda_has)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
-    const raw_cuda *cu = w.cu;
-    host_pages pages = host_pages_alloc(&w, BYTES);
+    host_require(w);
+    const raw_cuda *cu = w->cu;
+    host_pages pages = host_pages_alloc(w, BYTES);
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
     d.host_pointer = pages.start;
-    CUcontext before = lib_enter(&w);
-    CU_OK(cu->MemHostRegister(pages.start, pages.size, 0));
-    lib_leave(&w, before);
-    refuses(&w, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, "cuMemHostRegister");
+    LIB_CU_OK(w, cu->MemHostRegister(pages.start, pages.size, 0));
+    refuses(w, &d, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, "cuMemHostRegister");
     LIB_SAYS("unregister");
-    before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
-    lib_leave(&w, before);
-    culv_shared_buffer *one = host_make(&w, BYTES, &pages), *two;
-    LIB_REFUSES(culv_shared_buffer, two, culv_vk_buffer_create(w.attachment, &d, &two),
+    lib_leave(w, before);
+    culv_shared_buffer *one = host_make(w, BYTES, &pages), *two;
+    LIB_REFUSES(culv_shared_buffer, two, culv_vk_buffer_create(w->attachment, &d, &two),
                 CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("another buffer");
-    REQUIRE_EQ(lib_counts(&w).mappings, 1);
+    REQUIRE_EQ(lib_counts(w).mappings, 1);
     culv_shared_buffer_destroy(&one);
-    host_require_unregistered(&w, &pages);
+    host_require_unregistered(w, &pages);
     host_pages_free(&pages);
-    lib_close(&w);
 }
 
 /* Of a VkDevice that was created without the extension. */
@@ -190,14 +179,12 @@ static void extension_not_enabled(void)
 }
 
 /* What a driver could say against it. */
-static void driver_that_will_not(void)
+LIB_CASE(driver_that_will_not)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
+    host_require(w);
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
-    culv_vk_device *honest = w.attachment;
+    culv_vk_device *honest = w->attachment;
     static const struct {
         lib_lies lies;
         culv_reason reason;
@@ -209,30 +196,27 @@ static void driver_that_will_not(void)
                  CULV_REASON_EXTENSION_MISSING,
                  "without"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_device_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(w);
         lib_lying = rows[i].lies;
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &w.attachment));
-        refuses(&w, &d, CULV_ERROR_UNSUPPORTED, rows[i].reason, rows[i].says);
-        culv_vk_detach(&w.attachment);
+        LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
+        refuses(w, &d, CULV_ERROR_UNSUPPORTED, rows[i].reason, rows[i].says);
+        culv_vk_detach(&w->attachment);
     }
     lib_lying = (lib_lies){.missing = NULL};
-    w.attachment = honest;
-    lib_close(&w);
+    w->attachment = honest;
 }
 
 /* The gate's answer beforehand. */
-static void asked_before(void)
+LIB_CASE(asked_before)
 {
-    lib_world w;
-    lib_open(&w);
-    host_require(&w);
+    host_require(w);
     VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     culv_vk_sharing_info s = culv_vk_sharing_info_init();
     ask.host_memory = VK_TRUE;
     for (int turn = 0; turn < 2; turn++) { /* once more from what is kept */
-        LIB_OK(culv_vk_check_buffer(w.attachment, &info, &ask, &s));
+        LIB_OK(culv_vk_check_buffer(w->attachment, &info, &ask, &s));
         REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);
         REQUIRE_EQ(s.handle_types, 0);
         REQUIRE_EQ(s.handle_type, CULV_HANDLE_NONE);
@@ -244,23 +228,18 @@ static void asked_before(void)
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     info.pNext = &external;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("HOST_ALLOCATION");
     info.pNext = NULL;
     ask.handle_type = CULV_HANDLE_OPAQUE_FD;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_VALUE);
     ask.handle_type = CULV_HANDLE_NONE;
     ask.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID,
-              CULV_REASON_MEMORY_TYPE);
+    LIB_INVALID(culv_vk_check_buffer(w->attachment, &info, &ask, &s), CULV_REASON_MEMORY_TYPE);
     ask.memory_properties = 0;
     const VkImageCreateInfo image = image_info(VK_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0, NULL);
-    LIB_ERROR(culv_vk_check_image(w.attachment, &image, &ask, &s), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_check_image(w->attachment, &image, &ask, &s), CULV_REASON_VALUE);
     LIB_SAYS("for buffers");
-    lib_close(&w);
 }
 
 static bool lists(uint32_t api_version, const char *name)

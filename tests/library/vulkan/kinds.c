@@ -85,7 +85,7 @@ static void both_ways(lib_world *w, const culv_shared_buffer *made)
     REQUIRE_WORDS(words, WORDS, 4);
 }
 
-static void made(void)
+LOG_CASE(made, CULV_LOG_WARNING)
 {
     static const struct {
         culv_memory_kind asked, is;
@@ -95,78 +95,69 @@ static void made(void)
                 {CULV_MEMORY_KIND_COMPRESSIBLE, CULV_MEMORY_KIND_COMPRESSIBLE, BYTES},
                 {CULV_MEMORY_KIND_UNKNOWN, CULV_MEMORY_KIND_FAST, GIB},
                 {CULV_MEMORY_KIND_COMPRESSIBLE, CULV_MEMORY_KIND_COMPRESSIBLE, GIB}};
-    log_scene s;
-    log_open(&s, CULV_LOG_WARNING);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const VkBufferCreateInfo info = buffer_info(rows[i].size);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         culv_shared_buffer *buffer = NULL;
         d.create_info = &info;
         d.memory_kind = rows[i].asked;
-        LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &buffer));
+        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), rows[i].is);
-        require_dedicated(&s.w, rows[i].is == CULV_MEMORY_KIND_FAST);
-        both_ways(&s.w, buffer);
+        require_dedicated(&s->w, rows[i].is == CULV_MEMORY_KIND_FAST);
+        both_ways(&s->w, buffer);
         culv_shared_buffer_destroy(&buffer);
     }
-    REQUIRE_EQ(s.count, 0); /* what was asked for is no news */
+    REQUIRE_EQ(s->count, 0); /* what was asked for is no news */
     REQUIRE_EQ(culv_buffer_memory_kind(NULL), CULV_MEMORY_KIND_UNKNOWN);
-    log_close(&s);
 }
 
 /* Where Vulkan requires dedicated memory, or exports no other, there is but one kind. */
-static void made_where_dedicated_is_a_must(void)
+LIB_CASE(made_where_dedicated_is_a_must)
 {
     static const lib_lies lies[] = {{.requires_dedicated = true}, {.dedicated_only = true}};
-    lib_world w;
-    lib_open(&w);
     for (size_t i = 0; i < sizeof lies / sizeof lies[0]; i++) {
         const VkBufferCreateInfo info = buffer_info(BYTES);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-        culv_vk_device_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(w);
         culv_vk_device *vk = NULL;
         culv_shared_buffer *buffer = NULL;
         lib_lying = lies[i];
         vd.get_instance_proc_addr = lib_lying_loader;
-        LIB_OK(culv_vk_attach(w.device, &vd, &vk));
+        LIB_OK(culv_vk_attach(w->device, &vd, &vk));
         d.create_info = &info;
         d.memory_kind = CULV_MEMORY_KIND_COMPRESSIBLE;
         LIB_OK(culv_vk_buffer_create(vk, &d, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(culv_shared_buffer_cuda(buffer)), CULV_MEMORY_KIND_FAST);
-        require_dedicated(&w, true);
+        require_dedicated(w, true);
         culv_shared_buffer_destroy(&buffer);
         culv_vk_detach(&vk);
-        lib_settle(&w);
+        lib_settle(w);
     }
-    lib_close(&w);
 }
 
-static void made_refused(void)
+LIB_CASE(made_refused)
 {
     static const int wrong[] = {CULV_MEMORY_KIND_PLAIN, 4, -1};
-    lib_world w;
-    lib_open(&w);
     const VkBufferCreateInfo info = buffer_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     d.create_info = &info;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         d.memory_kind = (culv_memory_kind)wrong[i];
-        LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
+        LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &d, &buffer),
                     CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_SAYS("culv_vk_buffer_create_desc.memory_kind is ");
     }
     d.memory_kind = CULV_MEMORY_KIND_FAST;
     d.host_memory = 1;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &d, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &d, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("host memory has no kinds");
-    lib_close(&w);
 }
 
 /* The caller's memory -------------------------------------------------------------------------- */
 
-static void imported(void)
+LOG_CASE(imported, CULV_LOG_WARNING)
 {
     static const struct {
         VkDeviceSize size;
@@ -175,22 +166,14 @@ static void imported(void)
         {GIB, false, false, true},    {GIB, true, false, false},  {GIB - MIB2, false, false, false},
         {GIB, false, true, false}, /* for an image alone: not known to be slow */
         {BYTES, false, false, false}, {BYTES, true, false, false}};
-    log_scene s;
-    log_open(&s, CULV_LOG_WARNING);
-    const VkImageCreateInfo image_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                          .imageType = VK_IMAGE_TYPE_2D,
-                                          .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                          .extent = {16, 16, 1},
-                                          .mipLevels = 1,
-                                          .arrayLayers = 1,
-                                          .samples = VK_SAMPLE_COUNT_1_BIT,
-                                          .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    const VkImageCreateInfo image_info =
+        raw_vk_image_info(VK_FORMAT_R8G8B8A8_UNORM, 16, 16, VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     VkImage image = VK_NULL_HANDLE;
-    VK_OK(vkCreateImage(s.w.vk.device, &image_info, NULL, &image));
+    VK_OK(vkCreateImage(s->w.vk.device, &image_info, NULL, &image));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         for (int shared = 0; shared < 2; shared++) {
             raw_vk_buffer raw;
-            raw_vk_buffer_create(&s.w.vk, rows[i].size,
+            raw_vk_buffer_create(&s->w.vk, rows[i].size,
                                  RAW_VK_EXPORT | (rows[i].dedicated ? RAW_VK_DEDICATED : 0), &raw);
             culv_vk_memory_desc d = culv_vk_memory_desc_init();
             culv_memory *memory = NULL, *again = NULL;
@@ -202,55 +185,51 @@ static void imported(void)
             d.image = rows[i].image ? image : VK_NULL_HANDLE;
             d.label = "block";
             if (shared) {
-                LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &memory));
-                LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &d, &again));
+                LIB_OK(culv_vk_memory_import_shared(s->w.attachment, &d, &memory));
+                LIB_OK(culv_vk_memory_import_shared(s->w.attachment, &d, &again));
                 REQUIRE(again == memory);
             } else {
-                LIB_OK(culv_vk_memory_import(s.w.attachment, &d, &memory));
+                LIB_OK(culv_vk_memory_import(s->w.attachment, &d, &memory));
             }
             part.size = BYTES;
             LIB_OK(culv_buffer_map(memory, &part, &buffer));
             REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                        rows[i].dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE);
-            REQUIRE_EQ(warnings(&s), rows[i].warns); /* once */
-            REQUIRE_EQ(s.count, rows[i].warns);
+            REQUIRE_EQ(warnings(s), rows[i].warns); /* once */
+            REQUIRE_EQ(s->count, rows[i].warns);
             if (rows[i].warns) {
-                REQUIRE(strstr(s.lines[0].text, "memory 'block'") != NULL);
-                REQUIRE(strstr(s.lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);
+                REQUIRE(strstr(s->lines[0].text, "memory 'block'") != NULL);
+                REQUIRE(strstr(s->lines[0].text, "VkMemoryDedicatedAllocateInfo") != NULL);
             }
-            log_forget(&s);
+            log_forget(s);
             culv_buffer_unmap(&buffer);
             culv_memory_destroy(&again);
             culv_memory_destroy(&memory);
-            raw_vk_buffer_destroy(&s.w.vk, &raw);
+            raw_vk_buffer_destroy(&s->w.vk, &raw);
         }
     }
-    vkDestroyImage(s.w.vk.device, image, NULL);
-    log_close(&s);
+    vkDestroyImage(s->w.vk.device, image, NULL);
 }
 
 /* By its handle: nobody says whose memory it is, but perhaps that it is dedicated. */
-static void by_handle(void)
+LIB_CASE(by_handle)
 {
-    lib_world w;
-    lib_open(&w);
     for (int dedicated = 0; dedicated < 2; dedicated++) {
         raw_vk_buffer raw;
         culv_memory *memory = NULL;
         culv_buffer *buffer = NULL;
-        raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
+        raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0),
                              &raw);
-        culv_memory_desc d = lib_memory_desc(&w, &raw, raw_vk_buffer_fd(&w.vk, &raw));
+        culv_memory_desc d = lib_memory_desc(w, &raw, raw_vk_buffer_fd(&w->vk, &raw));
         d.dedicated = dedicated != 0;
-        LIB_OK(culv_memory_import_take(w.device, &d, &memory));
+        LIB_OK(culv_memory_import_take(w->device, &d, &memory));
         LIB_OK(culv_buffer_map(memory, NULL, &buffer));
         REQUIRE_EQ(culv_buffer_memory_kind(buffer),
                    dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_UNKNOWN);
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&memory);
-        raw_vk_buffer_destroy(&w.vk, &raw);
+        raw_vk_buffer_destroy(&w->vk, &raw);
     }
-    lib_close(&w);
 }
 
 /* What the gate answers beforehand. */

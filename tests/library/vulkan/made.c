@@ -51,81 +51,75 @@ static raw_vk_buffer as_raw(const culv_shared_buffer *buffer)
 }
 
 /* The types are one family's, so the compiler takes Vulkan's objects for OpenGL's. */
-static void not_opengls(void)
+LIB_CASE(not_opengls)
 {
-    lib_world w;
     culv_shared_semaphore *semaphore = NULL;
-    lib_open(&w);
-    culv_shared_buffer *buffer = make_buffer(&w, BYTES + 1);
-    culv_shared_image *image = make_image(&w);
-    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &semaphore));
+    culv_shared_buffer *buffer = make_buffer(w, BYTES + 1);
+    culv_shared_image *image = make_image(w);
+    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &semaphore));
     REQUIRE_EQ(culv_gl_buffer_name(buffer), 0);
     REQUIRE_EQ(culv_gl_image_name(image), 0);
     REQUIRE_EQ(culv_gl_image_target(image), 0);
     REQUIRE_EQ(culv_gl_semaphore_name(semaphore), 0);
-    LIB_ERROR(culv_gl_buffer_upload(buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_buffer_upload(buffer), CULV_REASON_VALUE);
     LIB_SAYS("takes what was made for OpenGL, and this was made for Vulkan");
-    LIB_ERROR(culv_gl_buffer_download(buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_image_upload(image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_image_download(image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_semaphore_signal(semaphore, 1, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    CUstream stream = lib_stream(&w); /* nothing was signaled */
+    LIB_INVALID(culv_gl_buffer_download(buffer), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_image_upload(image), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_image_download(image), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_semaphore_signal(semaphore, 1, NULL), CULV_REASON_VALUE);
+    LIB_INVALID(culv_gl_semaphore_wait(semaphore, 1, 0, NULL), CULV_REASON_VALUE);
+    CUstream stream = lib_stream(w); /* nothing was signaled */
     LIB_OK(culv_semaphore_signal(culv_shared_semaphore_cuda(semaphore), stream, 1));
-    lib_finish(&w, stream);
-    lib_stream_destroy(&w, stream);
+    lib_finish(w, stream);
+    lib_stream_destroy(w, stream);
     culv_shared_semaphore_destroy(&semaphore);
     culv_shared_image_destroy(&image);
     culv_shared_buffer_destroy(&buffer);
-    lib_close(&w);
 }
 
 /* What they are -------------------------------------------------------------------------------- */
 
-static void buffer_both_ways(void)
+LIB_CASE(buffer_both_ways)
 {
     static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
     static uint32_t words[WORDS];
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        culv_shared_buffer *made = make_buffer(&w, sizes[k]);
+        culv_shared_buffer *made = make_buffer(w, sizes[k]);
         culv_buffer *cuda = culv_shared_buffer_cuda(made);
         const raw_vk_buffer raw = as_raw(made);
         size_t bytes = sizes[k] < BYTES ? (size_t)sizes[k] : BYTES, at = (size_t)sizes[k] - bytes;
         REQUIRE(raw.buffer != VK_NULL_HANDLE && raw.memory != VK_NULL_HANDLE && cuda != NULL);
         REQUIRE_EQ(culv_buffer_size(cuda), sizes[k]);
         VkMemoryRequirements needs;
-        vkGetBufferMemoryRequirements(w.vk.device, raw.buffer, &needs);
+        vkGetBufferMemoryRequirements(w->vk.device, raw.buffer, &needs);
         REQUIRE(raw.allocation_size >= needs.size && raw.allocation_size >= sizes[k]);
         REQUIRE(culv_vk_buffer_memory(made, NULL) == raw.memory);
-        culv_device_counts c = lib_counts(&w);
+        culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.created, 1);
         REQUIRE_EQ(c.buffers, 1);
         REQUIRE_EQ(c.memories, 1);
         REQUIRE_EQ(c.mappings, 1);
         for (uint32_t i = 0; i < bytes / 4; i++)
             words[i] = lib_word(i, 7);
-        raw_vk_write(&w.vk, &raw, at, words, bytes);
+        raw_vk_write(&w->vk, &raw, at, words, bytes);
         memset(words, 0, sizeof words);
-        CUcontext before = lib_enter(&w);
+        CUcontext before = lib_enter(w);
         CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda) + at, bytes));
         REQUIRE_WORDS(words, bytes / 4, 7);
         for (uint32_t i = 0; i < bytes / 4; i++)
             words[i] = lib_word(i, 8);
         CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(cuda) + at, words, bytes));
-        lib_leave(&w, before);
+        lib_leave(w, before);
         memset(words, 0, sizeof words);
-        raw_vk_read(&w.vk, &raw, at, words, bytes);
+        raw_vk_read(&w->vk, &raw, at, words, bytes);
         REQUIRE_WORDS(words, bytes / 4, 8);
         culv_shared_buffer_destroy(&made);
         REQUIRE(made == NULL);
         culv_shared_buffer_destroy(&made);
-        lib_settle(&w);
-        REQUIRE_EQ(lib_counts(&w).created, 0);
+        lib_settle(w);
+        REQUIRE_EQ(lib_counts(w).created, 0);
     }
-    lib_close(&w);
 }
 
 static uint64_t dedicated_imports(const lib_world *w)
@@ -167,29 +161,27 @@ static void dedicated_as_vulkan_wants(void)
 }
 
 /* The properties asked for, by vkMapMemory where that is possible (R20). */
-static void buffer_in_host_visible_memory(void)
+LIB_CASE(buffer_in_host_visible_memory)
 {
     static const VkMemoryPropertyFlags wanted[] = {
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
             VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
         culv_shared_buffer *made = NULL;
         VkBufferCreateInfo info = buffer_info(BYTES);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
         d.memory_properties = wanted[k];
-        culv_result r = culv_vk_buffer_create(w.attachment, &d, &made);
+        culv_result r = culv_vk_buffer_create(w->attachment, &d, &made);
         culv_error e = culv_error_init();
         culv_last_error(&e);
         MEASURED("library.made_in_host_memory", "properties %#x: %s", (unsigned)wanted[k],
                  r == CULV_OK ? "CULV_OK" : e.message);
         if (r != CULV_OK) { /* no such memory, or none that CUDA takes */
-            REQUIRE(!w.cu->software && made == NULL);
+            REQUIRE(!w->cu->software && made == NULL);
             REQUIRE(e.reason == CULV_REASON_MEMORY_TYPE || r == CULV_ERROR_DRIVER);
             continue;
         }
@@ -198,12 +190,12 @@ static void buffer_in_host_visible_memory(void)
         const VkMappedMemoryRange range = {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
                                            .memory = memory,
                                            .size = VK_WHOLE_SIZE};
-        VK_OK(vkMapMemory(w.vk.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+        VK_OK(vkMapMemory(w->vk.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
         uint32_t *words = mapped, back[64];
         for (uint32_t i = 0; i < 64; i++)
             words[i] = lib_word(i, 3);
-        VK_OK(vkFlushMappedMemoryRanges(w.vk.device, 1, &range));
-        CUcontext before = lib_enter(&w);
+        VK_OK(vkFlushMappedMemoryRanges(w->vk.device, 1, &range));
+        CUcontext before = lib_enter(w);
         CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(made));
         REQUIRE(p != 0);
         REQUIRE_EQ(culv_shared_buffer_pointer(made), p);
@@ -212,64 +204,58 @@ static void buffer_in_host_visible_memory(void)
         for (uint32_t i = 0; i < 64; i++)
             back[i] = lib_word(i, 4);
         CU_OK(raw_cuda_upload(cu, p, back, sizeof back));
-        lib_leave(&w, before);
-        VK_OK(vkInvalidateMappedMemoryRanges(w.vk.device, 1, &range));
+        lib_leave(w, before);
+        VK_OK(vkInvalidateMappedMemoryRanges(w->vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);
-        vkUnmapMemory(w.vk.device, memory);
+        vkUnmapMemory(w->vk.device, memory);
         culv_shared_buffer_destroy(&made);
     }
-    lib_close(&w);
 }
 
 /* Views and descriptors as of the caller's own; the sharing mode and a chain are the caller's
  * too. */
-static void buffer_is_like_the_callers(void)
+LIB_CASE(buffer_is_like_the_callers)
 {
-    lib_world w;
-    lib_open(&w);
     uint32_t families[RAW_VK_MAX_QUEUES];
-    for (uint32_t i = 0; i < w.vk.queue_count; i++)
+    for (uint32_t i = 0; i < w->vk.queue_count; i++)
         families[i] = i;
     VkBufferCreateInfo info = buffer_info(BYTES);
     info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT; /* which its memory must allow */
-    if (w.vk.queue_count > 1) {
+    if (w->vk.queue_count > 1) {
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
-        info.queueFamilyIndexCount = w.vk.queue_count;
+        info.queueFamilyIndexCount = w->vk.queue_count;
         info.pQueueFamilyIndices = families;
     }
     const VkBufferCreateInfo before = info;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
     d.create_info = &info;
-    LIB_OK(culv_vk_buffer_create(w.attachment, &d, &made));
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &made));
     REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
     const VkBufferViewCreateInfo view_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
                                               .buffer = culv_vk_buffer_handle(made),
                                               .format = VK_FORMAT_R32_SFLOAT,
                                               .range = VK_WHOLE_SIZE};
     VkBufferView view = VK_NULL_HANDLE;
-    VK_OK(vkCreateBufferView(w.vk.device, &view_info, NULL, &view));
-    vkDestroyBufferView(w.vk.device, view, NULL);
+    VK_OK(vkCreateBufferView(w->vk.device, &view_info, NULL, &view));
+    vkDestroyBufferView(w->vk.device, view, NULL);
     const VkBufferDeviceAddressInfo address = {.sType =
                                                    VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                                .buffer = culv_vk_buffer_handle(made)};
-    REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
+    REQUIRE(vkGetBufferDeviceAddress(w->vk.device, &address) != 0);
     culv_shared_buffer_destroy(&made);
 
-    culv_shared_image *image = make_image(&w);
+    culv_shared_image *image = make_image(w);
     VkDeviceSize size = 0;
     VkMemoryRequirements needs;
-    vkGetImageMemoryRequirements(w.vk.device, culv_vk_image_handle(image), &needs);
+    vkGetImageMemoryRequirements(w->vk.device, culv_vk_image_handle(image), &needs);
     REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
     REQUIRE(size >= needs.size);
     culv_shared_image_destroy(&image);
-    lib_close(&w);
 }
 
-static void image_without_surfaces(void)
+LIB_CASE(image_without_surfaces)
 {
-    lib_world w;
-    lib_open(&w);
     culv_shared_image *image = NULL;
     CUsurfObject surface = 77;
     CUarray array = NULL;
@@ -278,14 +264,13 @@ static void image_without_surfaces(void)
     d.create_info = &info;
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
-    LIB_OK(culv_vk_image_create(w.attachment, &d, &image));
-    LIB_ERROR(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface),
-              CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    LIB_INVALID(culv_image_get_surface(culv_shared_image_cuda(image), 0, &surface),
+                CULV_REASON_USAGE);
     LIB_SAYS("without surfaces");
     REQUIRE_EQ(surface, 77);
     LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 0, &array));
     culv_shared_image_destroy(&image);
-    lib_close(&w);
 }
 
 /* Giving up ------------------------------------------------------------------------------------ */
@@ -317,25 +302,23 @@ static void nothing_to_give_up(void)
 /* `call` says what was called. */
 #define REQUIRE_OWNED(destroy, call)                                                               \
     do {                                                                                           \
-        LIB_ERROR(destroy, CULV_ERROR_INVALID, CULV_REASON_OWNED);                                 \
+        LIB_INVALID(destroy, CULV_REASON_OWNED);                                                   \
         LIB_SAYS(call);                                                                            \
     } while (0)
 
 /* CUDA's side belongs to the object: giving it up apart is refused, and nothing happens. */
-static void borrowed_sides_are_refused(void)
+IMAGE_CASE(borrowed_sides_are_refused)
 {
-    stage s;
-    stage_open(&s);
-    lib_world *w = &s.w;
+    lib_world *w = &s->w;
     culv_shared_buffer *buffer = make_buffer(w, BYTES);
     culv_shared_image *image = make_image(w);
     culv_buffer *b = culv_shared_buffer_cuda(buffer);
     culv_image *i = culv_shared_image_cuda(image);
     for (int turn = 0; turn < 2; turn++) {
         REQUIRE_OWNED(culv_buffer_unmap(&b), "culv_buffer_unmap");
-        REQUIRE_OWNED(culv_buffer_unmap_after(&b, s.stream), "culv_buffer_unmap_after");
+        REQUIRE_OWNED(culv_buffer_unmap_after(&b, s->stream), "culv_buffer_unmap_after");
         REQUIRE_OWNED(culv_image_unmap(&i), "culv_image_unmap");
-        REQUIRE_OWNED(culv_image_unmap_after(&i, s.stream), "culv_image_unmap_after");
+        REQUIRE_OWNED(culv_image_unmap_after(&i, s->stream), "culv_image_unmap_after");
         REQUIRE(b == culv_shared_buffer_cuda(buffer) && i == culv_shared_image_cuda(image));
         culv_device_counts c = lib_counts(w);
         REQUIRE_EQ(c.buffers, 1);
@@ -344,16 +327,12 @@ static void borrowed_sides_are_refused(void)
         REQUIRE_EQ(c.created, 2);
         REQUIRE_EQ(c.deferred, 0);
     }
-    const raw_cuda *cu = w->cu;
     CUarray array = NULL;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(b), 5, WORDS, s.stream));
-    CU_OK(cu->StreamSynchronize(s.stream));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemsetD32Async(culv_buffer_pointer(b), 5, WORDS, s->stream));
+    lib_finish(w, s->stream);
     LIB_OK(culv_image_get_array(i, 0, &array));
     culv_shared_buffer_destroy(&buffer);
     culv_shared_image_destroy(&image);
-    stage_close(&s);
 }
 
 /* In any order with the attachment and the device, which live as long as the last object. */
@@ -401,36 +380,34 @@ static void any_order(void)
 
 /* Given up while CUDA's work on them is still to come: destroy_after does not wait for it, or it
  * would hang, and the pages stay. */
-static void destroyed_with_work_pending(void)
+IMAGE_CASE(destroyed_with_work_pending)
 {
-    stage s;
-    stage_open(&s);
-    lib_world *w = &s.w;
+    lib_world *w = &s->w;
     const raw_cuda *cu = w->cu;
     culv_shared_buffer *buffer = make_buffer(w, BYTES);
     shared_image i;
-    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &i);
+    shared_image_open(s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &i);
     CUdeviceptr p = culv_buffer_pointer(culv_shared_buffer_cuda(buffer)), copy = 0;
     VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
     culv_semaphore *wait = lib_import_timeline(w, gate);
     CUcontext before = lib_enter(w);
     CU_OK(cu->MemAlloc(&copy, BYTES));
-    cuda_paint(&s, &i, 0, 1); /* what a kernel needs for its first launch is there now */
-    CU_OK(cu->StreamSynchronize(s.stream));
-    LIB_OK(culv_semaphore_wait(wait, s.stream, 1));
-    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s.stream));
-    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s.stream));
-    cuda_paint(&s, &i, 0, 2);
-    LIB_OK(culv_semaphore_signal(s.signals, s.stream, ++s.vulkan_value));
+    cuda_paint(s, &i, 0, 1); /* what a kernel needs for its first launch is there now */
+    CU_OK(cu->StreamSynchronize(s->stream));
+    LIB_OK(culv_semaphore_wait(wait, s->stream, 1));
+    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
+    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
+    cuda_paint(s, &i, 0, 2);
+    LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
     lib_leave(w, before);
-    culv_shared_buffer_destroy_after(&buffer, s.stream);
-    culv_shared_image_destroy_after(&i.made, s.stream);
+    culv_shared_buffer_destroy_after(&buffer, s->stream);
+    culv_shared_image_destroy_after(&i.made, s->stream);
     REQUIRE(buffer == NULL && i.made == NULL);
     raw_vk_timeline_signal(&w->vk, gate, 1);
-    REQUIRE(raw_vk_timeline_wait(&w->vk, s.to_vulkan, s.vulkan_value, TEST_FAR_MS));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, s->to_vulkan, s->vulkan_value, TEST_FAR_MS));
     uint32_t word = 0;
     before = lib_enter(w);
-    CU_OK(cu->StreamSynchronize(s.stream));
+    CU_OK(cu->StreamSynchronize(s->stream));
     CU_OK(cu->MemcpyDtoH(&word, copy + BYTES - 4, 4));
     CU_OK(cu->MemFree(copy));
     lib_leave(w, before);
@@ -442,24 +419,21 @@ static void destroyed_with_work_pending(void)
     REQUIRE_EQ(c.created, 0);
     culv_semaphore_destroy(&wait);
     raw_vk_timeline_destroy(&w->vk, gate);
-    stage_close(&s);
 }
 
 /* R8: a capture in global mode goes on, whatever is made, asked for and given up meanwhile. */
-static void capture_is_left_alone(void)
+LIB_CASE(capture_is_left_alone)
 {
-    lib_world w;
-    lib_open(&w);
-    const raw_cuda *cu = w.cu;
+    const raw_cuda *cu = w->cu;
     if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
         SKIP("this driver does not capture streams");
-    CUstream captured = lib_stream(&w), other = lib_stream(&w);
+    CUstream captured = lib_stream(w), other = lib_stream(w);
     CUgraph graph = NULL;
-    CUcontext before = lib_enter(&w);
+    CUcontext before = lib_enter(w);
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
     for (int turn = 0; turn < 2; turn++) {
-        culv_shared_buffer *buffer = make_buffer(&w, BYTES);
-        culv_shared_image *image = make_image(&w);
+        culv_shared_buffer *buffer = make_buffer(w, BYTES);
+        culv_shared_image *image = make_image(w);
         CUarray array = NULL;
         CUsurfObject surface = 0;
         LIB_OK(culv_image_get_array(culv_shared_image_cuda(image), 1, &array));
@@ -473,15 +447,14 @@ static void capture_is_left_alone(void)
                 &image, captured); /* its event must not become part of the graph */
         }
     }
-    (void)lib_counts(&w);
+    (void)lib_counts(w);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     REQUIRE(graph != NULL);
     CU_OK(cu->GraphDestroy(graph));
-    lib_leave(&w, before);
-    lib_settle(&w);
-    lib_stream_destroy(&w, captured);
-    lib_stream_destroy(&w, other);
-    lib_close(&w);
+    lib_leave(w, before);
+    lib_settle(w);
+    lib_stream_destroy(w, captured);
+    lib_stream_destroy(w, other);
 }
 
 static const test_case cases[] = {

@@ -9,10 +9,8 @@ extern const test_case made_error_cases[];
 
 static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
 
-static void buffers(void)
+LIB_CASE(buffers)
 {
-    lib_world w;
-    lib_open(&w);
     culv_shared_buffer *made = NULL;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
@@ -48,7 +46,7 @@ static void buffers(void)
         {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
     };
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, &d, &made),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
@@ -58,40 +56,34 @@ static void buffers(void)
                                          .size = rows[n].size,
                                          .usage = rows[n].usage};
         d.create_info = &info;
-        LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+        LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, &d, &made),
                     CULV_ERROR_INVALID, rows[n].reason);
     }
     LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(NULL, &d, &made),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made),
+    LIB_REFUSES(culv_shared_buffer, made, culv_vk_buffer_create(w->attachment, NULL, &made),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_create(w.attachment, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    REQUIRE_EQ(lib_counts(&w).created, 0);
-    lib_close(&w);
+    LIB_INVALID(culv_vk_buffer_create(w->attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(w).created, 0);
 }
 
 /* No memory type has a bit that Vulkan does not know; the message lists what there is. */
-static void memory_properties(void)
+LIB_CASE(memory_properties)
 {
-    lib_world w;
-    lib_open(&w);
     culv_shared_buffer *buffer = NULL;
     culv_shared_image *image = NULL;
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(4096, usage);
     const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
     b.create_info = &info;
     i.create_info = &picture;
     b.memory_properties = i.memory_properties = 1u << 30 | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer),
+    LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(w->attachment, &b, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
     LIB_SAYS("0x");
-    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(w.attachment, &i, &image),
+    LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(w->attachment, &i, &image),
                 CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
-    lib_close(&w);
 }
 
 /* More than there is. The size alone is against the specification, so validation stays off. */
@@ -106,8 +98,7 @@ static void too_big(void)
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
         if (n >= 2 && !w.cu->software)
             break; /* no driver owes an answer to a size that its sums cannot hold */
-        const VkBufferCreateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = sizes[n], .usage = usage};
+        const VkBufferCreateInfo info = raw_vk_buffer_info(sizes[n], usage);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         d.create_info = &info;
         made = POISON(culv_shared_buffer);
@@ -121,31 +112,27 @@ static void too_big(void)
 }
 
 /* Memory that could be had, but not exported. */
-static void export_fails(void)
+LIB_CASE(export_fails)
 {
-    lib_world w;
-    lib_open(&w);
     culv_vk_device *lying = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_shared_image *image = NULL;
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(4096, usage);
     const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
     b.create_info = &info;
     i.create_info = &picture;
-    culv_vk_device_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    LIB_OK(culv_vk_attach(w->device, &vd, &lying));
     LIB_REFUSES(culv_shared_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
                 CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
     LIB_REFUSES(culv_shared_image, image, culv_vk_image_create(lying, &i, &image),
                 CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);
-    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).attached_devices, 1);
 }
 
 const test_case made_error_cases[] = {

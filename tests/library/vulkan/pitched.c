@@ -112,94 +112,77 @@ static void both_ways(const raw_vk_image_desc *wanted, uint32_t bytes)
     lib_close(&w);
 }
 
-static void odd_sizes(void)
-{
-    both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
-                                   .width = 253,
-                                   .height = 127,
-                                   .flags = RAW_VK_EXPORT | RAW_VK_LINEAR | RAW_VK_DEDICATED},
-              4);
-}
+TEST_AS(odd_sizes,
+        both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                       .width = 253,
+                                       .height = 127,
+                                       .flags = RAW_VK_EXPORT | RAW_VK_LINEAR | RAW_VK_DEDICATED},
+                  4))
+TEST_AS(at_offset, both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R32_SFLOAT,
+                                                  .width = 61,
+                                                  .height = 17,
+                                                  .min_offset = 70000,
+                                                  .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
+                             4))
+TEST_AS(levels_and_layers, both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                                          .width = 40,
+                                                          .height = 24,
+                                                          .levels = 3,
+                                                          .layers = 3,
+                                                          .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
+                                     4))
+TEST_AS(volume, both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R32_SFLOAT,
+                                               .width = 19,
+                                               .height = 11,
+                                               .depth = 5,
+                                               .dimensions = 3,
+                                               .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
+                          4))
 
-static void at_offset(void)
+LIB_CASE(refused)
 {
-    both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R32_SFLOAT,
-                                   .width = 61,
-                                   .height = 17,
-                                   .min_offset = 70000,
-                                   .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
-              4);
-}
-
-static void levels_and_layers(void)
-{
-    both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
-                                   .width = 40,
-                                   .height = 24,
-                                   .levels = 3,
-                                   .layers = 3,
-                                   .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
-              4);
-}
-
-static void volume(void)
-{
-    both_ways(&(raw_vk_image_desc){.format = VK_FORMAT_R32_SFLOAT,
-                                   .width = 19,
-                                   .height = 11,
-                                   .depth = 5,
-                                   .dimensions = 3,
-                                   .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
-              4);
-}
-
-static void refused(void)
-{
-    lib_world w;
     linear l;
     culv_buffer *buffer = NULL;
     culv_image *image = NULL;
     culv_subresource_layout p = culv_subresource_layout_init();
-    lib_open(&w);
-    linear_open(&w,
+    linear_open(w,
                 &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
                                      .width = 32,
                                      .height = 32,
                                      .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
                 &l);
     culv_vk_image_desc d = desc_of(&l);
-    LIB_REFUSES(culv_image, image, culv_vk_image_map(w.attachment, l.memory, &d, &image),
+    LIB_REFUSES(culv_image, image, culv_vk_image_map(w->attachment, l.memory, &d, &image),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     LIB_SAYS("culv_vk_image_map_pitched");
     LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 1, 0, &buffer, &p),
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 1, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_LEVEL);
     LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 1, &buffer, &p),
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 1, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, NULL, &p),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, NULL),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, NULL, &p),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, NULL),
+                CULV_REASON_NULL_ARGUMENT);
     p.struct_size = 3;
     LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     p = culv_subresource_layout_init();
     l.info.tiling = VK_IMAGE_TILING_OPTIMAL;
     LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     l.info.tiling = VK_IMAGE_TILING_LINEAR;
     l.info.pNext = NULL;
     LIB_REFUSES(culv_buffer, buffer,
-                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+                culv_vk_image_map_pitched(w->attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     const culv_subresource_layout untouched = culv_subresource_layout_init();
     REQUIRE_EQ_BYTES(&p, &untouched, sizeof p);
-    REQUIRE_EQ(lib_counts(&w).buffers, 0);
-    linear_close(&w, &l);
-    lib_close(&w);
+    REQUIRE_EQ(lib_counts(w).buffers, 0);
+    linear_close(w, &l);
 }
 
 static const test_case cases[] = {

@@ -9,57 +9,52 @@ extern const test_case setup_cases[];
 
 enum { ROOM = 32 };
 
-static void choosing(void)
+LIB_VULKAN_CASE(choosing)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     VkPhysicalDevice chosen = NULL, alone = NULL;
     culv_vk_candidate best = culv_vk_candidate_init();
     uint32_t count = 1;
-    LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, NULL, &chosen,
-                                          &w.device));
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &best, count,
+    LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, NULL, &chosen,
+                                          &w->device));
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &best, count,
                                          &count));
-    REQUIRE(chosen == best.physical_device && chosen == w.vk.physical);
-    REQUIRE_EQ(lib_caps(w.device).is_software, w.cu->software);
-    REQUIRE_EQ_BYTES(lib_caps(w.device).uuid.bytes, w.vk.id.deviceUUID, 16);
-    culv_device_close(&w.device);
+    REQUIRE(chosen == best.physical_device && chosen == w->vk.physical);
+    REQUIRE_EQ(lib_caps(w->device).is_software, w->cu->software);
+    REQUIRE_EQ_BYTES(lib_caps(w->device).uuid.bytes, w->vk.id.deviceUUID, 16);
+    culv_device_close(&w->device);
 
     /* Without a device to open; with a stranger that the instance lists first. */
     LIB_OK(
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, NULL, &alone, NULL));
+        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, NULL, &alone, NULL));
     REQUIRE(alone == chosen);
-    lib_lying = (lib_lies){.stranger_like = w.vk.physical};
-    LIB_OK(culv_vk_choose_physical_device(lib_lying_loader, w.vk.instance, NULL, &alone, NULL));
+    lib_lying = (lib_lies){.stranger_like = w->vk.physical};
+    LIB_OK(culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &alone, NULL));
     REQUIRE(alone == chosen);
-    lib_close(&w);
 }
 
-static void choosing_in_vain(void)
+LIB_VULKAN_CASE(choosing_in_vain)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     culv_device *device = NULL;
     VkPhysicalDevice chosen = lib_stranger();
     culv_device_desc d = culv_device_desc_init();
     lib_lying = (lib_lies){.no_devices = true};
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(lib_lying_loader, w.vk.instance, NULL, &chosen, &device),
+        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("Vulkan shows no device");
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(lib_lying_loader, w.vk.instance, NULL, &chosen, &device),
+        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_EXTENSION_MISSING);
-    LIB_SAYS(w.vk.properties.deviceName);
+    LIB_SAYS(w->vk.properties.deviceName);
     LIB_SAYS(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
     /* Every device is named with its reason. */
-    lib_lying = (lib_lies){.stranger_like = w.vk.physical, .uuid_xor = 0x55};
+    lib_lying = (lib_lies){.stranger_like = w->vk.physical, .uuid_xor = 0x55};
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(lib_lying_loader, w.vk.instance, NULL, &chosen, &device),
+        culv_vk_choose_physical_device(lib_lying_loader, w->vk.instance, NULL, &chosen, &device),
         CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("CUDA can reach none of Vulkan's devices: ");
     const char *text = culv_last_error_message(), *first = strstr(text, "has no CUDA partner");
@@ -68,19 +63,19 @@ static void choosing_in_vain(void)
     /* The driver that is not asked for; the reason is the best candidate's. */
     culv_vk_candidate best = culv_vk_candidate_init();
     uint32_t count = 1;
-    d.driver = w.cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
-    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, &d, &best, count,
+    d.driver = w->cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, &d, &best, count,
                                          &count));
     REQUIRE(!best.reachable);
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, &d, &chosen, &device),
+        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
         CULV_ERROR_NO_DEVICE, best.reason);
     LIB_SAYS("culv_device_desc.driver excludes");
     REQUIRE(chosen == lib_stranger());
 
     LIB_REFUSES(culv_device, device,
-                culv_vk_choose_physical_device(NULL, w.vk.instance, NULL, &chosen, &device),
+                culv_vk_choose_physical_device(NULL, w->vk.instance, NULL, &chosen, &device),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("get_instance_proc_addr is NULL");
     LIB_REFUSES(culv_device, device,
@@ -88,15 +83,14 @@ static void choosing_in_vain(void)
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
+        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, NULL, NULL, &device),
         CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
     LIB_REFUSES(
         culv_device, device,
-        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w.vk.instance, &d, &chosen, &device),
+        culv_vk_choose_physical_device(vkGetInstanceProcAddr, w->vk.instance, &d, &chosen, &device),
         CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     REQUIRE(chosen == lib_stranger());
-    lib_close(&w);
 }
 
 static void require_names(const char *const *have, uint32_t count, const char *const *wanted)
@@ -124,8 +118,8 @@ static void instance_names(void)
     LIB_OK(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, NULL));
     REQUIRE_EQ(count, 2);
     count = 1;
-    LIB_ERROR(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out),
-              CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, mine, &count, out),
+                CULV_REASON_VALUE);
     LIB_SAYS("room for 1 names, and there are 2");
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ_STR(out[0], "untouched");
@@ -138,26 +132,24 @@ static void instance_names(void)
 
     same[1] = NULL;
     count = ROOM;
-    LIB_ERROR(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, same, &count, out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 3, same, &count, out),
+                CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("names[1] is NULL");
-    LIB_ERROR(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, NULL, &count, out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, mine, NULL, out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, NULL, &count, out),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_merge_instance_extensions(VK_API_VERSION_1_3, 1, mine, NULL, out),
+                CULV_REASON_NULL_ARGUMENT);
     require_names(out, 2, merged);
     REQUIRE_EQ(count, ROOM);
 }
 
-static void instance_layers(void)
+LIB_CASE(instance_layers)
 {
     static const char validation[] = "VK_LAYER_KHRONOS_validation";
-    lib_world w;
-    lib_open(&w);
     const char *culverts[ROOM], *names[ROOM] = {validation, validation};
     uint32_t added = culv_vk_instance_layers(vkGetInstanceProcAddr, ROOM, culverts);
     uint32_t count = ROOM;
-    REQUIRE_EQ(added, w.cu->software ? 1 : added);
+    REQUIRE_EQ(added, w->cu->software ? 1 : added);
     LIB_OK(culv_vk_merge_instance_layers(vkGetInstanceProcAddr, 2, names, &count, names));
     REQUIRE_EQ(count, 1 + added);
     REQUIRE_EQ_STR(names[0], validation);
@@ -167,9 +159,8 @@ static void instance_layers(void)
     count = ROOM;
     LIB_OK(culv_vk_merge_instance_layers(vkGetInstanceProcAddr, before, names, &count, names));
     REQUIRE_EQ(count, before);
-    LIB_ERROR(culv_vk_merge_instance_layers(NULL, 0, NULL, &count, names), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    lib_close(&w);
+    LIB_INVALID(culv_vk_merge_instance_layers(NULL, 0, NULL, &count, names),
+                CULV_REASON_NULL_ARGUMENT);
 }
 
 static culv_vk_device_desc desc_of(PFN_vkGetInstanceProcAddr get, VkInstance instance,
@@ -204,88 +195,82 @@ static bool in(const char *const *names, uint32_t count, const char *name)
 }
 
 /* All that is required, what the device has of the rest, and nothing twice. */
-static void device_extensions(void)
+LIB_VULKAN_CASE(device_extensions)
 {
     static const uint32_t versions[] = {0, VK_API_VERSION_1_1, VK_API_VERSION_1_2,
                                         VK_API_VERSION_1_3};
     static const char *const mine[] = {"VK_MINE_a", VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
                                        "VK_MINE_a"};
-    lib_world w;
-    lib_open_vulkan(&w);
     for (size_t v = 0; v < 4; v++) {
         const uint32_t used = versions[v] != 0 ? versions[v] : VK_API_VERSION_1_1;
         const char *names[ROOM], *required[ROOM], *optional[ROOM];
         uint32_t num_required = culv_vk_device_extensions(used, ROOM, required);
         uint32_t num_optional = culv_vk_optional_device_extensions(used, ROOM, optional);
         uint32_t expected = 1 + num_required;
-        uint32_t count = merge(vkGetInstanceProcAddr, &w, versions[v], 3, mine, names);
+        uint32_t count = merge(vkGetInstanceProcAddr, w, versions[v], 3, mine, names);
         REQUIRE_EQ_STR(names[0], "VK_MINE_a");
         REQUIRE_EQ_STR(names[1], VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
         for (uint32_t i = 0; i < num_required; i++)
             REQUIRE(in(names, count, required[i]));
         for (uint32_t i = 0; i < num_optional; i++) {
-            const bool has = raw_vk_has_device_extension(w.vk.physical, optional[i]);
+            const bool has = raw_vk_has_device_extension(w->vk.physical, optional[i]);
             REQUIRE_EQ(in(names, count, optional[i]), has);
             expected += has;
         }
         REQUIRE_EQ(count, expected);
-        REQUIRE_EQ(merge(vkGetInstanceProcAddr, &w, versions[v], 0, NULL, names), expected - 1);
+        REQUIRE_EQ(merge(vkGetInstanceProcAddr, w, versions[v], 0, NULL, names), expected - 1);
     }
     /* A device of a lower version than the instance's. */
     const char *names[ROOM];
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_1};
-    uint32_t count = merge(lib_lying_loader, &w, VK_API_VERSION_1_3, 0, NULL, names);
+    uint32_t count = merge(lib_lying_loader, w, VK_API_VERSION_1_3, 0, NULL, names);
     REQUIRE(in(names, count, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME));
     lib_lying = (lib_lies){0};
-    lib_close(&w);
 }
 
-static void device_extensions_refused(void)
+LIB_VULKAN_CASE(device_extensions_refused)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     const char *names[ROOM] = {"untouched"};
-    const VkInstance instance = w.vk.instance;
+    const VkInstance instance = w->vk.instance;
     uint32_t count = ROOM;
     culv_vk_device_desc d;
 #define REFUSED(get, instance, device, version, class, why)                                        \
     d = desc_of(get, instance, device, version);                                                   \
     LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), class, why)
-    REFUSED(NULL, instance, w.vk.physical, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w.vk.physical, 0, CULV_ERROR_INVALID,
+    REFUSED(NULL, instance, w->vk.physical, 0, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_vk_device_desc.physical_device is NULL");
-    LIB_ERROR(culv_vk_merge_device_extensions(NULL, 0, NULL, &count, names), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_merge_device_extensions(NULL, 0, NULL, &count, names),
+                CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 1;
-    LIB_ERROR(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names), CULV_ERROR_INVALID,
-              CULV_REASON_STRUCT_SIZE);
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, VK_API_VERSION_1_0, CULV_ERROR_INVALID,
+    LIB_INVALID(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names),
+                CULV_REASON_STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, CULV_ERROR_INVALID,
             CULV_REASON_VULKAN_VERSION);
     lib_lying = (lib_lies){.hides = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
                            .says_type = true,
                            .type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU};
-    REFUSED(lib_lying_loader, instance, w.vk.physical, 0, CULV_ERROR_UNSUPPORTED,
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
-    LIB_SAYS(w.vk.properties.deviceName);
+    LIB_SAYS(w->vk.properties.deviceName);
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_CPU;
-    REFUSED(lib_lying_loader, instance, w.vk.physical, 0, CULV_ERROR_UNSUPPORTED,
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_LAYER_MISSING);
     LIB_SAYS("culv_vk_instance_layers()");
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w.vk.physical, 0, CULV_ERROR_UNSUPPORTED,
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_VULKAN_VERSION);
     lib_lying = (lib_lies){0};
     count = 1;
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, 0, CULV_ERROR_INVALID,
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, CULV_ERROR_INVALID,
             CULV_REASON_VALUE);
 #undef REFUSED
     REQUIRE_EQ(count, 1);
     REQUIRE_EQ_STR(names[0], "untouched");
-    lib_close(&w);
 }
 
 static const VkBaseOutStructure *find(const void *chain, int type, uint32_t *length)
@@ -302,22 +287,20 @@ static const VkBaseOutStructure *find(const void *chain, int type, uint32_t *len
 #define FIND(chain, type, length) find(chain, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##type, length)
 
 /* Each feature has one struct in the chain: the caller's, where it brings one. */
-static void device_features(void)
+LIB_VULKAN_CASE(device_features)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     culv_vk_device_features storage = culv_vk_device_features_init();
     uint32_t length = 0;
     const void *chain = NULL;
     culv_vk_device_desc d;
 #define MERGE(version, mine)                                                                       \
-    d = desc_of(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, version);                     \
+    d = desc_of(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, version);                   \
     LIB_OK(culv_vk_merge_device_features(&d, mine, &storage, &chain))
     MERGE(VK_API_VERSION_1_3, NULL);
     REQUIRE(FIND(chain, TIMELINE_SEMAPHORE_FEATURES, &length) ==
             (const void *)&storage.timeline_semaphore);
     REQUIRE_EQ(storage.timeline_semaphore.timelineSemaphore, VK_TRUE);
-    if (w.vk.properties.apiVersion >= VK_API_VERSION_1_3) {
+    if (w->vk.properties.apiVersion >= VK_API_VERSION_1_3) {
         REQUIRE(FIND(chain, SYNCHRONIZATION_2_FEATURES, &length) ==
                 (const void *)&storage.synchronization2);
         REQUIRE_EQ(storage.synchronization2.synchronization2, VK_TRUE);
@@ -335,8 +318,8 @@ static void device_features(void)
     REQUIRE(first.pNext == (void *)&timeline && last.pNext == NULL);
     REQUIRE_EQ(
         length,
-        3u + raw_vk_has_device_extension(w.vk.physical, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) +
-            raw_vk_has_device_extension(w.vk.physical, VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
+        3u + raw_vk_has_device_extension(w->vk.physical, VK_KHR_SYNCHRONIZATION_2_EXTENSION_NAME) +
+            raw_vk_has_device_extension(w->vk.physical, VK_KHR_MAINTENANCE_4_EXTENSION_NAME));
 
     /* The structs of the versions have the features already; no second one may be added. */
     VkPhysicalDeviceVulkan13Features v13 = {
@@ -346,7 +329,7 @@ static void device_features(void)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &v13};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                           .pNext = &v12};
-    if (w.vk.properties.apiVersion >= VK_API_VERSION_1_3) {
+    if (w->vk.properties.apiVersion >= VK_API_VERSION_1_3) {
         MERGE(VK_API_VERSION_1_3, &features);
         REQUIRE(chain == &features);
         REQUIRE(v12.timelineSemaphore == VK_TRUE && v13.synchronization2 == VK_TRUE);
@@ -356,60 +339,54 @@ static void device_features(void)
         REQUIRE_EQ(length, 3);
     }
 #undef MERGE
-    lib_close(&w);
 }
 
-static void device_features_refused(void)
+LIB_VULKAN_CASE(device_features_refused)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     culv_vk_device_features storage = culv_vk_device_features_init();
     VkPhysicalDeviceTimelineSemaphoreFeatures mine = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
-    const void *chain = &w;
-    const VkInstance instance = w.vk.instance;
+    const void *chain = w;
+    const VkInstance instance = w->vk.instance;
     culv_vk_device_desc d;
 #define REFUSED(get, instance, device, version, room, out, class, why)                             \
     d = desc_of(get, instance, device, version);                                                   \
     LIB_ERROR(culv_vk_merge_device_features(&d, &mine, room, out), class, why)
-    REFUSED(NULL, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
+    REFUSED(NULL, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, NULL, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
+    REFUSED(vkGetInstanceProcAddr, NULL, w->vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
     REFUSED(vkGetInstanceProcAddr, instance, NULL, 0, &storage, &chain, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, 0, NULL, &chain, CULV_ERROR_INVALID,
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, NULL, &chain, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, 0, &storage, NULL, CULV_ERROR_INVALID,
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, NULL, CULV_ERROR_INVALID,
             CULV_REASON_NULL_ARGUMENT);
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, VK_API_VERSION_1_0, &storage, &chain,
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, VK_API_VERSION_1_0, &storage, &chain,
             CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION);
     storage.struct_size = 0;
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain,
+            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     storage.struct_size = sizeof storage - 8;
-    REFUSED(vkGetInstanceProcAddr, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_INVALID,
-            CULV_REASON_STRUCT_SIZE);
+    REFUSED(vkGetInstanceProcAddr, instance, w->vk.physical, 0, &storage, &chain,
+            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     storage = culv_vk_device_features_init();
     lib_lying = (lib_lies){.no_timeline_feature = true};
-    REFUSED(lib_lying_loader, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("timelineSemaphore");
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    REFUSED(lib_lying_loader, instance, w.vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
+    REFUSED(lib_lying_loader, instance, w->vk.physical, 0, &storage, &chain, CULV_ERROR_UNSUPPORTED,
             CULV_REASON_VULKAN_VERSION);
 #undef REFUSED
     lib_lying = (lib_lies){0};
-    REQUIRE(chain == &w && mine.timelineSemaphore == VK_FALSE && mine.pNext == NULL);
+    REQUIRE(chain == w && mine.timelineSemaphore == VK_FALSE && mine.pNext == NULL);
     REQUIRE_EQ((int)storage.timeline_semaphore.sType, 0);
-    lib_close(&w);
 }
 
 /* A VkDevice made by nothing but these calls shares a buffer and submits by a ring's structs. */
-static void a_device_made_by_them(void)
+LIB_VULKAN_CASE(a_device_made_by_them)
 {
-    lib_world w;
-    lib_open_vulkan(&w);
     culv_vk_device_features storage = culv_vk_device_features_init();
     const float priority = 1.0f;
     const char *names[ROOM];
@@ -418,9 +395,10 @@ static void a_device_made_by_them(void)
     culv_vk_device *vk = NULL;
     culv_shared_buffer *buffer = NULL;
     culv_shared_semaphore *timeline = NULL;
-    culv_vk_device_desc d = desc_of(vkGetInstanceProcAddr, w.vk.instance, NULL, VK_API_VERSION_1_3);
+    culv_vk_device_desc d =
+        desc_of(vkGetInstanceProcAddr, w->vk.instance, NULL, VK_API_VERSION_1_3);
     LIB_OK(culv_vk_choose_physical_device(vkGetInstanceProcAddr, d.instance, NULL,
-                                          &d.physical_device, &w.device));
+                                          &d.physical_device, &w->device));
     LIB_OK(culv_vk_merge_device_extensions(&d, 0, NULL, &count, names));
     LIB_OK(culv_vk_merge_device_features(&d, NULL, &storage, &chain));
     LIB_OK(culv_vk_find_queue_family(vkGetInstanceProcAddr, d.instance, d.physical_device,
@@ -436,10 +414,8 @@ static void a_device_made_by_them(void)
                                      .enabledExtensionCount = count,
                                      .ppEnabledExtensionNames = names};
     VK_OK(vkCreateDevice(d.physical_device, &info, NULL, &d.device));
-    LIB_OK(culv_vk_attach(w.device, &d, &vk));
-    const VkBufferCreateInfo of = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                   .size = 4097,
-                                   .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    LIB_OK(culv_vk_attach(w->device, &d, &vk));
+    const VkBufferCreateInfo of = raw_vk_buffer_info(4097, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     b.create_info = &of;
     LIB_OK(culv_vk_buffer_create(vk, &b, &buffer));
@@ -449,7 +425,6 @@ static void a_device_made_by_them(void)
     culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&vk);
     vkDestroyDevice(d.device, NULL);
-    lib_close(&w);
 }
 
 const test_case setup_cases[] = {

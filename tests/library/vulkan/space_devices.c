@@ -106,9 +106,7 @@ static void peer(void)
     space_require_list(&t, SPACE_CUDA, base, found, NODES, 3);
     culv_vk_space_destroy(&space);
     lib_settle(&t.s.w);
-    CUcontext before = lib_enter(&second.s.w);
-    CU_OK(cu->ModuleUnload(second.s.module));
-    lib_leave(&second.s.w, before);
+    LIB_CU_OK(&second.s.w, cu->ModuleUnload(second.s.module));
     lib_stream_destroy(&second.s.w, second.s.stream);
     culv_device_close(&other);
     space_close(&t);

@@ -6,20 +6,18 @@
 
 #define REFUSED(change, class, why, words)                                                         \
     do {                                                                                           \
-        culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);                                       \
+        culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);                                        \
         change;                                                                                    \
-        LIB_ERROR(culv_vk_check_space(t.s.w.attachment, &d, NULL), class, why);                    \
-        LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t.s.w.attachment, &d, &space),      \
+        LIB_ERROR(culv_vk_check_space(t->s.w.attachment, &d, NULL), class, why);                   \
+        LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t->s.w.attachment, &d, &space),     \
                     class, why);                                                                   \
         LIB_SAYS(words);                                                                           \
     } while (0)
 
-static void descriptors(void)
+SPACE_CASE(descriptors)
 {
     static const CUdeviceptr odd[] = {SPACE_CHUNK + 4096};
-    space_stage t;
     culv_vk_space *space = NULL;
-    space_open(&t);
     REFUSED(d.queue = NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "SPARSE_BINDING");
     REFUSED(d.size = 0, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
     REFUSED(d.size = UINT64_MAX, CULV_ERROR_INVALID, CULV_REASON_SIZE, "sparseAddressSpaceSize");
@@ -33,28 +31,24 @@ static void descriptors(void)
     REFUSED(d.memory_usage = CULV_VMM_USAGE_TILE_POOL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "TILE_POOL");
     REFUSED(d.struct_size = 3, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "struct_size");
-    culv_vk_space_desc d = space_desc(&t, 64 * VMM_MIB);
+    culv_vk_space_desc d = space_desc(t, 64 * VMM_MIB);
     LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(NULL, &d, &space), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t.s.w.attachment, NULL, &space),
+    LIB_REFUSES(culv_vk_space, space, culv_vk_space_create(t->s.w.attachment, NULL, &space),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_space_create(t.s.w.attachment, &d, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_space(NULL, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_space_create(t->s.w.attachment, &d, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_space(NULL, &d, NULL), CULV_REASON_NULL_ARGUMENT);
     culv_vk_space_destroy(NULL);
     culv_vk_space_destroy(&space);
     REQUIRE(culv_vk_space_pointer(NULL) == 0 && culv_vk_space_size(NULL) == 0 &&
             culv_vk_space_handle(NULL) == VK_NULL_HANDLE &&
             culv_vk_space_timeline(NULL) == VK_NULL_HANDLE && culv_vk_space_base(NULL) == NULL);
-    space_close(&t);
 }
 
-static void places(void)
+SPACE_CASE(places)
 {
-    space_stage t;
-    space_open(&t);
-    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
-    const CUstream s = t.s.stream;
+    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
+    const CUstream s = t->s.stream;
     uint64_t ready = 77;
 #define BAD(call, class, why) LIB_ERROR(call, class, why)
     BAD(culv_vk_space_commit(NULL, 0, SPACE_CHUNK, NULL), CULV_ERROR_INVALID,
@@ -91,7 +85,7 @@ static void places(void)
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *kept = NULL;
     ad.size = SPACE_CHUNK;
-    LIB_OK(culv_vmm_allocation_create(t.s.w.device, &ad, &kept));
+    LIB_OK(culv_vmm_allocation_create(t->s.w.device, &ad, &kept));
     BAD(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, kept, NULL), CULV_ERROR_INVALID,
         CULV_REASON_NOT_EXPORTABLE);
     BAD(culv_vk_space_commit_allocation(space, 8 * SPACE_CHUNK, NULL, NULL), CULV_ERROR_INVALID,
@@ -99,14 +93,11 @@ static void places(void)
     culv_vmm_allocation_destroy(&kept);
     REQUIRE_EQ(space_info(space).chunks, 1);
     culv_vk_space_destroy(&space);
-    space_close(&t);
 }
 
-static void buffers(void)
+SPACE_CASE(buffers)
 {
-    space_stage t;
-    space_open(&t);
-    culv_vk_space *space = space_make(&t, 64 * VMM_MIB);
+    culv_vk_space *space = space_make(t, 64 * VMM_MIB);
     culv_vk_space_buffer *buffer = NULL, *first = NULL;
 #define WRONG(change, class, why, words)                                                           \
     do {                                                                                           \
@@ -139,7 +130,7 @@ static void buffers(void)
     culv_vector *vector = NULL;
     vd.space = culv_vk_space_base(space);
     vd.reserve = 2 * SPACE_CHUNK;
-    LIB_REFUSES(culv_vector, vector, culv_vector_create(t.s.w.device, &vd, &vector),
+    LIB_REFUSES(culv_vector, vector, culv_vector_create(t->s.w.device, &vd, &vector),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     culv_vk_space_buffer_destroy(&first);
     culv_vk_space_buffer_destroy(&first);
@@ -147,31 +138,25 @@ static void buffers(void)
     REQUIRE(culv_vk_space_buffer_pointer(NULL) == 0 && culv_vk_space_buffer_size(NULL) == 0 &&
             culv_vk_space_buffer_handle(NULL, NULL) == VK_NULL_HANDLE);
     culv_vk_space_destroy(&space);
-    space_close(&t);
 }
 
 /* A Vulkan that is too old for it, as far as Culvert was told. */
-static void versions(void)
+SPACE_CASE(versions)
 {
-    space_stage t;
-    space_open(&t);
-    culv_vk_device_desc vd = lib_vk_desc(&t.s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
     culv_vk_device *old = NULL;
     vd.api_version = VK_API_VERSION_1_1;
-    LIB_OK(culv_vk_attach(t.s.w.device, &vd, &old));
+    LIB_OK(culv_vk_attach(t->s.w.device, &vd, &old));
     LIB_ERROR(culv_vk_check_space(old, NULL, NULL), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_VULKAN_VERSION);
     LIB_SAYS("needs Vulkan 1.2");
     culv_vk_detach(&old);
-    space_close(&t);
 }
 
 /* The device features, for a device that is still to be made. */
-static void features(void)
+SPACE_CASE(features)
 {
-    space_stage t;
-    space_open(&t);
-    culv_vk_device_desc vd = lib_vk_desc(&t.s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
     culv_vk_device_features storage = culv_vk_device_features_init();
     const void *chain = NULL;
     storage.one_address = 1;
@@ -198,7 +183,6 @@ static void features(void)
     storage.one_address = 1;
     LIB_ERROR(culv_vk_merge_device_features(&vd, NULL, &storage, &chain), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_VULKAN_VERSION);
-    space_close(&t);
 }
 
 /* A VkDevice that was made without them: Culvert learns it from Vulkan's answers, and not by trying

@@ -183,11 +183,10 @@ void space_link(space_stage *t, space_side side, CUdeviceptr here, CUdeviceptr t
     const raw_cuda *cu = t->s.w.cu;
     unsigned long long a = here, b = there;
     void *params[] = {&a, &b, &count, &seed};
-    CUcontext before = lib_enter(&t->s.w);
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, t->s.module, "library_link"), (count + 255) / 256,
-                           1, 1, 256, 1, 1, 0, t->s.stream, params, NULL));
-    CU_OK(cu->StreamSynchronize(t->s.stream));
-    lib_leave(&t->s.w, before);
+    LIB_CU_OK(&t->s.w,
+              cu->LaunchKernel(raw_cuda_function(cu, t->s.module, "library_link"),
+                               (count + 255) / 256, 1, 1, 256, 1, 1, 0, t->s.stream, params, NULL));
+    lib_finish(&t->s.w, t->s.stream);
 }
 
 void space_record_chase(space_stage *t, VkCommandBuffer commands, CUdeviceptr first,
@@ -202,10 +201,8 @@ void space_launch_chase(space_stage *t, CUstream stream, CUdeviceptr first, CUde
     const raw_cuda *cu = t->s.w.cu;
     unsigned long long from = first;
     void *params[] = {&from, &found};
-    CUcontext before = lib_enter(&t->s.w);
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, t->s.module, "library_chase"), 1, 1, 1, 1, 1, 1, 0,
-                           stream, params, NULL));
-    lib_leave(&t->s.w, before);
+    LIB_CU_OK(&t->s.w, cu->LaunchKernel(raw_cuda_function(cu, t->s.module, "library_chase"), 1, 1,
+                                        1, 1, 1, 1, 0, stream, params, NULL));
 }
 
 void space_require_found(space_stage *t, CUdeviceptr found, uint32_t count, uint32_t seed)

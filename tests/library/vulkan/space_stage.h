@@ -17,6 +17,7 @@ typedef struct space_stage {
 /* Skips a GPU that cannot have one address; the twin can. */
 void space_open(space_stage *t);
 void space_close(space_stage *t);
+#define SPACE_CASE(name) TEST_ON(space_stage, t, space_open(t), space_close(t), name)
 /* The shaders alone, for a device that was opened in another way. */
 void space_begin(space_stage *t);
 void space_end(space_stage *t);

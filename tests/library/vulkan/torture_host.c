@@ -28,10 +28,8 @@ static void run(void)
     lib_world *w = &torture.w;
     const raw_cuda *cu = w->cu;
     culv_shared_buffer *one = POISON(culv_shared_buffer), *two = POISON(culv_shared_buffer);
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = BYTES,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                              VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(
+        BYTES, VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
@@ -43,10 +41,10 @@ static void run(void)
     d.host_pointer = pages;
     TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_shared_buffer));
     REQUIRE(culv_vk_buffer_host_pointer(two) == pages);
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100, stream));
-    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(two)), 8, 100, stream));
-    lib_leave(w, before);
+    LIB_CU_OK(
+        w, cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(one)), 7, 100, stream));
+    LIB_CU_OK(
+        w, cu->MemsetD32Async(culv_buffer_pointer(culv_shared_buffer_cuda(two)), 8, 100, stream));
     culv_device_counts c = culv_device_counts_init();
     TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
     REQUIRE_EQ(c.buffers, 2);
@@ -68,7 +66,7 @@ static void run(void)
     /* What Culvert takes for a sticky error takes the registration with the context. */
     bool taken_for_lost =
         torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS;
-    before = lib_enter(w);
+    CUcontext before = lib_enter(w);
     CUresult r = cu->MemHostRegister(pages, BYTES, 0);
     if (r == CUDA_SUCCESS || !taken_for_lost) CU_IS(r, CUDA_SUCCESS);
     CU_OK(cu->MemHostUnregister(pages));

@@ -156,9 +156,7 @@ static void run_graph(void)
     TRY_AGAIN(culv_vk_record_graph(w->attachment, graph, &d, commands, 0), true);
     raw_vk_submit(&w->vk, commands, NULL);
     CU_OK(w->cu->GraphDestroy(graph));
-    before = lib_enter(w);
-    CU_OK(w->cu->MemFree(memory.pointer));
-    lib_leave(w, before);
+    LIB_CU_OK(w, w->cu->MemFree(memory.pointer));
     DO(culv_vk_kernels_destroy(&queue));
     DO(culv_kernels_unload(&kernels));
     /* Once, whatever failed before. */

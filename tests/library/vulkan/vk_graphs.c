@@ -241,9 +241,7 @@ static void arguments(void)
         .blockDimZ = 1,
         .kernelParams = cu->software ? single : NULL,
         .extra = cu->software ? NULL : extra};
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(cu->GraphKernelNodeSetParams(first, &how));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->GraphKernelNodeSetParams(first, &how));
     vk_graph_compare(g);
     vk_graph_fill(g);
     vk_graph_record(g);
@@ -286,9 +284,7 @@ static void own_module(void)
     vk_graph_compare(g);
     CU_OK(cu->GraphDestroy(g->graph));
     g->graph = NULL;
-    before = lib_enter(&g->s.w);
-    CU_OK(cu->ModuleUnload(module));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->ModuleUnload(module));
     vk_graph_close(g);
 }
 

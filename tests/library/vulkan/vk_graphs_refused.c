@@ -148,16 +148,12 @@ static void kernels(void)
     g->desc.num_kernels = 1;
 
     /* Memory of CUDA's alone, and memory that is not in the list. */
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(cu->MemAlloc(&elsewhere, GRAPH_BYTES));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->MemAlloc(&elsewhere, GRAPH_BYTES));
     begin(g);
     vk_graph_add_node(g, NULL, 0, elsewhere + 64, 100, 1);
     refused(g, CULV_ERROR_INVALID, CULV_REASON_RANGE,
             "argument 0 (0 is the first) of node 1 of the graph");
-    before = lib_enter(&g->s.w);
-    CU_OK(cu->MemFree(elsewhere));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->MemFree(elsewhere));
     begin(g);
     vk_graph_add_node(g, NULL, 0, g->b, 100, 1);
     g->desc.num_memory = 1;
@@ -179,7 +175,7 @@ static void kernels(void)
         .kernelParams = params};
     CUgraphNode node = NULL;
     begin(g);
-    before = lib_enter(&g->s.w);
+    CUcontext before = lib_enter(&g->s.w);
     if (cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how) == CUDA_SUCCESS)
         refused(g, CULV_ERROR_INVALID, CULV_REASON_VALUE, "of dynamic shared memory");
     lib_leave(&g->s.w, before);
@@ -239,9 +235,7 @@ static void attributes(void)
                                    .kernelParams = params};
     CUgraphNode node = NULL;
     begin(g);
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
     refused(
         g, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
         "node 1 of the graph: the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
@@ -249,7 +243,7 @@ static void attributes(void)
     how.func = culv_kernel_native_handle(vk_kernels_get(&g->s, "queue_constant"));
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         begin(g);
-        before = lib_enter(&g->s.w);
+        CUcontext before = lib_enter(&g->s.w);
         CU_OK(cu->GraphAddKernelNode(&node, g->graph, NULL, 0, &how));
         CUlaunchAttributeValue value =
             rows[i].value; /* the driver writes the node's handle there */
@@ -390,16 +384,13 @@ static void descriptors(void)
     culv_vk_kernels *const none = NULL;
     begin(g);
     VkCommandBuffer commands = raw_vk_begin(&g->s.w.vk, 0);
-    LIB_ERROR(culv_vk_record_graph(NULL, g->graph, &g->desc, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_record_graph(vk, NULL, &g->desc, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_record_graph(vk, g->graph, NULL, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), CULV_ERROR_INVALID,
-              CULV_REASON_QUEUE);
+    LIB_INVALID(culv_vk_record_graph(NULL, g->graph, &g->desc, commands, 0),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_graph(vk, NULL, &g->desc, commands, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_graph(vk, g->graph, NULL, commands, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, VK_NULL_HANDLE, 0),
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_record_graph(vk, g->graph, &g->desc, commands, 63), CULV_REASON_QUEUE);
     raw_vk_submit(&g->s.w.vk, commands, NULL);
 
     culv_vk_graph_desc kept = g->desc;

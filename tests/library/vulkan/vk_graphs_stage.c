@@ -88,24 +88,19 @@ void vk_graph_fill(vk_graph_scene *g)
 
 void vk_graph_read(vk_graph_scene *g)
 {
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(g->s.w.cu->MemcpyDtoH(g->words[0], g->a, GRAPH_BYTES));
-    CU_OK(g->s.w.cu->MemcpyDtoH(g->words[1], g->b, GRAPH_BYTES));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, g->s.w.cu->MemcpyDtoH(g->words[0], g->a, GRAPH_BYTES));
+    LIB_CU_OK(&g->s.w, g->s.w.cu->MemcpyDtoH(g->words[1], g->b, GRAPH_BYTES));
 }
 
 void vk_graph_capture(vk_graph_scene *g)
 {
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(g->s.w.cu->StreamBeginCapture(g->s.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w,
+              g->s.w.cu->StreamBeginCapture(g->s.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 }
 
 void vk_graph_captured(vk_graph_scene *g)
 {
-    CUcontext before = lib_enter(&g->s.w);
-    CU_OK(g->s.w.cu->StreamEndCapture(g->s.stream, &g->graph));
-    lib_leave(&g->s.w, before);
+    LIB_CU_OK(&g->s.w, g->s.w.cu->StreamEndCapture(g->s.stream, &g->graph));
     REQUIRE(g->graph != NULL);
 }
 

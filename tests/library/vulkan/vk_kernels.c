@@ -76,31 +76,29 @@ static void solve(const solver *v)
     }
 }
 
-static void two_ways(void)
+VK_KERNELS_CASE(two_ways)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof words);
+    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
     for (int as_block = 0; as_block < 2; as_block++) {
-        solver v = {.s = &s,
+        solver v = {.s = s,
                     .pointer = culv_shared_buffer_pointer(field),
                     .address = culv_vk_buffer_address(field),
                     .count = WORDS,
                     .as_block = as_block != 0,
                     .step = on_stream};
         fill_words(words);
-        vk_kernels_write(&s, field, words, sizeof words);
+        vk_kernels_write(s, field, words, sizeof words);
         solve(&v);
-        vk_kernels_read(&s, field, words, sizeof words);
+        vk_kernels_read(s, field, words, sizeof words);
         fill_words(others);
-        vk_kernels_write(&s, field, others, sizeof others);
+        vk_kernels_write(s, field, others, sizeof others);
         v.step = in_queue;
-        v.commands = raw_vk_begin(&s.w.vk, 0);
+        v.commands = raw_vk_begin(&s->w.vk, 0);
         vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
         solve(&v);
         vk_kernels_hand_over(v.commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
-        raw_vk_submit(&s.w.vk, v.commands, NULL);
-        vk_kernels_read(&s, field, others, sizeof others);
+        raw_vk_submit(&s->w.vk, v.commands, NULL);
+        vk_kernels_read(s, field, others, sizeof others);
         for (uint32_t i = 0; i < WORDS; i++) {
             uint32_t word = lib_word(i, 5);
             for (uint32_t n = 0; n < STEPS; n++)
@@ -110,7 +108,6 @@ static void two_ways(void)
         }
     }
     culv_shared_buffer_destroy(&field);
-    vk_kernels_close(&s);
 }
 
 /* Whatever a culv_kernels was loaded from, both ways give the same. */
@@ -141,20 +138,17 @@ static void require_same(vk_kernels_stage *s)
 }
 
 /* Kernels from memory; the bytes may go at once. */
-static void from_memory(void)
+VK_KERNELS_CASE(from_memory)
 {
-    vk_kernels_stage s;
     size_t size = 0;
-    vk_kernels_open(&s);
-    culv_vk_kernels_destroy(&s.queue);
-    culv_kernels_unload(&s.kernels);
-    unsigned char *bytes = vk_kernels_bytes(&s, &size);
-    LIB_OK(culv_kernels_load_data(s.w.device, bytes, size, "mine", &s.kernels));
-    LIB_OK(culv_vk_kernels_create(s.w.attachment, s.kernels, &s.queue));
+    culv_vk_kernels_destroy(&s->queue);
+    culv_kernels_unload(&s->kernels);
+    unsigned char *bytes = vk_kernels_bytes(s, &size);
+    LIB_OK(culv_kernels_load_data(s->w.device, bytes, size, "mine", &s->kernels));
+    LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
     memset(bytes, 0xee, size);
     free(bytes);
-    require_same(&s);
-    vk_kernels_close(&s);
+    require_same(s);
 }
 
 static void write_bytes(const char *path, const void *bytes, size_t size)
@@ -167,35 +161,32 @@ static void write_bytes(const char *path, const void *bytes, size_t size)
 
 /* A build that goes on meanwhile: before Vulkan's half is made, the file is another one, or gone,
  * or its relative path means another place. */
-static void file_changed(void)
+VK_KERNELS_CASE(file_changed)
 {
     enum { REPLACED, OVERWRITTEN, REMOVED, ELSEWHERE, CHANGES };
     static const char text[] = "This is no kernel.\n";
     char directory[] = "/tmp/culvert-kernels-XXXXXX";
-    vk_kernels_stage s;
     size_t size = 0;
-    vk_kernels_open(&s);
-    unsigned char *bytes = vk_kernels_bytes(&s, &size);
+    unsigned char *bytes = vk_kernels_bytes(s, &size);
     REQUIRE(mkdtemp(directory) != NULL);
     for (int change = 0; change < CHANGES; change++) {
-        culv_vk_kernels_destroy(&s.queue);
-        culv_kernels_unload(&s.kernels);
+        culv_vk_kernels_destroy(&s->queue);
+        culv_kernels_unload(&s->kernels);
         REQUIRE_EQ(chdir(directory), 0);
         write_bytes("mine", bytes, size);
-        LIB_OK(culv_kernels_load_file(s.w.device, "mine", &s.kernels));
+        LIB_OK(culv_kernels_load_file(s->w.device, "mine", &s->kernels));
         if (change == REPLACED || change == OVERWRITTEN)
             write_bytes(change == REPLACED ? "new" : "mine", text, sizeof text);
         if (change == REPLACED) REQUIRE_EQ(rename("new", "mine"), 0);
         if (change == REMOVED) REQUIRE_EQ(remove("mine"), 0);
         REQUIRE_EQ(chdir(change == ELSEWHERE ? "/" : directory), 0);
-        LIB_OK(culv_vk_kernels_create(s.w.attachment, s.kernels, &s.queue));
-        require_same(&s);
+        LIB_OK(culv_vk_kernels_create(s->w.attachment, s->kernels, &s->queue));
+        require_same(s);
     }
     REQUIRE_EQ(chdir(directory), 0);
     REQUIRE_EQ(remove("mine"), 0);
     REQUIRE_EQ(rmdir(directory), 0);
     free(bytes);
-    vk_kernels_close(&s);
 }
 
 typedef struct two_records {
@@ -231,44 +222,39 @@ static void made_by_two(void)
 }
 
 /* What a VkDevice has of kernels keeps them: the program may unload them first, and record on. */
-static void unloaded_first(void)
+VK_KERNELS_CASE(unloaded_first)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof words);
+    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof words);
     const unsigned count = WORDS, addend = 7;
     const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
     const VkDeviceAddress address = culv_vk_buffer_address(field);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address), CULV_CALL_ARG(count),
                                          CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
+    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
     call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
     call.block[0] = BLOCK;
     call.args = args;
     call.num_args = 3;
     fill_words(words);
-    vk_kernels_write(&s, field, words, sizeof words);
-    culv_kernels_unload(&s.kernels);
-    REQUIRE(s.kernels == NULL);
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    vk_kernels_write(s, field, words, sizeof words);
+    culv_kernels_unload(&s->kernels);
+    REQUIRE(s->kernels == NULL);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_ACQUIRE);
-    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
+    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(field), CULV_VK_RELEASE);
-    raw_vk_submit(&s.w.vk, commands, NULL);
-    vk_kernels_read(&s, field, others, sizeof others);
+    raw_vk_submit(&s->w.vk, commands, NULL);
+    vk_kernels_read(s, field, others, sizeof others);
     for (uint32_t i = 0; i < WORDS; i++)
         REQUIRE_EQ(others[i], words[i] + addend);
     culv_shared_buffer_destroy(&field);
-    vk_kernels_close(&s);
 }
 
 /* An image of Culvert's: painted through its view's surface, read through its texture, and read by
  * Vulkan after the barrier of that use. */
-static void images(void)
+VK_KERNELS_CASE(images)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     static uint32_t samples[WIDTH * HEIGHT];
     const VkSamplerCreateInfo sampler_info = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
                                               .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
@@ -277,14 +263,14 @@ static void images(void)
                                                   VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
     VkSampler sampler = VK_NULL_HANDLE;
     VK_OK(vkCreateSampler(vk->device, &sampler_info, NULL, &sampler));
-    culv_shared_image *image = vk_kernels_image(&s, WIDTH, HEIGHT);
-    culv_shared_buffer *out = vk_kernels_buffer(&s, sizeof samples);
+    culv_shared_image *image = vk_kernels_image(s, WIDTH, HEIGHT);
+    culv_shared_buffer *out = vk_kernels_buffer(s, sizeof samples);
     raw_vk_buffer copy;
     raw_vk_buffer_create(vk, sizeof samples, RAW_VK_HOST, &copy);
-    const VkImageView view = vk_kernels_view(&s, culv_vk_image_handle(image));
+    const VkImageView view = vk_kernels_view(s, culv_vk_image_handle(image));
     uint64_t surface = 0, texture = 0;
-    LIB_OK(culv_vk_get_surface_handle(s.w.attachment, view, &surface));
-    LIB_OK(culv_vk_get_texture_handle(s.w.attachment, view, sampler, &texture));
+    LIB_OK(culv_vk_get_surface_handle(s->w.attachment, view, &surface));
+    LIB_OK(culv_vk_get_texture_handle(s->w.attachment, view, sampler, &texture));
     REQUIRE(surface != 0 && texture != 0 && surface != texture);
     VkDeviceAddress address = culv_vk_buffer_address(out);
     int width = WIDTH, height = HEIGHT;
@@ -292,7 +278,7 @@ static void images(void)
                                            CULV_CALL_ARG(height)},
                                takes[] = {CULV_CALL_ARG(texture), CULV_CALL_ARG(width),
                                           CULV_CALL_ARG(height), CULV_CALL_ARG(address)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_paint"));
+    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_paint"));
     call.grid[0] = (WIDTH + 15) / 16;
     call.grid[1] = (HEIGHT + 7) / 8;
     call.block[0] = 16;
@@ -307,13 +293,13 @@ static void images(void)
     t.discard = 1;
     LIB_OK(culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b));
     vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
-    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
+    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_between(commands);
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_ACQUIRE);
-    call.kernel = vk_kernels_get(&s, "queue_sample");
+    call.kernel = vk_kernels_get(s, "queue_sample");
     call.args = takes;
     call.num_args = 4;
-    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
+    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     vk_kernels_hand_over(commands, culv_vk_buffer_handle(out), CULV_VK_RELEASE);
     t.discard = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
@@ -324,7 +310,7 @@ static void images(void)
     vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, copy.buffer, 1,
                            &region);
     raw_vk_submit(vk, commands, NULL);
-    vk_kernels_read(&s, out, samples, sizeof samples);
+    vk_kernels_read(s, out, samples, sizeof samples);
     const uint32_t *texels = copy.mapped;
     for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
         const uint32_t x = i % WIDTH, y = i / WIDTH, expected = x | y << 8 | ((x + y) & 255) << 16;
@@ -336,32 +322,29 @@ static void images(void)
     raw_vk_buffer_destroy(vk, &copy);
     culv_shared_buffer_destroy(&out);
     culv_shared_image_destroy(&image);
-    vk_kernels_close(&s);
 }
 
 /* Addresses of buffers of all kinds; a kernel finds each. */
-static void addresses(void)
+VK_KERNELS_CASE(addresses)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     raw_vk_buffer mine;
     uint32_t found[1024];
     raw_vk_buffer_create(vk, sizeof found, RAW_VK_ADDRESS, &mine);
     raw_vk_fill(vk, &mine, 0, sizeof found, 7, NULL);
     VkDeviceAddress address = 0;
-    LIB_OK(culv_vk_get_buffer_address(s.w.attachment, mine.buffer, &address));
+    LIB_OK(culv_vk_get_buffer_address(s->w.attachment, mine.buffer, &address));
     REQUIRE_EQ(address, raw_vk_buffer_address(vk, &mine));
     unsigned count = 1024, addend = 11;
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(address), CULV_CALL_ARG(count),
                                          CULV_CALL_ARG(addend)};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
+    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
     call.grid[0] = 4;
     call.block[0] = 256;
     call.args = args;
     call.num_args = 3;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
-    LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
+    LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &mine, 0, found, sizeof found);
     for (int i = 0; i < 1024; i++)
@@ -369,27 +352,23 @@ static void addresses(void)
     raw_vk_buffer_destroy(vk, &mine);
 
     /* In host memory, where the device imports that. */
-    if (culv_vk_host_import_alignment(s.w.attachment) != 0) {
-        const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                         .size = sizeof found,
-                                         .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    if (culv_vk_host_import_alignment(s->w.attachment) != 0) {
+        const VkBufferCreateInfo info =
+            raw_vk_buffer_info(sizeof found, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
         culv_shared_buffer *host = NULL;
         d.create_info = &info;
         d.host_memory = 1;
-        LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &host));
+        LIB_OK(culv_vk_buffer_create(s->w.attachment, &d, &host));
         REQUIRE(culv_vk_buffer_address(host) != 0);
         culv_shared_buffer_destroy(&host);
     }
     REQUIRE_EQ(culv_vk_buffer_address(NULL), 0);
-    vk_kernels_close(&s);
 }
 
-static void vectors(void)
+VK_KERNELS_CASE(vectors)
 {
     enum { SIZE = 4 << 20 };
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     culv_vk_vector_view_desc vd = culv_vk_vector_view_desc_init();
     culv_vector *vector = NULL;
@@ -398,8 +377,8 @@ static void vectors(void)
     d.size = SIZE;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     size_t parts = 0;
     LIB_OK(culv_vk_vector_view_get_buffers(view, NULL, 0, &parts));
     if (parts == 1) {
@@ -409,24 +388,20 @@ static void vectors(void)
         const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address),
                                              CULV_CALL_ARG(count),
                                              CULV_CALL_ARG_OF(on_stream, in_queue)};
-        culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
+        culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
         call.grid[0] = (WORDS + BLOCK - 1) / BLOCK;
         call.block[0] = BLOCK;
         call.args = args;
         call.num_args = 3;
         fill_words(words);
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(s.w.cu->MemcpyHtoD(pointer, words, sizeof words));
-        CU_OK(s.w.cu->CtxSynchronize());
-        lib_leave(&s.w, before);
-        LIB_OK(culv_kernel_call_launch(&call, s.stream));
-        lib_finish(&s.w, s.stream);
-        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
-        LIB_OK(culv_vk_kernel_call_record(s.queue, &call, commands, 0));
-        raw_vk_submit(&s.w.vk, commands, NULL);
-        before = lib_enter(&s.w);
-        CU_OK(s.w.cu->MemcpyDtoH(words, pointer, sizeof words));
-        lib_leave(&s.w, before);
+        LIB_CU_OK(&s->w, s->w.cu->MemcpyHtoD(pointer, words, sizeof words));
+        LIB_CU_OK(&s->w, s->w.cu->CtxSynchronize());
+        LIB_OK(culv_kernel_call_launch(&call, s->stream));
+        lib_finish(&s->w, s->stream);
+        VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+        LIB_OK(culv_vk_kernel_call_record(s->queue, &call, commands, 0));
+        raw_vk_submit(&s->w.vk, commands, NULL);
+        LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(words, pointer, sizeof words));
         for (uint32_t i = 0; i < WORDS; i++)
             REQUIRE_EQ(words[i], lib_word(i, 5) + on_stream + in_queue);
     }
@@ -440,7 +415,6 @@ static void vectors(void)
     }
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vk_kernels_close(&s);
 }
 
 /* Two threads record the same kernel for the first time, each into a pool of its own. */
@@ -475,11 +449,9 @@ static void *record_many(void *argument)
     return NULL;
 }
 
-static void threads(void)
+VK_KERNELS_CASE(threads)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     raw_vk_buffer field;
     recorder r[2];
     pthread_t thread;
@@ -487,8 +459,8 @@ static void threads(void)
     raw_vk_fill(vk, &field, 0, sizeof words, 2, NULL);
     for (int i = 0; i < 2; i++) {
         const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-        r[i] = (recorder){.s = &s,
-                          .kernel = vk_kernels_get(&s, "queue_add"),
+        r[i] = (recorder){.s = s,
+                          .kernel = vk_kernels_get(s, "queue_add"),
                           .address = raw_vk_buffer_address(vk, &field)};
         VK_OK(vkCreateCommandPool(vk->device, &pool, NULL, &r[i].pool));
         const VkCommandBufferAllocateInfo info = {
@@ -513,7 +485,6 @@ static void threads(void)
     for (int i = 0; i < 2; i++)
         vkDestroyCommandPool(vk->device, r[i].pool, NULL);
     raw_vk_buffer_destroy(vk, &field);
-    vk_kernels_close(&s);
 }
 
 /* The barriers of every use, held against those between Vulkan and CUDA. */
@@ -575,8 +546,8 @@ static void barriers(void)
     LIB_OK(culv_vk_kernel_get_barrier(&old));
     REQUIRE_EQ(between.srcStageMask, old.src_stage);
     REQUIRE_EQ(between.dstAccessMask, old.barrier.dstAccessMask);
-    LIB_ERROR(culv_vk_kernel_get_barrier2(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_kernel_get_barrier(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_get_barrier2(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_get_barrier(NULL), CULV_REASON_NULL_ARGUMENT);
 }
 
 static const test_case cases[] = {

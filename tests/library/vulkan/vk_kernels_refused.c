@@ -23,7 +23,7 @@ static void checks(void)
 
     /* This VkDevice was created without. */
     if (offered) {
-        LIB_ERROR(culv_vk_check_kernels(&d), CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
+        LIB_INVALID(culv_vk_check_kernels(&d), CULV_REASON_EXTENSION_MISSING);
         LIB_SAYS("was created without VK_NVX_binary_import");
     }
     d.device = VK_NULL_HANDLE;
@@ -66,58 +66,51 @@ static void checks(void)
             REQUIRE(strncmp(names[k], "VK_NVX_", 7) != 0);
     }
     memset(&lib_lying, 0, sizeof lib_lying);
-    LIB_ERROR(culv_vk_check_kernels(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_check_kernels(NULL), CULV_REASON_NULL_ARGUMENT);
     lib_close(&w);
 }
 
 /* An attachment that was not asked for kernels, or whose VkDevice has none. */
-static void attachments(void)
+VK_KERNELS_CASE(attachments)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     culv_vk_device *plain = NULL;
     culv_vk_kernels *none = NULL;
     uint64_t handle = 5;
     d.kernels = 0;
-    LIB_OK(culv_vk_attach(s.w.device, &d, &plain));
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(plain, s.kernels, &none),
+    LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
+    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(plain, s->kernels, &none),
                 CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("was attached without culv_vk_device_desc.kernels");
-    LIB_ERROR(culv_vk_get_surface_handle(plain, (VkImageView)(uintptr_t)16, &handle),
-              CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
+    LIB_INVALID(culv_vk_get_surface_handle(plain, (VkImageView)(uintptr_t)16, &handle),
+                CULV_REASON_EXTENSION_MISSING);
     REQUIRE_EQ(handle, 5);
     culv_vk_detach(&plain);
 
     /* Its buffers have no addresses. */
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = 4096,
-                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
     culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *buffer = NULL;
     b.create_info = &info;
-    LIB_OK(culv_vk_attach(s.w.device, &d, &plain));
+    LIB_OK(culv_vk_attach(s->w.device, &d, &plain));
     LIB_OK(culv_vk_buffer_create(plain, &b, &buffer));
     REQUIRE_EQ(culv_vk_buffer_address(buffer), 0);
     culv_shared_buffer_destroy(&buffer);
     culv_vk_detach(&plain);
 
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(NULL, s.kernels, &none),
+    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(NULL, s->kernels, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(s.w.attachment, NULL, &none),
+    LIB_REFUSES(culv_vk_kernels, none, culv_vk_kernels_create(s->w.attachment, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_kernels_create(s.w.attachment, s.kernels, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernels_create(s->w.attachment, s->kernels, NULL),
+                CULV_REASON_NULL_ARGUMENT);
     culv_vk_kernels_destroy(NULL);
-    vk_kernels_close(&s);
 }
 
 /* Each mistake of a launch has its own words; what a refused launch was to write stays. */
-static void launches(void)
+VK_KERNELS_CASE(launches)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    raw_vk *vk = &s.w.vk;
+    raw_vk *vk = &s->w.vk;
     raw_vk_buffer field;
     uint32_t found[256];
     raw_vk_buffer_create(vk, sizeof found, RAW_VK_ADDRESS, &field);
@@ -132,16 +125,16 @@ static void launches(void)
                                missing[] = {CULV_CALL_ARG(address),
                                             CULV_CALL_ARG(count),
                                             {NULL, &addend, sizeof addend}};
-    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(&s, "queue_add"));
+    culv_kernel_call call = culv_kernel_call_init(vk_kernels_get(s, "queue_add"));
     call.block[0] = 256;
     call.args = good;
     call.num_args = 3;
     const culv_kernel_call start = call;
     VkCommandBuffer commands = raw_vk_begin(vk, 0);
 #define REFUSED(class, why)                                                                        \
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), class, why);                \
+    LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), class, why);               \
     call = start
-    if (culv_device_cuda_proc(s.w.device, "cuFuncGetParamInfo", 12040) != NULL) {
+    if (culv_device_cuda_proc(s->w.device, "cuFuncGetParamInfo", 12040) != NULL) {
         call.num_args = 2;
         REFUSED(CULV_ERROR_INVALID, CULV_REASON_KERNEL);
         LIB_SAYS("'queue_add' takes 3 arguments, and 2 were passed");
@@ -189,68 +182,56 @@ static void launches(void)
     REFUSED(CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("60000 bytes of dynamic shared memory");
     LIB_SAYS("48128");
-    call.kernel = vk_kernels_get(&s, "queue_turn"); /* has 256 of its own */
+    call.kernel = vk_kernels_get(s, "queue_turn"); /* has 256 of its own */
     call.num_args = 2;
     call.shared_bytes = 48128 - 252;
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_REASON_VALUE);
     LIB_SAYS("256 of its own");
     call = start;
 #undef REFUSED
 
     /* The queue. */
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 77), CULV_ERROR_INVALID,
-              CULV_REASON_QUEUE);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 77), CULV_REASON_QUEUE);
     LIB_SAYS("there is no queue family 77");
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, (uint32_t)vk->queue_count),
-              CULV_ERROR_INVALID, CULV_REASON_QUEUE);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, (uint32_t)vk->queue_count),
+                CULV_REASON_QUEUE);
     LIB_SAYS("there is no queue family");
     for (uint32_t i = 0; i < vk->queue_count; i++) {
         if (vk->queues[i].flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) continue;
-        LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, i), CULV_ERROR_INVALID,
-                  CULV_REASON_QUEUE);
+        LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, i), CULV_REASON_QUEUE);
         LIB_SAYS("has neither GRAPHICS nor COMPUTE");
     }
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, NULL, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, NULL, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_kernel_call_record(NULL, &call, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernel_call_launch(NULL, s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, NULL, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, NULL, commands, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernel_call_record(NULL, &call, commands, 0), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernel_call_launch(NULL, s->stream), CULV_REASON_NULL_ARGUMENT);
 
     /* A kernel of other kernels. */
     culv_kernels *others = NULL;
     culv_kernel *other = NULL;
-    LIB_OK(culv_kernels_load(s.w.device, s.share, "queue_kernels", &others));
+    LIB_OK(culv_kernels_load(s->w.device, s->share, "queue_kernels", &others));
     LIB_OK(culv_kernels_get(others, "queue_add", &other));
     call.kernel = other;
-    LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), CULV_ERROR_INVALID,
-              CULV_REASON_KERNEL);
+    LIB_INVALID(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_REASON_KERNEL);
     LIB_SAYS("is of another culv_kernels");
-    LIB_ERROR(culv_vk_kernels_prepare(s.queue, other), CULV_ERROR_INVALID, CULV_REASON_KERNEL);
-    LIB_ERROR(culv_vk_kernels_prepare(s.queue, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_kernels_prepare(s->queue, other), CULV_REASON_KERNEL);
+    LIB_INVALID(culv_vk_kernels_prepare(s->queue, NULL), CULV_REASON_NULL_ARGUMENT);
     culv_kernels_unload(&others);
     raw_vk_submit(vk, commands, NULL);
     raw_vk_read(vk, &field, 0, found, sizeof found);
     for (int i = 0; i < 256; i++)
         REQUIRE_EQ(found[i], 7);
     raw_vk_buffer_destroy(vk, &field);
-    vk_kernels_close(&s);
 }
 
 /* Vulkan's driver would take it, and run it without clusters. A stream has them. */
-static void clusters(void)
+VK_KERNELS_CASE(clusters)
 {
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
-    culv_kernel *kernel = vk_kernels_clusters(&s);
+    culv_kernel *kernel = vk_kernels_clusters(s);
     uint32_t found[5];
-    culv_shared_buffer *field = vk_kernels_buffer(&s, sizeof found);
+    culv_shared_buffer *field = vk_kernels_buffer(s, sizeof found);
     memset(found, 0xee, sizeof found);
-    vk_kernels_write(&s, field, found, sizeof found);
+    vk_kernels_write(s, field, found, sizeof found);
     const CUdeviceptr pointer = culv_shared_buffer_pointer(field);
     const VkDeviceAddress address = culv_vk_buffer_address(field);
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG_OF(pointer, address)};
@@ -259,25 +240,24 @@ static void clusters(void)
     call.block[0] = 33;
     call.args = args;
     call.num_args = 1;
-    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     for (int turn = 0; turn < 2; turn++) {
-        LIB_ERROR(culv_vk_kernel_call_record(s.queue, &call, commands, 0), CULV_ERROR_UNSUPPORTED,
+        LIB_ERROR(culv_vk_kernel_call_record(s->queue, &call, commands, 0), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_KERNEL);
         LIB_SAYS("the kernel 'queue_clusters' runs in clusters of 2 x 1 x 1 blocks");
         LIB_SAYS("culv_kernel_call_launch()");
-        LIB_ERROR(culv_vk_kernels_prepare(s.queue, kernel), CULV_ERROR_UNSUPPORTED,
+        LIB_ERROR(culv_vk_kernels_prepare(s->queue, kernel), CULV_ERROR_UNSUPPORTED,
                   CULV_REASON_KERNEL);
     }
-    raw_vk_submit(&s.w.vk, commands, NULL);
-    vk_kernels_read(&s, field, found, sizeof found);
+    raw_vk_submit(&s->w.vk, commands, NULL);
+    vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)
         REQUIRE_EQ(found[i], 0xeeeeeeeeu);
-    LIB_OK(culv_kernel_call_launch(&call, s.stream));
-    vk_kernels_read(&s, field, found, sizeof found);
+    LIB_OK(culv_kernel_call_launch(&call, s->stream));
+    vk_kernels_read(s, field, found, sizeof found);
     for (int i = 0; i < 5; i++)
         REQUIRE_EQ(found[i], i < 4 ? 102u : 0xeeeeeeeeu);
     culv_shared_buffer_destroy(&field);
-    vk_kernels_close(&s);
 }
 
 /* What code an image has is read from its own headers, made here as nvcc 13.0 makes them. */
@@ -312,37 +292,35 @@ static void refuse_images(const vk_kernels_stage *s)
 #undef REFUSED
 }
 
-static void data(void)
+VK_KERNELS_CASE(data)
 {
     static const char text[] = "This is no kernel.\n",
                       ptx[] = "//\n.version 8.5\n.target sm_75\n.address_size 64\n",
                       object[64] = {127, 69, 76, 70, 2, 1, 1, [16] = 3, [18] = 62};
-    vk_kernels_stage s;
-    vk_kernels_open(&s);
     culv_kernels *none = NULL;
-    const bool soft = s.w.cu->software;
+    const bool soft = s->w.cu->software;
     LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_data(s.w.device, text, sizeof text, "words", &none),
+                culv_kernels_load_data(s->w.device, text, sizeof text, "words", &none),
                 CULV_ERROR_INVALID, CULV_REASON_MODULE);
     LIB_SAYS("'words'");
     if (soft) {
         LIB_REFUSES(culv_kernels, none,
-                    culv_kernels_load_data(s.w.device, ptx, sizeof ptx, NULL, &none),
+                    culv_kernels_load_data(s->w.device, ptx, sizeof ptx, NULL, &none),
                     CULV_ERROR_INVALID, CULV_REASON_MODULE);
         LIB_SAYS("is PTX (PTX of compute_75)");
-        refuse_images(&s);
+        refuse_images(s);
     }
     LIB_REFUSES(culv_kernels, none,
-                culv_kernels_load_data(s.w.device, object, sizeof object, NULL, &none),
+                culv_kernels_load_data(s->w.device, object, sizeof object, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_MODULE);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s.w.device, text, 0, NULL, &none),
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s->w.device, text, 0, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s.w.device, NULL, 5, NULL, &none),
+    LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(s->w.device, NULL, 5, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_kernels, none, culv_kernels_load_data(NULL, text, 5, NULL, &none),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_kernels_load_data(s.w.device, text, 5, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_kernels_load_data(s->w.device, text, 5, NULL, NULL),
+                CULV_REASON_NULL_ARGUMENT);
 
     /* PTX needs no final 0, and the driver gets one. */
     if (!soft) {
@@ -351,14 +329,13 @@ static void data(void)
         culv_kernels *made = NULL;
         culv_vk_kernels *queue = NULL;
         culv_kernel *kernel = NULL;
-        LIB_OK(culv_kernels_load_data(s.w.device, valid, sizeof valid - 1, "ptx", &made));
-        LIB_OK(culv_vk_kernels_create(s.w.attachment, made, &queue));
+        LIB_OK(culv_kernels_load_data(s->w.device, valid, sizeof valid - 1, "ptx", &made));
+        LIB_OK(culv_vk_kernels_create(s->w.attachment, made, &queue));
         LIB_OK(culv_kernels_get(made, "nothing", &kernel));
         LIB_OK(culv_vk_kernels_prepare(queue, kernel));
         culv_vk_kernels_destroy(&queue);
         culv_kernels_unload(&made);
     }
-    vk_kernels_close(&s);
 }
 
 /* A kernel that faults in a command buffer loses the VkDevice; everything can be destroyed. */

@@ -97,10 +97,8 @@ unsigned char *vk_kernels_bytes(const vk_kernels_stage *s, size_t *size)
 
 culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize size)
 {
-    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                     .size = size,
-                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_shared_buffer *made = NULL;
     d.create_info = &info;
@@ -111,17 +109,9 @@ culv_shared_buffer *vk_kernels_buffer(const vk_kernels_stage *s, VkDeviceSize si
 
 culv_shared_image *vk_kernels_image(const vk_kernels_stage *s, uint32_t width, uint32_t height)
 {
-    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                    .extent = {width, height, 1},
-                                    .mipLevels = 1,
-                                    .arrayLayers = 1,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT |
-                                             VK_IMAGE_USAGE_SAMPLED_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    const VkImageCreateInfo info = raw_vk_image_info(
+        VK_FORMAT_R8G8B8A8_UNORM, width, height,
+        VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     culv_shared_image *made = NULL;
     d.create_info = &info;
@@ -155,9 +145,7 @@ void vk_kernels_read(const vk_kernels_stage *s, const culv_shared_buffer *from, 
                      size_t size)
 {
     lib_finish(&s->w, s->stream);
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(s->w.cu->MemcpyDtoH(bytes, culv_shared_buffer_pointer(from), size));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(bytes, culv_shared_buffer_pointer(from), size));
 }
 
 void vk_kernels_hand_over(VkCommandBuffer commands, VkBuffer buffer, culv_vk_direction direction)

@@ -109,7 +109,7 @@ static void write_by_vulkan(vmm_stage *s, const culv_vk_adopted *view, uint32_t 
 }
 
 /* From the middle of a chunk to the middle of another, and in one. */
-static void both_ways(void)
+VMM_CASE(both_ways)
 {
     static const struct {
         uint64_t offset, size;
@@ -123,16 +123,14 @@ static void both_ways(void)
         {CHUNK + 16, 4, 1},
         {CHUNK, CHUNK + 4, 2},
     };
-    vmm_stage s;
     theirs t;
-    vmm_stage_open(&s);
-    make_theirs(&s, &t);
+    make_theirs(s, &t);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vmm_adopted *adopted = NULL;
         culv_vmm_adopted_chunk chunks[CHUNKS];
         size_t count = 0;
         const CUdeviceptr at = t.base + rows[i].offset;
-        LIB_OK(culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted));
+        LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
         REQUIRE_EQ(culv_vmm_adopted_offset(adopted), rows[i].offset % CHUNK);
         REQUIRE_EQ(culv_vmm_adopted_size(adopted), rows[i].size);
         LIB_OK(culv_vmm_adopted_get_chunks(adopted, chunks, CHUNKS, &count));
@@ -142,21 +140,17 @@ static void both_ways(void)
             REQUIRE_EQ(chunks[k].size, CHUNK);
         }
         LIB_OK(culv_vmm_check_adopted(adopted));
-        culv_vk_adopted *view = view_of(&s, adopted, VK_NULL_HANDLE);
+        culv_vk_adopted *view = view_of(s, adopted, VK_NULL_HANDLE);
         LIB_OK(culv_vk_adopted_get_buffers(view, NULL, 0, &count));
         REQUIRE_EQ(count, rows[i].chunks);
         uint32_t *words = malloc(rows[i].size);
         REQUIRE(words != NULL);
         vmm_stage_fill(words, rows[i].size, 0, (uint32_t)i);
-        CUcontext before = lib_enter(&s.w);
-        CU_OK(raw_cuda_upload(s.w.cu, at, words, rows[i].size));
-        lib_leave(&s.w, before);
-        require_in_vulkan(&s, view, rows[i].size, (uint32_t)i);
-        write_by_vulkan(&s, view, (uint32_t)i + 100);
+        LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, at, words, rows[i].size));
+        require_in_vulkan(s, view, rows[i].size, (uint32_t)i);
+        write_by_vulkan(s, view, (uint32_t)i + 100);
         memset(words, 0, rows[i].size);
-        before = lib_enter(&s.w);
-        CU_OK(s.w.cu->MemcpyDtoH(words, at, rows[i].size));
-        lib_leave(&s.w, before);
+        LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoH(words, at, rows[i].size));
         REQUIRE_EQ(vmm_stage_wrong(words, rows[i].size, 0, (uint32_t)i + 100), 0);
         free(words);
         /* Either may go first. */
@@ -164,36 +158,33 @@ static void both_ways(void)
         culv_vk_adopted_destroy(&view);
         culv_vmm_adopted_destroy(&adopted);
         REQUIRE(view == NULL && adopted == NULL);
-        REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
+        REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
     }
-    free_theirs(&s, &t);
-    vmm_stage_close(&s);
+    free_theirs(s, &t);
 }
 
 /* Two tensors in one chunk have one VkBuffer, which is imported once. */
-static void shared_chunks(void)
+VMM_CASE(shared_chunks)
 {
-    vmm_stage s;
     theirs t;
-    vmm_stage_open(&s);
-    make_theirs(&s, &t);
+    make_theirs(s, &t);
     culv_vmm_adopted *a = NULL, *b = NULL;
     culv_vmm_adopted_chunk of_a[2], of_b[1];
     culv_vk_adopted_buffer in_a[2], in_b[1];
     size_t count = 0;
-    LIB_OK(culv_vmm_adopt(s.w.device, t.base + 4096, CHUNK, &a));
-    LIB_OK(culv_vmm_adopt(s.w.device, t.base + 8192, 4000, &b));
+    LIB_OK(culv_vmm_adopt(s->w.device, t.base + 4096, CHUNK, &a));
+    LIB_OK(culv_vmm_adopt(s->w.device, t.base + 8192, 4000, &b));
     LIB_OK(culv_vmm_adopted_get_chunks(a, of_a, 2, &count));
     LIB_OK(culv_vmm_adopted_get_chunks(b, of_b, 1, &count));
     REQUIRE_EQ(of_a[0].id, of_b[0].id);
     REQUIRE(of_a[0].id != of_a[1].id && of_a[0].allocation == of_b[0].allocation);
-    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 2);
+    REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 2);
     lib_forget_error();
     culv_vmm_allocation_destroy(&of_b[0].allocation);
     REQUIRE(of_b[0].allocation == of_a[0].allocation);
     LIB_SAYS("culv_vmm_adopted_destroy() destroys both");
-    culv_vk_adopted *view_a = view_of(&s, a, VK_NULL_HANDLE);
-    culv_vk_adopted *view_b = view_of(&s, b, VK_NULL_HANDLE);
+    culv_vk_adopted *view_a = view_of(s, a, VK_NULL_HANDLE);
+    culv_vk_adopted *view_b = view_of(s, b, VK_NULL_HANDLE);
     LIB_OK(culv_vk_adopted_get_buffers(view_a, in_a, 2, &count));
     LIB_OK(culv_vk_adopted_get_buffers(view_b, in_b, 1, &count));
     REQUIRE(in_a[0].buffer == in_b[0].buffer && in_a[0].buffer != in_a[1].buffer);
@@ -204,7 +195,7 @@ static void shared_chunks(void)
     culv_vk_adopted_buffer in_other[1];
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
     d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
-    LIB_OK(culv_vk_adopted_create(s.w.attachment, b, &d, &other));
+    LIB_OK(culv_vk_adopted_create(s->w.attachment, b, &d, &other));
     LIB_OK(culv_vk_adopted_get_buffers(other, in_other, 1, &count));
     REQUIRE(in_other[0].buffer != in_b[0].buffer);
     culv_vk_adopted_destroy(&other);
@@ -212,65 +203,57 @@ static void shared_chunks(void)
     culv_vmm_adopted_destroy(&a);
     uint32_t words[WORDS];
     vmm_stage_fill(words, 4000, 0, 9);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(raw_cuda_upload(s.w.cu, t.base + 8192, words, 4000));
-    lib_leave(&s.w, before);
-    require_in_vulkan(&s, view_b, 4000, 9);
+    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, t.base + 8192, words, 4000));
+    require_in_vulkan(s, view_b, 4000, 9);
     /* The view keeps the chunk when the range and the owner's mapping are gone. */
     culv_vmm_adopted_destroy(&b);
-    free_theirs(&s, &t);
-    require_in_vulkan(&s, view_b, 4000, 9);
+    free_theirs(s, &t);
+    require_in_vulkan(s, view_b, 4000, 9);
     culv_vk_adopted_destroy(&view_b);
-    vmm_stage_close(&s);
 }
 
 /* A chunk that was unmapped, or another one in its place, is noticed. */
-static void stale(void)
+VMM_CASE(stale)
 {
-    vmm_stage s;
     theirs t;
-    vmm_stage_open(&s);
-    make_theirs(&s, &t);
+    make_theirs(s, &t);
     culv_vmm_adopted *adopted = NULL, *anew = NULL;
-    LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &adopted));
+    LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &adopted));
     LIB_OK(culv_vmm_check_adopted(adopted));
-    CUcontext before = lib_enter(&s.w);
-    unmap_chunk(&s, &t, 1);
-    lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_check_adopted(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    CUcontext before = lib_enter(&s->w);
+    unmap_chunk(s, &t, 1);
+    lib_leave(&s->w, before);
+    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
     LIB_SAYS("was unmapped");
-    LIB_REFUSES(culv_vmm_adopted, anew, culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew),
+    LIB_REFUSES(culv_vmm_adopted, anew, culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
-    before = lib_enter(&s.w);
-    map_chunk(&s, &t, 1, true);
-    lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_check_adopted(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    before = lib_enter(&s->w);
+    map_chunk(s, &t, 1, true);
+    lib_leave(&s->w, before);
+    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
     LIB_SAYS("replaced");
-    LIB_OK(culv_vmm_adopt(s.w.device, t.base, 2 * CHUNK, &anew));
+    LIB_OK(culv_vmm_adopt(s->w.device, t.base, 2 * CHUNK, &anew));
     LIB_OK(culv_vmm_check_adopted(anew));
     culv_vmm_adopted_chunk old[2], now[2];
     size_t count = 0;
     LIB_OK(culv_vmm_adopted_get_chunks(adopted, old, 2, &count));
     LIB_OK(culv_vmm_adopted_get_chunks(anew, now, 2, &count));
     REQUIRE(old[0].id == now[0].id && old[1].id != now[1].id);
-    culv_vk_adopted *view = view_of(&s, anew, VK_NULL_HANDLE);
+    culv_vk_adopted *view = view_of(s, anew, VK_NULL_HANDLE);
     uint32_t *words = malloc(2 * CHUNK);
     REQUIRE(words != NULL);
     vmm_stage_fill(words, 2 * CHUNK, 0, 3);
-    before = lib_enter(&s.w);
-    CU_OK(raw_cuda_upload(s.w.cu, t.base, words, 2 * CHUNK));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s->w, raw_cuda_upload(s->w.cu, t.base, words, 2 * CHUNK));
     free(words);
-    require_in_vulkan(&s, view, 2 * CHUNK, 3);
+    require_in_vulkan(s, view, 2 * CHUNK, 3);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(&anew);
-    free_theirs(&s, &t);
-    vmm_stage_close(&s);
+    free_theirs(s, &t);
 }
 
 /* What lies directly before and behind what is mapped: no byte of it is taken. */
-static void neighbours(void)
+VMM_CASE(neighbours)
 {
     static const struct {
         bool end; /* from there; else from the start */
@@ -281,47 +264,42 @@ static void neighbours(void)
                 {false, 0, 1, true},   {true, -1, 1, true},   {true, -1, 2, false},
                 {true, -8, 8, true},   {true, 0, 1, false},   {true, 1, 1, false},
                 {true, 8, 8, false}};
-    vmm_stage s;
     theirs t;
-    vmm_stage_open(&s);
-    make_theirs(&s, &t);
-    CUcontext before = lib_enter(&s.w);
-    unmap_chunk(&s, &t, 0);
-    unmap_chunk(&s, &t, CHUNKS - 1);
-    lib_leave(&s.w, before);
+    make_theirs(s, &t);
+    CUcontext before = lib_enter(&s->w);
+    unmap_chunk(s, &t, 0);
+    unmap_chunk(s, &t, CHUNKS - 1);
+    lib_leave(&s->w, before);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vmm_adopted *adopted = NULL;
         const CUdeviceptr at = t.base + (rows[i].end ? (CHUNKS - 1) * CHUNK : CHUNK) +
                                (CUdeviceptr)(int64_t)rows[i].offset;
         if (!rows[i].taken) {
             LIB_REFUSES(culv_vmm_adopted, adopted,
-                        culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted), CULV_ERROR_INVALID,
+                        culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted), CULV_ERROR_INVALID,
                         CULV_REASON_NOT_MAPPED);
             continue;
         }
-        LIB_OK(culv_vmm_adopt(s.w.device, at, rows[i].size, &adopted));
+        LIB_OK(culv_vmm_adopt(s->w.device, at, rows[i].size, &adopted));
         culv_vmm_adopted_destroy(&adopted);
     }
-    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
-    free_theirs(&s, &t);
-    vmm_stage_close(&s);
+    REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
+    free_theirs(s, &t);
 }
 
-static void refused(void)
+VMM_CASE(refused)
 {
-    vmm_stage s;
     theirs t;
-    vmm_stage_open(&s);
-    make_theirs(&s, &t);
-    culv_device *device = s.w.device;
+    make_theirs(s, &t);
+    culv_device *device = s->w.device;
     culv_vmm_adopted *adopted = NULL;
     const culv_result invalid = CULV_ERROR_INVALID;
     CUdeviceptr plain = 0;
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemAlloc(&plain, 65536));
-    unmap_chunk(&s, &t, 2);
-    map_chunk(&s, &t, 2, false);
-    lib_leave(&s.w, before);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->MemAlloc(&plain, 65536));
+    unmap_chunk(s, &t, 2);
+    map_chunk(s, &t, 2, false);
+    lib_leave(&s->w, before);
     LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(device, plain, 4096, &adopted), invalid,
                 CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
@@ -339,36 +317,31 @@ static void refused(void)
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vmm_adopted, adopted, culv_vmm_adopt(NULL, t.base, 1, &adopted), invalid,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_adopt(device, t.base, 1, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_check_adopted(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_adopt(device, t.base, 1, NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_check_adopted(NULL), CULV_REASON_NULL_ARGUMENT);
     size_t count = 0;
-    LIB_ERROR(culv_vmm_adopted_get_chunks(NULL, NULL, 0, &count), invalid,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_adopted_get_buffers(NULL, NULL, 0, &count), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vmm_adopted_get_chunks(NULL, NULL, 0, &count), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_adopted_get_buffers(NULL, NULL, 0, &count), CULV_REASON_NULL_ARGUMENT);
     REQUIRE(culv_vmm_adopted_offset(NULL) == 0 && culv_vmm_adopted_size(NULL) == 0);
     LIB_OK(culv_vmm_adopt(device, t.base, CHUNK, &adopted));
     culv_vk_adopted *view = NULL;
     culv_vk_adopted_desc d = culv_vk_adopted_desc_init();
-    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, adopted, &d, &view),
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view),
                 invalid, CULV_REASON_VALUE);
-    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, NULL, &d, &view),
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s->w.attachment, NULL, &d, &view),
                 invalid, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(NULL, adopted, &d, &view), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s.w.attachment, adopted, &d, &view),
+    LIB_REFUSES(culv_vk_adopted, view, culv_vk_adopted_create(s->w.attachment, adopted, &d, &view),
                 invalid, CULV_REASON_STRUCT_SIZE);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(&adopted);
     culv_vmm_adopted_destroy(NULL);
     culv_vk_adopted_destroy(NULL);
-    REQUIRE_EQ(lib_counts(&s.w).vmm_allocations, 0);
-    before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemFree(plain));
-    lib_leave(&s.w, before);
-    free_theirs(&s, &t);
-    vmm_stage_close(&s);
+    REQUIRE_EQ(lib_counts(&s->w).vmm_allocations, 0);
+    LIB_CU_OK(&s->w, s->w.cu->MemFree(plain));
+    free_theirs(s, &t);
 }
 
 /* One sparse buffer where the device has such, and a buffer a chunk where it does not. */
@@ -396,14 +369,10 @@ static void sparse(void)
     uint32_t *words = malloc(2 * CHUNK);
     REQUIRE(words != NULL);
     vmm_stage_fill(words, 2 * CHUNK, 0, 5);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(raw_cuda_upload(s.w.cu, t.base + CHUNK / 2, words, 2 * CHUNK));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, t.base + CHUNK / 2, words, 2 * CHUNK));
     require_in_vulkan(&s, view, 2 * CHUNK, 5);
     write_by_vulkan(&s, view, 6);
-    before = lib_enter(&s.w);
-    CU_OK(s.w.cu->MemcpyDtoH(words, t.base + CHUNK / 2, 2 * CHUNK));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, s.w.cu->MemcpyDtoH(words, t.base + CHUNK / 2, 2 * CHUNK));
     REQUIRE_EQ(vmm_stage_wrong(words, 2 * CHUNK, 0, 6), 0);
     free(words);
     culv_vk_adopted_destroy(&view);

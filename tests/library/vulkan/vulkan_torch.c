@@ -29,9 +29,7 @@ static void allocates(void)
     LIB_OK(culv_vk_adopted_get_buffers(view, &part, 1, &count));
     REQUIRE(count == 1 && part.offset == 512 && part.size == 4096);
     vmm_stage_fill(words, sizeof words, 0, 4);
-    CUcontext before = lib_enter(&s.w);
-    CU_OK(raw_cuda_upload(s.w.cu, (CUdeviceptr)(uintptr_t)a + 512, words, sizeof words));
-    lib_leave(&s.w, before);
+    LIB_CU_OK(&s.w, raw_cuda_upload(s.w.cu, (CUdeviceptr)(uintptr_t)a + 512, words, sizeof words));
     memset(words, 0, sizeof words);
     const raw_vk_buffer raw = {.buffer = part.buffer, .size = part.offset + part.size};
     raw_vk_read(&s.w.vk, &raw, part.offset, words, sizeof words);
@@ -40,7 +38,7 @@ static void allocates(void)
     culv_torch_free(b, 4000, 0, NULL);
     raw_vk_read(&s.w.vk, &raw, part.offset, words, sizeof words); /* what is imported stays */
     REQUIRE_EQ(vmm_stage_wrong(words, sizeof words, 0, 4), 0);
-    LIB_ERROR(culv_vmm_check_adopted(adopted), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_INVALID(culv_vmm_check_adopted(adopted), CULV_REASON_NOT_MAPPED);
     culv_vk_adopted_destroy(&view);
     culv_vmm_adopted_destroy(&adopted);
     _exit(0); /* the allocator keeps its device open */

@@ -84,26 +84,24 @@ static void require_data(vmm_stage *s, const culv_vector_view *view, const culv_
     }
 }
 
-static void grows(void)
+VMM_CASE(grows)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 1);
-    require_data(&s, view, vector, 10);
+    require_data(s, view, vector, 10);
     LIB_OK(culv_vector_view_update(view)); /* nothing to do */
-    REQUIRE_EQ(lib_counts(&s.w).created, 1);
+    REQUIRE_EQ(lib_counts(&s->w).created, 1);
 
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     REQUIRE_EQ(parts_of(view, parts), 1); /* until it is told */
     REQUIRE(culv_vector_view_generation(view) != culv_vector_generation(vector));
-    vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 6 * VMM_MIB, 20);
+    vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), 6 * VMM_MIB, 20);
     const double start = test_now_us();
     LIB_OK(culv_vector_view_update(view));
     MEASURED("library.vk_vector_update", "two chunks of 2 MiB: %.0f us", test_now_us() - start);
@@ -111,10 +109,10 @@ static void grows(void)
     REQUIRE(parts[0].buffer == before[0].buffer && parts[0].chunk == before[0].chunk);
     uint32_t *words = malloc(2 * VMM_MIB); /* what was written before the import is there */
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(&s, parts[2].buffer, parts[2].size, words);
+    vmm_stage_vulkan_read(s, parts[2].buffer, parts[2].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[2].size, (uint32_t)(parts[2].offset / 4), 20), 0);
     free(words);
-    require_data(&s, view, vector, 30);
+    require_data(s, view, vector, 30);
     /* A list that is too short gets what fits. */
     size_t count = 0;
     memset(before, 0, sizeof before);
@@ -125,58 +123,52 @@ static void grows(void)
     REQUIRE_EQ(count, 3);
     culv_vector_view_destroy(&view);
     REQUIRE(view == NULL);
-    REQUIRE_EQ(lib_counts(&s.w).created, 0);
+    REQUIRE_EQ(lib_counts(&s->w).created, 0);
     culv_vector_view_destroy(&view);
     culv_vector_view_destroy(NULL);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* Chunks that are gone lose their buffers; those that come in their place get new ones. */
-static void shrinks(void)
+VMM_CASE(shrinks)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(8 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 4);
     const vmm_stage_objects four = vmm_stage_count();
-    LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     const vmm_stage_objects two = vmm_stage_count();
-    if (s.w.cu->software)
+    if (s->w.cu->software)
         REQUIRE(two.buffers == four.buffers - 2 && two.memories == four.memories - 2);
-    require_data(&s, view, vector, 40);
+    require_data(s, view, vector, 40);
     /* Given back and taken again between two updates: other chunks at the same offsets. */
-    LIB_OK(culv_vector_shrink(vector, 0, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, before), 3);
     REQUIRE(before[0].chunk != parts[0].chunk && before[1].chunk != parts[1].chunk);
-    require_data(&s, view, vector, 50);
-    LIB_OK(culv_vector_shrink(vector, 0, s.stream));
-    lib_finish(&s.w, s.stream);
+    require_data(s, view, vector, 50);
+    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* Another address, the same chunks: nothing is imported anew. */
-static void moves(void)
+VMM_CASE(moves)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
@@ -184,8 +176,8 @@ static void moves(void)
     culv_vmm_range *wall = NULL;
     culv_vk_vector_view_buffer before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 2);
     culv_vector_stats stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(vector, &stats));
@@ -193,10 +185,10 @@ static void moves(void)
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 2 * VMM_MIB;
     rd.address = old + (CUdeviceptr)stats.reserved;
-    culv_result r = culv_vmm_range_create(s.w.device, &rd, &wall); /* so that it cannot stay */
+    culv_result r = culv_vmm_range_create(s->w.device, &rd, &wall); /* so that it cannot stay */
     if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.address)
         printf("the address behind was taken\n");
-    vmm_stage_kernel(&s, "library_write", old, 4 * VMM_MIB, 60);
+    vmm_stage_kernel(s, "library_write", old, 4 * VMM_MIB, 60);
     LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
     if (culv_vector_pointer(vector) == old) SKIP("the vector stayed where it was");
     const vmm_stage_objects objects = vmm_stage_count();
@@ -207,35 +199,32 @@ static void moves(void)
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
+    vmm_stage_vulkan_read(s, parts[1].buffer, parts[1].size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 60), 0);
     free(words);
     LIB_OK(culv_vector_grow(vector, 8 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
-    require_data(&s, view, vector, 70);
-    LIB_OK(culv_vector_retire(vector, 0, s.stream));
-    lib_finish(&s.w, s.stream);
+    require_data(s, view, vector, 70);
+    LIB_OK(culv_vector_retire(vector, 0, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
-    require_data(&s, view, vector, 80);
+    require_data(s, view, vector, 80);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     LIB_OK(culv_vmm_range_destroy(&wall));
-    vmm_stage_close(&s);
 }
 
 /* A thread commits chunks while they are imported. */
-static void ahead(void)
+VMM_CASE(ahead)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     d.commit_ahead = 4 * VMM_MIB;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
     for (uint64_t size = 4 * VMM_MIB; size <= 12 * VMM_MIB; size += 2 * VMM_MIB) {
@@ -243,10 +232,10 @@ static void ahead(void)
         LIB_OK(culv_vector_view_update(view));
         size_t count = parts_of(view, parts);
         REQUIRE(parts[count - 1].offset + parts[count - 1].size >= size);
-        vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), size,
+        vmm_stage_kernel(s, "library_write", culv_vector_pointer(vector), size,
                          (uint32_t)(size / VMM_MIB));
         const size_t last = (size_t)(size / (2 * VMM_MIB)) - 1;
-        vmm_stage_vulkan_read(&s, parts[last].buffer, parts[last].size, words);
+        vmm_stage_vulkan_read(s, parts[last].buffer, parts[last].size, words);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[last].size, (uint32_t)(parts[last].offset / 4),
                                    (uint32_t)(size / VMM_MIB)),
                    0);
@@ -254,38 +243,34 @@ static void ahead(void)
     free(words);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* Empty at first, with a device address, and without a handle on the attachment. */
-static void begins_empty(void)
+VMM_CASE(begins_empty)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(0);
     culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_vector_view_buffer parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, parts), 0);
     LIB_OK(culv_vector_grow(vector, 4 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
-    require_data(&s, view, vector, 90);
+    require_data(s, view, vector, 90);
     (void)require_shows(view, vector, parts);
     REQUIRE(vkGetBufferDeviceAddress(
-                s.w.vk.device,
+                s->w.vk.device,
                 &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                              .buffer = parts[1].buffer}) != 0);
-    culv_vk_detach(&s.w.attachment);
+    culv_vk_detach(&s->w.attachment);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(require_shows(view, vector, parts), 3);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* Vulkan's half may outlive CUDA's. */
@@ -306,7 +291,7 @@ static void outlives_by(bool after)
     else
         culv_vector_destroy(&vector);
     for (int i = 0; i < 2; i++) {
-        LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_INVALID(culv_vector_view_update(view), CULV_REASON_VALUE);
         LIB_SAYS("'particles'");
         LIB_SAYS("destroyed");
         REQUIRE_EQ(parts_of(view, parts), 2);
@@ -321,35 +306,26 @@ static void outlives_by(bool after)
     vmm_stage_close(&s);
 }
 
-static void outlives(void)
-{
-    outlives_by(false);
-}
-static void outlives_after(void)
-{
-    outlives_by(true);
-}
+TEST_AS(outlives, outlives_by(false))
+TEST_AS(outlives_after, outlives_by(true))
 
-static void wrong_calls(void)
+VMM_CASE(wrong_calls)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc right = view_desc();
     culv_vk_vector_view_desc vd = right;
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     size_t count = 77;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     const culv_result invalid = CULV_ERROR_INVALID;
 #define WRONG(call, why) LIB_REFUSES(culv_vector_view, view, call, invalid, why)
     WRONG(culv_vk_vector_view_create(NULL, vector, &vd, &view), CULV_REASON_NULL_ARGUMENT);
     WRONG(culv_vk_vector_view_create(vk, NULL, &vd, &view), CULV_REASON_NULL_ARGUMENT);
     WRONG(culv_vk_vector_view_create(vk, vector, NULL, &view), CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_view_create(vk, vector, &vd, NULL), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_create(vk, vector, &vd, NULL), CULV_REASON_NULL_ARGUMENT);
     vd.struct_size = 5;
     WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_STRUCT_SIZE);
     vd = right;
@@ -362,46 +338,39 @@ static void wrong_calls(void)
     WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     vd.label = "drawn";
     vd.sparse_size = 0;
-    vd.sparse_queue = s.w.vk.queues[0].queue;
+    vd.sparse_queue = s->w.vk.queues[0].queue;
     WRONG(culv_vk_vector_view_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     LIB_SAYS("drawn");
-    LIB_ERROR(culv_vector_view_update(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_view_get_buffers(NULL, NULL, 0, &count), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vector_view_update(NULL), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(NULL, NULL, 0, &count), CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(count, 77);
     REQUIRE_EQ(culv_vector_view_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
     LIB_OK(culv_vk_vector_view_create(vk, vector, &right, &view));
-    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), invalid,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 1, &count), CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_vector_view_get_buffers(view, NULL, 0, NULL), CULV_REASON_NULL_ARGUMENT);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* Vectors that cannot go to Vulkan are refused while they are still empty. */
-static void not_exportable(void)
+VMM_CASE(not_exportable)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector_view *view = NULL;
     for (int i = 0; i < 2; i++) {
         culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
         culv_vector *vector = NULL;
         d.handle_types = 0;
-        LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+        LIB_OK(culv_vector_create(s->w.device, &d, &vector));
         const vmm_stage_objects before = vmm_stage_count();
         LIB_REFUSES(culv_vector_view, view,
-                    culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
+                    culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view),
                     CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("handle_types");
         REQUIRE(vmm_stage_same(&before));
         culv_vector_destroy(&vector);
     }
-    vmm_stage_close(&s);
 }
 
 static void compressible(void)
@@ -423,34 +392,31 @@ static void compressible(void)
 }
 
 /* A Vulkan that exports no such buffers, and one that requires what chunks have in any case. */
-static void other_drivers(void)
+VMM_CASE(other_drivers)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_view_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     culv_vk_device *lying = NULL;
-    culv_vk_device_desc desc = lib_vk_desc(&s.w);
+    culv_vk_device_desc desc = lib_vk_desc(&s->w);
     desc.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     lib_lying = (lib_lies){0};
-    LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
+    LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));
     lib_lying.exports_nothing = true;
     LIB_REFUSES(culv_vector_view, view, culv_vk_vector_view_create(lying, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);
     lib_lying = (lib_lies){.requires_dedicated = true};
-    LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
+    LIB_OK(culv_vk_attach(s->w.device, &desc, &lying));
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_vector_view_create(lying, vector, &vd, &view));
     REQUIRE(lib_saw_dedicated);
-    require_data(&s, view, vector, 99);
+    require_data(s, view, vector, 99);
     culv_vector_view_destroy(&view);
     culv_vk_detach(&lying);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 const test_case vk_vector_cases[] = {

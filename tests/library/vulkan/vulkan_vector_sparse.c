@@ -276,6 +276,8 @@ static void open_played(vmm_stage *s)
     if (!s->w.cu->software) SKIP("played on software Vulkan only");
 }
 
+#define VMM_PLAYED_CASE(name) TEST_ON(vmm_stage, s, open_played(s), vmm_stage_close(s), name)
+
 /* What is bound is the vector, page by page, and nothing else. */
 static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv_vector *vector,
                           uint32_t seed)
@@ -305,75 +307,70 @@ static void require_bound(vmm_stage *s, const culv_vector_view *view, const culv
     free(words);
 }
 
-static void binds(void)
+VMM_PLAYED_CASE(binds)
 {
-    vmm_stage s;
-    open_played(&s);
     const culv_vector_desc d = vector_desc(2 * CHUNK);
-    const culv_vk_vector_view_desc vd = view_desc(s.w.vk.queues[0].queue);
+    const culv_vk_vector_view_desc vd = view_desc(s->w.vk.queues[0].queue);
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
-    require_bound(&s, view, vector, 1);
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
+    require_bound(s, view, vector, 1);
     REQUIRE(played.binds == 1 && played.ranges == 2);
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(played.binds, 1);
     LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
     LIB_OK(culv_vector_view_update(view));
-    require_bound(&s, view, vector, 2);
+    require_bound(s, view, vector, 2);
     REQUIRE(played.binds == 2 && played.ranges == 5); /* what was bound stays */
-    LIB_OK(culv_vector_shrink(vector, CHUNK, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, CHUNK, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
-    require_bound(&s, view, vector, 3);
+    require_bound(s, view, vector, 3);
     REQUIRE(played.binds == 3 && played.ranges == 6); /* all that is gone at once */
     LIB_OK(culv_vector_grow(vector, 6 * CHUNK));
     LIB_OK(culv_vector_view_update(view));
     /* Other chunks in the place of those: one batch binds the new ones, and takes away what they
      * leave. */
-    LIB_OK(culv_vector_shrink(vector, 2 * CHUNK, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, 2 * CHUNK, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
     const unsigned before = played.binds;
     LIB_OK(culv_vector_view_update(view));
     REQUIRE_EQ(played.binds, before + 1);
-    require_bound(&s, view, vector, 4);
+    require_bound(s, view, vector, 4);
     /* A move changes no chunk. */
-    LIB_OK(culv_vector_shrink(vector, 0, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, 0, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
-    require_bound(&s, view, vector, 5);
+    require_bound(s, view, vector, 5);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
-static void refused(void)
+VMM_PLAYED_CASE(refused)
 {
-    vmm_stage s;
-    open_played(&s);
     const culv_vector_desc d = vector_desc(3 * CHUNK);
-    const culv_vk_vector_view_desc right = view_desc(s.w.vk.queues[0].queue);
+    const culv_vk_vector_view_desc right = view_desc(s->w.vk.queues[0].queue);
     culv_vk_vector_view_desc vd = right;
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
     const vmm_stage_objects before = vmm_stage_count();
     vd.sparse_size = 3 * CHUNK - 1;
     LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view), CULV_ERROR_INVALID,
+                culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     LIB_SAYS("sparse_size is 6291455");
     played.address_space = SPARSE - 1;
     LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s.w.attachment, vector, &right, &view),
+                culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("sparseAddressSpaceSize");
     played.address_space = SPARSE;
     played.alignment = 2 * CHUNK;
     LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s.w.attachment, vector, &right, &view),
+                culv_vk_vector_view_create(s->w.attachment, vector, &right, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("multiples of 4194304");
     played.alignment = 65536;
@@ -381,7 +378,7 @@ static void refused(void)
     vd = right;
     vd.usage |= VK_BUFFER_USAGE_VERTEX_BUFFER_BIT; /* which was not asked about before */
     LIB_REFUSES(culv_vector_view, view,
-                culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view),
+                culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     LIB_SAYS("cannot import memory");
     REQUIRE(vmm_stage_same(&before));
@@ -390,21 +387,20 @@ static void refused(void)
     vd = right;
     vd.sparse_size = 4 * CHUNK;
     played.not_importable = false;
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, &vd, &view));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, &vd, &view));
     const uint64_t generation = culv_vector_view_generation(view);
     LIB_OK(culv_vector_grow(vector, 5 * CHUNK));
     const vmm_stage_objects three = vmm_stage_count();
-    LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_INVALID(culv_vector_view_update(view), CULV_REASON_VALUE);
     REQUIRE_EQ(culv_vector_view_generation(view), generation);
     REQUIRE_EQ(the_part(view).size, 3 * CHUNK);
     REQUIRE(vmm_stage_same(&three));
-    LIB_OK(culv_vector_shrink(vector, 4 * CHUNK, s.stream));
-    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_shrink(vector, 4 * CHUNK, s->stream));
+    lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_view_update(view));
-    require_bound(&s, view, vector, 8);
+    require_bound(s, view, vector, 8);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 /* A vector that has grown and lost chunks; the view still shows what it was. */
@@ -432,21 +428,19 @@ static void require_unchanged(vmm_stage *s, culv_vector *vector, culv_vector_vie
     require_bound(s, view, vector, 11);
 }
 
-static void all_or_nothing(void)
+VMM_PLAYED_CASE(all_or_nothing)
 {
     static const VkResult failures[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                         VK_ERROR_UNKNOWN};
     static const culv_result classes[] = {CULV_ERROR_OUT_OF_MEMORY, CULV_ERROR_ASYNC,
                                           CULV_ERROR_DRIVER};
-    vmm_stage s;
-    open_played(&s);
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
     for (int k = 0; k < 3; k++) {
         unsigned failed = 0;
         played.failure = failures[k];
         for (unsigned n = 1;; n++) {
-            prepare(&s, &vector, &view);
+            prepare(s, &vector, &view);
             const vmm_stage_objects before = vmm_stage_count();
             const uint64_t generation = culv_vector_view_generation(view);
             played.calls = 0;
@@ -458,9 +452,9 @@ static void all_or_nothing(void)
                 REQUIRE(hit);
                 REQUIRE_EQ(r, classes[k]);
                 failed++;
-                require_unchanged(&s, vector, view, &before, generation);
+                require_unchanged(s, vector, view, &before, generation);
             } else {
-                require_bound(&s, view, vector, 10);
+                require_bound(s, view, vector, 10);
             }
             culv_vector_view_destroy(&view);
             culv_vector_destroy(&vector);
@@ -468,26 +462,22 @@ static void all_or_nothing(void)
         }
         REQUIRE_EQ(failed, 3); /* memory, fence, bind; of two waits the second one counts */
     }
-    vmm_stage_close(&s);
 }
 
-static void wait_fails(void)
+VMM_PLAYED_CASE(wait_fails)
 {
-    vmm_stage s;
     culv_vector *vector = NULL;
     culv_vector_view *view = NULL;
-    open_played(&s);
     played.failure = VK_ERROR_UNKNOWN;
-    prepare(&s, &vector, &view);
+    prepare(s, &vector, &view);
     const vmm_stage_objects before = vmm_stage_count();
     const uint64_t generation = culv_vector_view_generation(view);
     played.failing_waits = 2;
     LIB_ERROR(culv_vector_view_update(view), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("vkWaitForFences");
-    require_unchanged(&s, vector, view, &before, generation);
+    require_unchanged(s, vector, view, &before, generation);
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
-    vmm_stage_close(&s);
 }
 
 const test_case vk_vector_sparse_cases[] = {

@@ -11,75 +11,69 @@ const test_case *const test_suite_tables[] = {vk_vmm_cases, vk_vmm_refused_cases
                                               vk_vmm_image_cases, NULL};
 
 /* A whole buffer, by every road. What Vulkan has it keeps when CUDA's half is gone. */
-static void whole(void)
+VMM_CASE(whole)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const uint64_t size = 4 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, size);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-    VkBuffer buffer = vmm_stage_buffer(&s, size, 0);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
+    VkBuffer buffer = vmm_stage_buffer(s, size, 0);
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, 0, &memory));
-    vmm_stage_require_same(&s, buffer, at, size, 40);
-    vmm_stage_kernel(&s, "library_write", at, size, 41);
+    LIB_OK(culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &memory));
+    vmm_stage_require_same(s, buffer, at, size, 40);
+    vmm_stage_kernel(s, "library_write", at, size, 41);
     culv_vmm_allocation_destroy(&allocation);
     REQUIRE(allocation == NULL);
     vmm_stage_unmap(&range);
     uint32_t *words = malloc((size_t)size);
     REQUIRE(words != NULL);
-    vmm_stage_vulkan_read(&s, buffer, size, words);
+    vmm_stage_vulkan_read(s, buffer, size, words);
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, 41), 0);
     free(words);
-    vmm_stage_drop(&s, &buffer, &memory);
-    vmm_stage_close(&s);
+    vmm_stage_drop(s, &buffer, &memory);
 }
 
 /* Two buffers in one allocation, and the bytes between them nobody's. */
-static void two_at_offsets(void)
+VMM_CASE(two_at_offsets)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     enum { BYTES = 100000 };
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 4 * VMM_MIB);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 4 * VMM_MIB);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-    vmm_stage_kernel(&s, "library_write", at, 4 * VMM_MIB, 9);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
+    vmm_stage_kernel(s, "library_write", at, 4 * VMM_MIB, 9);
     VkBuffer buffers[2];
     VkDeviceMemory memories[2];
     VkMemoryRequirements needs = {0};
     VkDeviceSize offsets[2] = {0};
     for (int i = 0; i < 2; i++) {
-        buffers[i] = vmm_stage_buffer(&s, BYTES, 0);
-        vkGetBufferMemoryRequirements(s.w.vk.device, buffers[i], &needs);
+        buffers[i] = vmm_stage_buffer(s, BYTES, 0);
+        vkGetBufferMemoryRequirements(s->w.vk.device, buffers[i], &needs);
         offsets[i] =
             (i == 0 ? 3 : 3 + (BYTES + needs.alignment - 1) / needs.alignment) * needs.alignment;
-        LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffers[i], allocation, offsets[i],
+        LIB_OK(culv_vk_buffer_bind_vmm(s->w.attachment, buffers[i], allocation, offsets[i],
                                        &memories[i]));
     }
     REQUIRE(offsets[0] > 0 && offsets[1] >= offsets[0] + BYTES);
-    vmm_stage_require_same(&s, buffers[0], at + offsets[0], BYTES, 50);
-    vmm_stage_require_same(&s, buffers[1], at + offsets[1], BYTES, 60);
+    vmm_stage_require_same(s, buffers[0], at + offsets[0], BYTES, 50);
+    vmm_stage_require_same(s, buffers[1], at + offsets[1], BYTES, 60);
     static uint32_t words[BYTES / 4];
-    vmm_stage_cuda_read(&s, at + offsets[0], BYTES, words); /* the second one wrote nothing of it */
+    vmm_stage_cuda_read(s, at + offsets[0], BYTES, words); /* the second one wrote nothing of it */
     REQUIRE(words[0] == 55 && words[BYTES / 4 - 1] == 55);
-    vmm_stage_cuda_read(&s, at, offsets[0], words);
+    vmm_stage_cuda_read(s, at, offsets[0], words);
     REQUIRE_EQ(vmm_stage_wrong(words, offsets[0], 0, 9), 0);
     for (int i = 0; i < 2; i++)
-        vmm_stage_drop(&s, &buffers[i], &memories[i]);
+        vmm_stage_drop(s, &buffers[i], &memories[i]);
     /* The last byte that there is. */
     const VkDeviceSize bytes = needs.alignment < 64 ? 64 : needs.alignment;
-    VkBuffer last = vmm_stage_buffer(&s, bytes, 0);
-    vkGetBufferMemoryRequirements(s.w.vk.device, last, &needs);
+    VkBuffer last = vmm_stage_buffer(s, bytes, 0);
+    vkGetBufferMemoryRequirements(s->w.vk.device, last, &needs);
     const VkDeviceSize end =
         4 * VMM_MIB - (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
-    LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, last, allocation, end, &memories[0]));
-    vmm_stage_require_same(&s, last, at + (CUdeviceptr)end, bytes, 70);
-    vmm_stage_drop(&s, &last, &memories[0]);
+    LIB_OK(culv_vk_buffer_bind_vmm(s->w.attachment, last, allocation, end, &memories[0]));
+    vmm_stage_require_same(s, last, at + (CUdeviceptr)end, bytes, 70);
+    vmm_stage_drop(s, &last, &memories[0]);
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
-    vmm_stage_close(&s);
 }
 
 /* Bytes of any number: what CUDA wrote into all of the allocation Vulkan reads in the buffer, and
@@ -136,85 +130,77 @@ static const uint64_t odd_sizes[] = {1, 4097, 819200, 2097151, 2097153};
 enum { ODD_SIZES = sizeof odd_sizes / sizeof odd_sizes[0] };
 
 /* Buffers of sizes that no allocation has. Dedicated is what has all of the allocation. */
-static void of_odd_sizes(void)
+VMM_CASE(of_odd_sizes)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vk_device *seeing = attach_seeing(&s);
+    culv_vk_device *seeing = attach_seeing(s);
     for (uint32_t i = 0; i < ODD_SIZES; i++) {
-        culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
+        culv_vmm_allocation *allocation = vmm_stage_allocate(s, odd_sizes[i]);
         culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
         culv_vmm_range *range = NULL;
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
-        CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+        CUdeviceptr at = vmm_stage_map(s, allocation, &range);
         LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
-        VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
-        vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+        VkBuffer buffer = vmm_stage_buffer(s, odd_sizes[i], 0);
+        vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
         lib_saw_dedicated = needs.size != info.size;
         LIB_OK(culv_vk_buffer_bind_vmm(seeing, buffer, allocation, 0, &memory));
         printf("%llu bytes, which need %llu of %llu: %s\n", (unsigned long long)odd_sizes[i],
                (unsigned long long)needs.size, (unsigned long long)info.size,
                lib_saw_dedicated ? "dedicated" : "not dedicated");
         REQUIRE_EQ(lib_saw_dedicated, needs.size == info.size);
-        require_bytes(&s, buffer, at, info.size, 0, odd_sizes[i], 7 * i);
-        vmm_stage_drop(&s, &buffer, &memory);
+        require_bytes(s, buffer, at, info.size, 0, odd_sizes[i], 7 * i);
+        vmm_stage_drop(s, &buffer, &memory);
         culv_vmm_allocation_destroy(&allocation);
         vmm_stage_unmap(&range);
     }
     culv_vk_detach(&seeing);
-    vmm_stage_close(&s);
 }
 
-static void at_odd_offsets(void)
+VMM_CASE(at_odd_offsets)
 {
     enum { ALL = 4 * VMM_MIB };
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, ALL);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, ALL);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
     for (uint32_t i = 0; i < ODD_SIZES; i++) {
-        VkBuffer sample = vmm_stage_buffer(&s, odd_sizes[i], 0);
+        VkBuffer sample = vmm_stage_buffer(s, odd_sizes[i], 0);
         VkMemoryRequirements needs;
-        vkGetBufferMemoryRequirements(s.w.vk.device, sample, &needs);
-        vkDestroyBuffer(s.w.vk.device, sample, NULL);
+        vkGetBufferMemoryRequirements(s->w.vk.device, sample, &needs);
+        vkDestroyBuffer(s->w.vk.device, sample, NULL);
         /* Multiples of the alignment, and of nothing else; the last one that there is. */
         const VkDeviceSize offsets[] = {needs.alignment, 3 * needs.alignment,
                                         VMM_MIB / needs.alignment * needs.alignment +
                                             needs.alignment,
                                         (ALL - needs.size) / needs.alignment * needs.alignment};
         for (uint32_t k = 0; k < sizeof offsets / sizeof offsets[0]; k++) {
-            VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
+            VkBuffer buffer = vmm_stage_buffer(s, odd_sizes[i], 0);
             VkDeviceMemory memory = VK_NULL_HANDLE;
-            vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+            vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
             LIB_OK(
-                culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, offsets[k], &memory));
-            require_bytes(&s, buffer, at, ALL, offsets[k], odd_sizes[i], 100 + 5 * i + k);
-            vmm_stage_drop(&s, &buffer, &memory);
+                culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, offsets[k], &memory));
+            require_bytes(s, buffer, at, ALL, offsets[k], odd_sizes[i], 100 + 5 * i + k);
+            vmm_stage_drop(s, &buffer, &memory);
         }
     }
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
-    vmm_stage_close(&s);
 }
 
 /* Memory for a buffer that is smaller than the allocation: all of it, not dedicated. */
-static void memory_of_odd_sizes(void)
+VMM_CASE(memory_of_odd_sizes)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     for (uint32_t i = 0; i < ODD_SIZES; i++) {
-        culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
+        culv_vmm_allocation *allocation = vmm_stage_allocate(s, odd_sizes[i]);
         culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
         culv_vmm_range *range = NULL;
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
-        CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+        CUdeviceptr at = vmm_stage_map(s, allocation, &range);
         LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
-        VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
-        vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+        VkBuffer buffer = vmm_stage_buffer(s, odd_sizes[i], 0);
+        vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
         d.buffer = buffer;
         d.dedicated = VK_TRUE;
@@ -228,29 +214,26 @@ static void memory_of_odd_sizes(void)
         }
         LIB_OK(culv_vk_memory_from_vmm(vk, allocation, &d, &memory));
         const VkDeviceSize offset = (info.size - needs.size) / needs.alignment * needs.alignment;
-        VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, offset));
-        require_bytes(&s, buffer, at, info.size, offset, odd_sizes[i], 200 + i);
-        vmm_stage_drop(&s, &buffer, &memory);
+        VK_OK(vkBindBufferMemory(s->w.vk.device, buffer, memory, offset));
+        require_bytes(s, buffer, at, info.size, offset, odd_sizes[i], 200 + i);
+        vmm_stage_drop(s, &buffer, &memory);
         culv_vmm_allocation_destroy(&allocation);
         vmm_stage_unmap(&range);
     }
-    vmm_stage_close(&s);
 }
 
 /* A handle with the size of the allocation, with more and with less. */
-static void handle_sizes(void)
+VMM_CASE(handle_sizes)
 {
     enum { BYTES = 819200, ALL = 2 * VMM_MIB };
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vk_device *vk = s.w.attachment;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, ALL);
+    culv_vk_device *vk = s->w.attachment;
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, ALL);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-    VkBuffer buffer = vmm_stage_buffer(&s, BYTES, 0);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
+    VkBuffer buffer = vmm_stage_buffer(s, BYTES, 0);
     VkMemoryRequirements needs;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+    vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle));
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
@@ -259,7 +242,7 @@ static void handle_sizes(void)
     /* Less, and dedicated: the twin refuses it, an H200 does not (contract suite). */
     d.size = needs.size;
     d.dedicated = VK_TRUE;
-    if (s.w.cu->software) {
+    if (s->w.cu->software) {
         VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_OUT_OF_MEMORY,
                     CULV_REASON_DEVICE_MEMORY);
         LIB_SAYS("an allocation of that size");
@@ -277,20 +260,19 @@ static void handle_sizes(void)
         MEASURED("library.vmm_handle_size", "%llu of %d bytes, not dedicated: %s",
                  (unsigned long long)sizes[i], (int)ALL, culv_result_name(result));
         if (result != CULV_OK) REQUIRE(memory == VK_NULL_HANDLE);
-        vkFreeMemory(s.w.vk.device, memory, NULL);
+        vkFreeMemory(s->w.vk.device, memory, NULL);
         memory = VK_NULL_HANDLE;
     }
     lib_fd_require_untouched(&fd);
     d.size = ALL;
     LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
-    VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, needs.alignment));
-    require_bytes(&s, buffer, at, ALL, needs.alignment, BYTES, 300);
+    VK_OK(vkBindBufferMemory(s->w.vk.device, buffer, memory, needs.alignment));
+    require_bytes(s, buffer, at, ALL, needs.alignment, BYTES, 300);
     lib_fd_done(&fd, false);
     culv_handle_close(&d.handle);
-    vmm_stage_drop(&s, &buffer, &memory);
+    vmm_stage_drop(s, &buffer, &memory);
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
-    vmm_stage_close(&s);
 }
 
 /* The memory type that Culvert takes where nothing is said of what will be bound. */
@@ -307,41 +289,38 @@ static uint32_t first_local(const vmm_stage *s)
 }
 
 /* Memory without a binding: by default, for a buffer, by types, with a device address. */
-static void memory_alone(void)
+VMM_CASE(memory_alone)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     const uint64_t size = 2 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, size);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
     for (int i = 0; i < 4; i++) {
         VkBuffer buffer =
-            vmm_stage_buffer(&s, size, i == 3 ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+            vmm_stage_buffer(s, size, i == 3 ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
-        vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+        vkGetBufferMemoryRequirements(s->w.vk.device, buffer, &needs);
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
         if (i == 1 || i == 3) d.buffer = buffer;
         if (i == 2) d.memory_type_bits = needs.memoryTypeBits;
         if (i == 3) d.allocate_flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT;
-        LIB_OK(culv_vk_memory_from_vmm(s.w.attachment, allocation, i == 0 ? NULL : &d, &memory));
-        if (i == 0 && !(needs.memoryTypeBits & 1u << first_local(&s))) {
-            vmm_stage_drop(&s, &buffer, &memory); /* of a type that no buffer has */
+        LIB_OK(culv_vk_memory_from_vmm(s->w.attachment, allocation, i == 0 ? NULL : &d, &memory));
+        if (i == 0 && !(needs.memoryTypeBits & 1u << first_local(s))) {
+            vmm_stage_drop(s, &buffer, &memory); /* of a type that no buffer has */
             continue;
         }
-        VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, 0));
+        VK_OK(vkBindBufferMemory(s->w.vk.device, buffer, memory, 0));
         if (i == 3)
             REQUIRE(vkGetBufferDeviceAddress(
-                        s.w.vk.device, &(VkBufferDeviceAddressInfo){
-                                           .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                           .buffer = buffer}) != 0);
-        vmm_stage_require_same(&s, buffer, at, size, 80 + (uint32_t)i);
-        vmm_stage_drop(&s, &buffer, &memory);
+                        s->w.vk.device, &(VkBufferDeviceAddressInfo){
+                                            .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                            .buffer = buffer}) != 0);
+        vmm_stage_require_same(s, buffer, at, size, 80 + (uint32_t)i);
+        vmm_stage_drop(s, &buffer, &memory);
     }
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
-    vmm_stage_close(&s);
 }
 
 /* In each memory type that a buffer can have. */
@@ -368,14 +347,11 @@ static void in_every_type(vmm_stage *s, culv_vmm_allocation *allocation)
     vmm_stage_unmap(&range);
 }
 
-static void each_type(void)
+VMM_CASE(each_type)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
-    in_every_type(&s, allocation);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
+    in_every_type(s, allocation);
     culv_vmm_allocation_destroy(&allocation);
-    vmm_stage_close(&s);
 }
 
 static void compressible(void)

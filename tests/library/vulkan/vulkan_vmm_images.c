@@ -320,20 +320,9 @@ static void try_rows(image_row row)
     stage_close(&s);
 }
 
-static void even(void)
-{
-    try_rows((image_row){.width = 256, .height = 128, .levels = 1});
-}
-
-static void even_levels(void)
-{
-    try_rows((image_row){.width = 256, .height = 128, .levels = 5});
-}
-
-static void odd(void)
-{
-    try_rows((image_row){.width = 253, .height = 127, .levels = 1});
-}
+TEST_AS(even, try_rows((image_row){.width = 256, .height = 128, .levels = 1}))
+TEST_AS(even_levels, try_rows((image_row){.width = 256, .height = 128, .levels = 5}))
+TEST_AS(odd, try_rows((image_row){.width = 253, .height = 127, .levels = 1}))
 
 /* Of sizes that are multiples of nothing; the last one has 819,200 bytes of texels. */
 static void small(void)
@@ -343,42 +332,23 @@ static void small(void)
     try_rows((image_row){.width = 200, .height = 1024, .levels = 1});
 }
 
-static void odd_levels(void)
-{
-    try_rows((image_row){.width = 253, .height = 127, .levels = 5});
-}
-
-static void large(void)
-{
-    try_rows((image_row){.width = 1024, .height = 512, .levels = 1});
-}
-
-static void compressible(void)
-{
-    try_rows((image_row){.width = 253, .height = 127, .levels = 5, .compressible = true});
-}
+TEST_AS(odd_levels, try_rows((image_row){.width = 253, .height = 127, .levels = 5}))
+TEST_AS(large, try_rows((image_row){.width = 1024, .height = 512, .levels = 1}))
+TEST_AS(compressible,
+        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .compressible = true}))
 
 /* Beside others: in compressible memory alone. */
-static void at_an_offset(void)
-{
-    try_rows((image_row){
-        .width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true});
-}
-
-static void bound_here(void)
-{
-    try_rows((image_row){.width = 253, .height = 127, .levels = 5, .bound_here = true});
-}
-
-static void bound_here_at_an_offset(void)
-{
-    try_rows((image_row){.width = 253,
-                         .height = 127,
-                         .levels = 5,
-                         .compressible = true,
-                         .at_offset = true,
-                         .bound_here = true});
-}
+TEST_AS(at_an_offset,
+        try_rows((image_row){
+            .width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true}))
+TEST_AS(bound_here,
+        try_rows((image_row){.width = 253, .height = 127, .levels = 5, .bound_here = true}))
+TEST_AS(bound_here_at_an_offset, try_rows((image_row){.width = 253,
+                                                      .height = 127,
+                                                      .levels = 5,
+                                                      .compressible = true,
+                                                      .at_offset = true,
+                                                      .bound_here = true}))
 
 /* Refusals ------------------------------------------------------------------------------------- */
 

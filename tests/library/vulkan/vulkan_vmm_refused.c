@@ -9,14 +9,12 @@
 
 extern const test_case vk_vmm_refused_cases[];
 
-static void wrong_calls(void)
+VMM_CASE(wrong_calls)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vk_device *vk = s.w.attachment;
+    culv_vk_device *vk = s->w.attachment;
     const uint64_t size = 2 * VMM_MIB;
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, size);
-    VkBuffer buffer = vmm_stage_buffer(&s, 65536, 0), big = vmm_stage_buffer(&s, size + 4, 0);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, size);
+    VkBuffer buffer = vmm_stage_buffer(s, 65536, 0), big = vmm_stage_buffer(s, size + 4, 0);
     VkImage image; /* only told of */
     memcpy(&image, &buffer, sizeof image);
     VkDeviceMemory out;
@@ -26,16 +24,15 @@ static void wrong_calls(void)
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(NULL, buffer, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), invalid,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_INVALID(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL),
+                CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
@@ -99,25 +96,22 @@ static void wrong_calls(void)
     REQUIRE(vmm_stage_same(&before));
     /* After all of that it is as new. */
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
-    vmm_stage_drop(&s, &buffer, &out);
-    vkDestroyBuffer(s.w.vk.device, big, NULL);
+    vmm_stage_drop(s, &buffer, &out);
+    vkDestroyBuffer(s->w.vk.device, big, NULL);
     culv_vmm_allocation_destroy(&allocation);
-    vmm_stage_close(&s);
 }
 
 /* Descriptors of programs that are older than some fields, just as long as they say. */
-static void older_descriptors(void)
+VMM_CASE(older_descriptors)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     size_t size = offsetof(culv_vk_memory_from_handle_desc, allocate_flags);
     culv_vk_memory_from_handle_desc *from = calloc(1, size);
     VkDeviceMemory memory = VK_NULL_HANDLE;
     REQUIRE(from != NULL);
     memcpy(from, &size, sizeof size);
-    LIB_OK(culv_vk_memory_from_vmm(s.w.attachment, allocation, from, &memory));
-    vkFreeMemory(s.w.vk.device, memory, NULL);
+    LIB_OK(culv_vk_memory_from_vmm(s->w.attachment, allocation, from, &memory));
+    vkFreeMemory(s->w.vk.device, memory, NULL);
     free(from);
     culv_vmm_allocation_destroy(&allocation);
     size = offsetof(culv_vk_vector_view_desc, sparse_queue);
@@ -130,12 +124,11 @@ static void older_descriptors(void)
     memcpy(shown, &size, sizeof size);
     const VkBufferUsageFlags usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
     memcpy((char *)shown + offsetof(culv_vk_vector_view_desc, usage), &usage, sizeof usage);
-    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
-    LIB_OK(culv_vk_vector_view_create(s.w.attachment, vector, shown, &view));
+    LIB_OK(culv_vector_create(s->w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_view_create(s->w.attachment, vector, shown, &view));
     culv_vector_view_destroy(&view);
     culv_vector_destroy(&vector);
     free(shown);
-    vmm_stage_close(&s);
 }
 
 /* Each road refuses it, with the same reason. */
@@ -154,56 +147,50 @@ static void refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result c
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
 }
 
-static void not_exportable(void)
+VMM_CASE(not_exportable)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation *allocation = NULL, *imported = NULL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
-    refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
     culv_vmm_allocation_destroy(&allocation);
     /* An import cannot be handed on; its exporter's handle can, which is the way that the message
      * names. */
-    allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
     id.size = 2 * VMM_MIB;
-    LIB_OK(culv_vmm_import_borrow(s.w.device, &id, &imported));
-    refused(&s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+    LIB_OK(culv_vmm_import_borrow(s->w.device, &id, &imported));
+    refused(s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "culv_vk_memory_from_handle()");
     culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();
-    VkBuffer buffer = vmm_stage_buffer(&s, 2 * VMM_MIB, 0);
+    VkBuffer buffer = vmm_stage_buffer(s, 2 * VMM_MIB, 0);
     VkDeviceMemory memory = VK_NULL_HANDLE;
     hd.handle = id.handle;
     hd.size = 2 * VMM_MIB;
     hd.buffer = buffer;
-    LIB_OK(culv_vk_memory_from_handle(s.w.attachment, &hd, &memory));
-    VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, 0));
+    LIB_OK(culv_vk_memory_from_handle(s->w.attachment, &hd, &memory));
+    VK_OK(vkBindBufferMemory(s->w.vk.device, buffer, memory, 0));
     culv_handle_close(&id.handle);
     culv_vmm_allocation_destroy(&allocation);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, imported, &range);
-    vmm_stage_require_same(&s, buffer, at, 2 * VMM_MIB, 90);
-    vmm_stage_drop(&s, &buffer, &memory);
+    CUdeviceptr at = vmm_stage_map(s, imported, &range);
+    vmm_stage_require_same(s, buffer, at, 2 * VMM_MIB, 90);
+    vmm_stage_drop(s, &buffer, &memory);
     culv_vmm_allocation_destroy(&imported);
     vmm_stage_unmap(&range);
-    vmm_stage_close(&s);
 }
 
-static void tile_pool(void)
+VMM_CASE(tile_pool)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation *allocation = NULL;
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
-    refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
+    refused(s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
     culv_vmm_allocation_destroy(&allocation);
-    vmm_stage_close(&s);
 }
 
 /* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the
@@ -283,19 +270,17 @@ static void another_gpu(void)
 
 /* What needs an allocation of its own has it at offset 0, of its very size, and is refused in
  * another one. */
-static void dedicated(void)
+VMM_CASE(dedicated)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vk_device *lying = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 4 * VMM_MIB);
+    LIB_OK(culv_vk_attach(s->w.device, &vd, &lying));
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 4 * VMM_MIB);
     culv_vmm_range *range = NULL;
-    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-    VkBuffer buffer = vmm_stage_buffer(&s, 65536, 0);
+    CUdeviceptr at = vmm_stage_map(s, allocation, &range);
+    VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     VkDeviceMemory memory;
     VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
@@ -303,8 +288,8 @@ static void dedicated(void)
     VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     LIB_SAYS("but the VMM allocation has 4194304");
-    vkDestroyBuffer(s.w.vk.device, buffer, NULL);
-    buffer = vmm_stage_buffer(&s, 4 * VMM_MIB, 0);
+    vkDestroyBuffer(s->w.vk.device, buffer, NULL);
+    buffer = vmm_stage_buffer(s, 4 * VMM_MIB, 0);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
     VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), CULV_ERROR_INVALID,
@@ -313,36 +298,32 @@ static void dedicated(void)
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_memory_from_vmm(lying, allocation, &d, &memory));
     REQUIRE(lib_saw_dedicated);
-    vkFreeMemory(s.w.vk.device, memory, NULL);
+    vkFreeMemory(s->w.vk.device, memory, NULL);
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory));
     REQUIRE(lib_saw_dedicated);
-    vmm_stage_require_same(&s, buffer, at, 4 * VMM_MIB, 20);
-    vmm_stage_drop(&s, &buffer, &memory);
+    vmm_stage_require_same(s, buffer, at, 4 * VMM_MIB, 20);
+    vmm_stage_drop(s, &buffer, &memory);
     culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     culv_vk_detach(&lying);
-    vmm_stage_close(&s);
 }
 
 /* A VkDevice without the extension by which handles come in. */
-static void not_enabled(void)
+VMM_CASE(not_enabled)
 {
-    vmm_stage s;
-    vmm_stage_open(&s);
     culv_vk_device *poor = NULL;
-    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;
-    LIB_OK(culv_vk_attach(s.w.device, &vd, &poor));
-    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    LIB_OK(culv_vk_attach(s->w.device, &vd, &poor));
+    culv_vmm_allocation *allocation = vmm_stage_allocate(s, 2 * VMM_MIB);
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_EXTENSION_MISSING);
     culv_vmm_allocation_destroy(&allocation);
     culv_vk_detach(&poor);
-    vmm_stage_close(&s);
 }
 
 const test_case vk_vmm_refused_cases[] = {

@@ -47,10 +47,7 @@ void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader)
 
 void vmm_stage_close(vmm_stage *s)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->ModuleUnload(s->module));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->ModuleUnload(s->module));
     lib_stream_destroy(&s->w, s->stream);
     lib_close(&s->w);
 }
@@ -128,20 +125,15 @@ void vmm_stage_kernel(vmm_stage *s, const char *kernel, CUdeviceptr at, uint64_t
     const raw_cuda *cu = s->w.cu;
     unsigned count = (unsigned)(size / 4);
     void *params[] = {&at, &count, &argument};
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256,
-                           1, 1, 0, s->stream, params, NULL));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256,
+                                      1, 1, 256, 1, 1, 0, s->stream, params, NULL));
+    lib_finish(&s->w, s->stream);
 }
 
 void vmm_stage_cuda_read(vmm_stage *s, CUdeviceptr at, uint64_t size, uint32_t *words)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemcpyDtoHAsync(words, at, (size_t)size, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyDtoHAsync(words, at, (size_t)size, s->stream));
+    lib_finish(&s->w, s->stream);
 }
 
 void vmm_stage_vulkan_read(vmm_stage *s, VkBuffer buffer, uint64_t size, uint32_t *words)
@@ -198,11 +190,8 @@ static void fill_kind(words_kind kind, uint32_t *words, uint64_t size, uint32_t 
 
 static void cuda_write(vmm_stage *s, CUdeviceptr at, uint64_t size, const uint32_t *words)
 {
-    const raw_cuda *cu = s->w.cu;
-    CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->MemcpyHtoDAsync(at, words, (size_t)size, s->stream));
-    CU_OK(cu->StreamSynchronize(s->stream));
-    lib_leave(&s->w, before);
+    LIB_CU_OK(&s->w, s->w.cu->MemcpyHtoDAsync(at, words, (size_t)size, s->stream));
+    lib_finish(&s->w, s->stream);
 }
 
 void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size,
