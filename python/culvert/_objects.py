@@ -447,6 +447,7 @@ class VulkanDevice(Owned):
                 own.close()
             raise
         super().__init__(device, pointer)
+        process.opened = True
         self._home = _home
         if _home is not None:
             _home.users += 1
@@ -676,6 +677,7 @@ class VulkanSemaphore(Semaphore):
         self._number = api.culv_vk_semaphore_handle(pointer) or 0
         if self._home is not None:
             self._turns = self._home.turns
+            self._turns.known.add(self._number)
 
     def close(self, after: StreamLike = None) -> None:
         super().close(after)

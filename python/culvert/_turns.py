@@ -3,7 +3,7 @@
 program that fails between a wait and its signal can still be closed."""
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from . import _declarations as d
 from ._lib import LateError, busy, late
@@ -39,6 +39,7 @@ class Turns:
     def __init__(self, counter: Callable[[int], int], signal: Callable[[int, int], None]):
         self._counter, self._signal = counter, signal
         self._sides: Dict[Any, List[Tuple[bool, int, int]]] = {}  # (is a wait, timeline, value)
+        self.known: Set[int] = set()  # all timelines that are there
         _everybodys.add(self)
 
     def note(self, side: Any, waits: bool, timeline: int, value: int) -> None:
@@ -50,9 +51,11 @@ class Turns:
     def clear(self) -> None:
         """The device has gone."""
         self._sides.clear()
+        self.known.clear()
 
     def forget(self, timeline: int) -> None:
         """The timeline has gone."""
+        self.known.discard(timeline)
         for entries in self._sides.values():
             entries[:] = [e for e in entries if e[1] != timeline]
 

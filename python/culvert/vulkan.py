@@ -12,7 +12,7 @@ from ctypes import byref, c_char_p, c_float, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _declarations as d
-from ._lib import Error, Owned, _roots, api, busy, describe, handle, late, process, told
+from ._lib import Error, LateError, Owned, _roots, api, busy, describe, handle, late, process, told
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
 from ._turns import SECOND, SLICE, Turns, check_value
@@ -220,6 +220,12 @@ class _Home:
             warnings.warn(f"{'Vulkan' if side == 'Vulkan' else 'CUDA'} waited for {value} of the timeline {timeline:#x}, and "
                           "nobody was asked to signal it. The wait was given up: what it guarded is not right", RuntimeWarning,
                           stacklevel=4)
+
+    def signal_all(self) -> None:
+        """A queue that waits for a timeline of Culvert's goes on, whoever told it to wait, and whatever the value. NVIDIA's
+        driver would wait for it at the process's end, without a bound."""
+        for timeline in self.turns.known:
+            self._signal(timeline, self._counter(timeline) + 2**31 - 1)  # the least maxTimelineSemaphoreValueDifference
 
     def wait_for_all(self, timeout: int, call: str) -> None:
         """vkDeviceWaitIdle() has no bound and is deaf to Ctrl-C. A signal comes after all that the queue got before it,
@@ -458,13 +464,22 @@ def give_up_waits() -> None:
                 pass
 
 
+def _close_last(context: Context) -> None:
+    try:
+        context.close(2 * SECOND)
+    except LateError:
+        if context._home is not None:
+            context._home.signal_all()
+        context.close(2 * SECOND)
+
+
 @atexit.register
 def _close_contexts() -> None:
     """The interpreter ends, and never waits long for that."""
     give_up_waits()
     for context in list(_contexts):
         try:
-            context.close(2 * SECOND)
+            _close_last(context)
         except (Error, RuntimeError):  # VulkanError, and CUDA's: the system takes it all
             device = getattr(context, "device", None)
             if device is not None:

@@ -95,6 +95,9 @@ STATES: Dict[str, State] = {
         "w = (vk.VkSemaphoreSubmitInfo * 1)(vk.VkSemaphoreSubmitInfo(semaphore=timeline, value=1, stageMask=1 << 16))\n"
         "gpu.functions.vkQueueSubmit2(gpu.queue, 1, vk.VkSubmitInfo2(waitSemaphoreInfoCount=1, "
         "pWaitSemaphoreInfos=ctypes.addressof(w)), 0)"),
+    "a_forked_child_says_what_it_has": State(
+        "everything()\nr, w = os.pipe()\nif os.fork() == 0:\n    os.dup2(w, 1)\n    sys.stdout.write('mine')\n    sys.exit(7)\n"
+        "assert os.WEXITSTATUS(os.wait()[1]) == 7 and os.read(r, 9) == b'mine'"),
     "in_cudas_turn": State("everything()\nturn = ring.cuda(stream)\nframe = turn.__enter__()"),
     "in_vulkans_turn": State("everything()\nwith ring.cuda(stream): pass\ngot = ring.acquire()"),
     "in_a_frame_of_a_timeline": State("everything()\nturn = timeline.frame(signal=1).cuda(stream)\nturn.__enter__()"),
@@ -155,7 +158,8 @@ STATES: Dict[str, State] = {
     "opengls_context_has_gone": State("on_opengl()\nbuffer = gl.buffer(4097)\nscreen.close()", needs="gl"),
     "opengl_and_vulkan": State("everything()\non_opengl()\nbuffer = gl.buffer(4097)\ntimeline.wait(stream, 1)", needs="gl"),
     "pytorch_waits_on_its_stream": State(
-        "import torch\neverything()\nx = torch.from_dlpack(buffer.tensor())\ns = torch.cuda.Stream()\ntimeline.wait(s, 1)\n"
+        "import torch\neverything()\nx = torch.from_dlpack(buffer.tensor())\ns = torch.cuda.Stream()\n"
+        "x += 1\ntorch.cuda.synchronize()  # loads the kernel, which waits for all streams\ntimeline.wait(s, 1)\n"
         "with torch.cuda.stream(s): x += 1", needs="torch"),
     "pytorch_has_tensors_of_the_pool": State(
         "import torch\npool = culvert.torch_pool()\nwith torch.cuda.use_mem_pool(pool): x = torch.ones(5000, device='cuda')\n"
