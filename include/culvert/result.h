@@ -48,7 +48,7 @@ typedef enum culv_result {
     X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                       \
     X(STRUCT_SIZE, "struct_size of a descriptor is not one this library knows")                    \
     X(VALUE, "a field has a value outside its range")                                              \
-    X(SIZE, "a size is zero, or not the size of what was exported")                                \
+    X(SIZE, "a size is zero, larger than the device allows, or not that of what was exported")     \
     X(RANGE, "an offset or range leaves the allocation")                                           \
     X(HANDLE_TYPE, "the handle's type is not accepted here")                                       \
     X(HANDLE_BAD, "the file descriptor or OS handle is not open")                                  \

@@ -7,7 +7,7 @@ import pathlib
 import sys
 import sysconfig
 import weakref
-from ctypes import CDLL, byref, c_void_p
+from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Optional, Tuple, Type, TypeVar
 
 from . import _declarations as d
@@ -141,22 +141,10 @@ def busy(message: str, call: str) -> Error:
 class _Process:
     """A child of fork() has the objects of its parent, and neither CUDA nor Vulkan: it gives nothing back."""
     forked = False
-    opened = False  # a device, so a driver is loaded
 
     @classmethod
     def note_fork(cls) -> None:
         cls.forked = True
-        if cls.opened:
-            _end_without_drivers()
-
-
-def _end_without_drivers() -> None:
-    """The drivers' own handlers of exit() are for the parent. In a child NVIDIA's wait for threads that fork() did not
-    copy, or take from the parent what it works with. So the child leaves by _exit(), after all that it registers itself."""
-    libc = CDLL(None)
-    if hasattr(libc, "on_exit") and hasattr(libc, "__cxa_atexit"):  # glibc
-        libc.on_exit(libc._exit, None)
-        getattr(libc, "__cxa_atexit")(libc.fflush, None, None)  # the last registered runs first
 
 
 process = _Process()

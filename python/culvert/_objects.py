@@ -447,7 +447,6 @@ class VulkanDevice(Owned):
                 own.close()
             raise
         super().__init__(device, pointer)
-        process.opened = True
         self._home = _home
         if _home is not None:
             _home.users += 1

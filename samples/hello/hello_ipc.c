@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* hello_ipc: a solver in one process makes 100 frames in CUDA, a viewer in another one reads them
  * where they are, and checks each word. Nothing is copied between the processes.
- *
  *   cc hello_ipc.c $(pkg-config --cflags --libs culvert) && ./a.out
  * In two terminals: `./a.out viewer [NAME]`, `./a.out solver [NAME]`. CULVERT_SOFT=1: no GPU. */
 #include <culvert/cuda_api.h>
@@ -104,9 +103,10 @@ static int view(void)
     culv_ipc_client *client;
     culv_ipc_consumer *consumer;
     culv_vmm_range *ranges[SLOTS];
-    static uint32_t words[WORDS], wrong;
+    uint32_t *words, wrong = 0; /* pinned: a copy to other memory waits in the call */
     client_desc.name = server_name;
     desc.ring = "frames";
+    OK(CULV_CUDA(device)->cuMemHostAlloc((void **)&words, BYTES, 0));
     OK(culv_ipc_client_connect(device, &client_desc, timeout, &client));
     OK(culv_ipc_consumer_join(client, &desc, timeout, &consumer));
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
@@ -132,6 +132,7 @@ static int view(void)
     printf("hello_ipc: %u of %d words in %d frames are wrong\n", wrong, FRAMES * WORDS, FRAMES);
     culv_ipc_consumer_destroy(&consumer);
     culv_ipc_client_destroy(&client);
+    OK(CULV_CUDA(device)->cuMemFreeHost(words));
     end(device, stream, ranges);
     return wrong != 0;
 }

@@ -48,7 +48,15 @@ static void read_environment(void)
     static const char prefix[] = "cuda:";
     soft_delays_read(&delays, "cuda", secure_getenv("CULVERT_SOFT_DELAY"));
     const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
-    if (text == NULL || strncmp(text, prefix, sizeof prefix - 1) != 0) return;
+    if (text == NULL) return;
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0) {
+        if (strncmp(text, "vulkan:", 7) != 0)
+            fprintf(stderr,
+                    "culvert: CULVERT_SOFT_FAIL_AT=%s begins neither with cuda: nor with vulkan:, "
+                    "ignored\n",
+                    text);
+        return;
+    }
     struct soft_fail_at at;
     CUresult error = CUDA_ERROR_UNKNOWN;
     char *end = NULL;
@@ -92,7 +100,9 @@ static bool must_fail(const char *call, CUresult *error)
         failed_call = call;
         fails = true;
     }
+    const uint64_t told = fails ? wanted_by_environment : 0;
     pthread_mutex_unlock(&control_lock);
+    if (told > 0) soft_fail_at_tell(call, told);
     soft_delays_pass(&delays, call);
     return fails;
 }

@@ -32,7 +32,7 @@ static inline bool soft_fail_at_parse(const char *text, struct soft_fail_at *out
     char *end;
     errno = 0;
     out->n = strtoull(text, &end, 10);
-    if (errno != 0 || (*end != '\0' && *end != ':')) return false;
+    if (errno != 0 || out->n == 0 || (*end != '\0' && *end != ':')) return false;
     out->error = *end == ':' ? end + 1 : NULL;
     return out->error == NULL || *out->error != '\0';
 }
@@ -47,6 +47,12 @@ static inline void soft_fail_at_tell_none(const char *api, const char *call, uin
             "culvert: CULVERT_SOFT_FAIL_AT: no call failed: the process ends after %" PRIu64
             " calls of %s, and call %" PRIu64 " was to fail\n",
             seen, any ? api : call, wanted);
+}
+
+/* What nobody notices failed all the same. */
+static inline void soft_fail_at_tell(const char *call, uint64_t n)
+{
+    fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT: call %" PRIu64 ", %s, fails\n", n, call);
 }
 
 /* cuMemAlloc stands for cuMemAlloc_v2 too. */

@@ -93,6 +93,8 @@ bool soft_vk_must_fail(const char *name, VkResult *error)
     if (left != 1) return false;
     atomic_store(&failed_call, name);
     *error = (VkResult)atomic_load(&armed_error);
+    const uint64_t wanted = atomic_load(&wanted_by_environment);
+    if (wanted > 0) soft_fail_at_tell(name, wanted);
     return true;
 }
 

@@ -668,7 +668,8 @@ static culv_result drain(void *context, uint64_t timeout, const char *call)
     for (;;) {
         const bool there = look(c);
         if (!busy(c)) return CULV_OK;
-        if (!there && c->dead) return stopped(c);
+        /* What was written before a ring was closed in order is read on. */
+        if (!there && c->dead && !was_left(c, c->frame - 1)) return stopped(c);
         if (culvi_now() >= until)
             return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_TIMEOUT,
                               CULV_REASON_RING_LATE,

@@ -1299,6 +1299,8 @@ def _of_an_end(name, state):
         if state.needs == "gl":
             with on_opengl(lib):
                 pass
+        if state.twin_only and not lib.software:
+            raise Skip(state.twin_only)
         print(f"MEASURED seconds: {exits.run(name, state):.2f}")
     return run
 

@@ -144,10 +144,9 @@ static void environment(void)
     }
 }
 
-/* What a child wrote to stderr, which is given back after it. */
-static void child_says(const char *fail_at, const char *text)
+/* What a child writes to stderr. Returns its status. */
+static int hear_child(const char *fail_at, char *said, size_t size)
 {
-    char said[4096] = "";
     FILE *file = tmpfile();
     const int before = dup(STDERR_FILENO);
     REQUIRE(file != NULL && before >= 0);
@@ -158,15 +157,26 @@ static void child_says(const char *fail_at, const char *text)
     REQUIRE(dup2(before, STDERR_FILENO) >= 0);
     close(before);
     rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    said[fread(said, 1, size - 1, file)] = '\0';
     fclose(file);
-    const char *found = strstr(said, "CULVERT_SOFT_FAIL_AT: no call failed");
-    if (text == NULL && found != NULL) FAIL("%s: %s", fail_at, said);
-    if (text == NULL) return;
-    REQUIRE_EQ(status, 0);
+    return status;
+}
+
+/* One line of it. NULL: no failure that did not come. */
+static void child_says(const char *fail_at, const char *text)
+{
+    static const char line[] = "culvert: CULVERT_SOFT_FAIL_AT", none[] = ": no call failed";
+    char said[4096];
+    const int status = hear_child(fail_at, said, sizeof said);
+    const char *found = strstr(said, line);
+    if (text == NULL) {
+        if (strstr(said, none) != NULL) FAIL("%s: %s", fail_at, said);
+        return;
+    }
     if (found == NULL || strstr(found, text) == NULL)
         FAIL("%s: no '%s' in: %s", fail_at, text, said);
-    REQUIRE(strstr(found + 1, "CULVERT_SOFT_FAIL_AT: no") == NULL); /* one line */
+    REQUIRE(strstr(found + 1, line) == NULL);
+    if (strstr(said, none) != NULL) REQUIRE_EQ(status, 0);
 }
 
 /* A failure that was wished for and did not come is told where the process ends. */
@@ -177,7 +187,15 @@ static void never_failed(void)
     child_says("cuda:1000000", " calls of CUDA, and call 1000000 was to fail");
     child_says("cuda:cuInit:1", NULL);  /* it did */
     child_says("vulkan:1000000", NULL); /* another half's, which is not there */
-    child_says("cuda:0", NULL);
+}
+
+/* What failed is told, and so is a text that makes nothing fail. */
+static void told(void)
+{
+    child_says("cuda:cuInit:1", "call 1, cuInit, fails");
+    child_says("cuda:0", "=cuda:0 is not cuda:[CALL:]N[:ERROR], ignored");
+    child_says("cuda", "begins neither with cuda: nor with vulkan:, ignored");
+    child_says("gl:1", "begins neither with cuda: nor with vulkan:, ignored");
 }
 
 /* How long the call took at least: what waits for 30 ms never takes less. */
@@ -268,6 +286,7 @@ const test_case twin_torture_cases[] = {
     {.name = "torture.calls_are_counted", .run = calls_are_counted},
     {.name = "torture.environment", .run = environment, .own = true},
     {.name = "torture.never_failed", .run = never_failed, .own = true},
+    {.name = "torture.told", .run = told, .own = true},
     {.name = "torture.environment_child", .run = environment_child},
     {.name = "torture.calls_are_delayed", .run = calls_are_delayed},
     {.name = "torture.calls_have_a_hook", .run = calls_have_a_hook},
