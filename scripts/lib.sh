@@ -10,7 +10,7 @@ packages_soft="libvulkan1 mesa-vulkan-drivers libegl1 libegl-mesa0 libgl1-mesa-d
 packages_test="python3=python3 binutils=readelf pkg-config=pkg-config make=make clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc g++-mingw-w64-x86-64-posix=x86_64-w64-mingw32-g++ mingw-w64-x86-64-dev
     vulkan-validationlayers
-    wine64 libgl1 directx-headers-dev xvfb=Xvfb xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
+    wine64 libgl1 directx-headers-dev xvfb=Xvfb xauth=xauth xdotool=xdotool x11-apps=xwd libplacebo-dev doxygen=doxygen libibverbs-dev
     python3-numpy python3-pytest python3-pycparser python3-moderngl mypy libdlpack-dev"
 packages_fuzz="clang=clang libclang-rt-dev"
 # The long tier besides.

@@ -15,7 +15,7 @@ from . import _declarations as d
 from ._lib import Error, LateError, Owned, _roots, api, busy, describe, handle, late, process, told
 from ._objects import Device, Ring, VulkanDevice, VulkanSemaphore
 from ._struct import Structure
-from ._turns import SECOND, SLICE, Turns, check_value
+from ._turns import SECOND, SLICE, Turns, check_value, cuda_waits
 from ._types import Handle
 from ._vulkan import *  # noqa: F401,F403
 
@@ -414,7 +414,10 @@ class Context:
 
     def wait_idle(self, timeout: int = 10 * SECOND) -> None:
         """Waits until Vulkan has done all its work, at most `timeout` nanoseconds (LateError), and hears Ctrl-C."""
-        self._open_home().wait_for_all(timeout, "Context.wait_idle")
+        home = self._open_home()
+        home.wait_for_all(timeout, "Context.wait_idle")
+        if not cuda_waits():
+            home.sweep()
 
     def close(self, timeout: int = 10 * SECOND) -> None:
         """Waits for Vulkan and destroys what the context made, and what was made with it. Waits that nobody was asked to

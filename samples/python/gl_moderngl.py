@@ -5,6 +5,8 @@
 The texture is Culvert's, in memory that both sides have. The vertex buffer is moderngl's own, registered with CUDA.
 With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. Debian: python3-moderngl.
 usage: gl_moderngl.py [--size N] [--frames N] [--out FILE.png]"""
+from typing import Any
+
 from common import arguments, array_library, write_png
 
 import culvert
@@ -26,7 +28,8 @@ def main() -> None:
     n = options.size
     xp, array_of = array_library()
     # moderngl's own types say that a backend is a dict.
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
+    egl: Any = "egl"  # its stubs say otherwise
+    context = moderngl.create_context(standalone=True, require=450, backend=egl)
     y, x = xp.meshgrid(xp.linspace(-1, 1, n, dtype="float32"), xp.linspace(-1, 1, n, dtype="float32"), indexing="ij")
     with culvert.gl.attach() as gl, gl.texture(xp.zeros((n, n, 4), "uint8")) as texture:
         picture = context.external_texture(texture.name, (n, n), 4, 0, "f1")

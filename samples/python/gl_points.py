@@ -7,6 +7,7 @@ With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. It
 usage: gl_points.py [--count N] [--size N] [--frames N] [--out FILE.png]"""
 import contextlib
 import sys
+from typing import Any
 
 from common import arguments, array_library, write_png
 
@@ -32,7 +33,8 @@ def main() -> None:
     n, count = options.size, options.count
     xp, array_of = array_library()
     # moderngl's own types say that a backend is a dict.
-    context = moderngl.create_context(standalone=True, require=450, backend="egl")  # pyright: ignore[reportArgumentType]
+    egl: Any = "egl"  # its stubs say otherwise
+    context = moderngl.create_context(standalone=True, require=450, backend=egl)
     target = context.framebuffer([context.texture((n, n), 4)])
     program = context.program(vertex_shader=VERTEX, fragment_shader=FRAGMENT)
     angle = xp.linspace(0, 6.2832, count, dtype="float32")

@@ -66,6 +66,10 @@ culv_result culvi_memory_map(culv_memory *memory)
         result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
                                  "%" PRIu64 " bytes of device memory could not be allocated",
                                  memory->size);
+    else if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        result = culvi_fail_cuda(
+            device, memory->label, r, "cuExternalMemoryGetMappedBuffer", CULV_REASON_DRIVER_REFUSED,
+            "the import of %" PRIu64 " bytes could not be mapped", memory->size);
     else if (r != CUDA_SUCCESS)
         result = culvi_fail_cuda(
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",

@@ -76,7 +76,10 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
             "CUDA imports dma-bufs on Tegra from Thor on (cuda.h), and this driver does not; export the "
             "memory as OPAQUE_FD, or let a graphics API copy it (in Vulkan culv_vk_dma_buf_bridge_create())",
             import->what, name, import->call, device->caps.name, (int)r);
-    import->describe(object, &text);
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        culvi_text_add(&text, "there is no memory for it");
+    else
+        import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
                            "the %s (%s) could not be imported; %s", import->what, name, buffer);
 }

@@ -78,6 +78,10 @@ static culv_result check_handle(const culv_vk_device *vk, const char *label, VkR
     culv_result left =
         r != VK_ERROR_DEVICE_LOST ? culvi_handle_check_left(voice, label, call, what) : CULV_OK;
     if (left != CULV_OK) return left;
+    if (r == VK_ERROR_OUT_OF_HOST_MEMORY || r == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        return culvi_fail_vk(voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+                             "the %s could not be exported as %s", what,
+                             culvi_handle_type_name(type));
     return culvi_fail_vk(voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
                          "the %s could not be exported; %s, handleTypes %s", what, advice,
                          culvi_handle_type_name(type));

@@ -102,7 +102,7 @@ def test_vispy(tmp_path):
 
 
 def on_a_screen(*command):
-    if shutil.which("xvfb-run") is None:
+    if shutil.which("xvfb-run") is None or shutil.which("xauth") is None:
         pytest.skip("no xvfb-run (Debian: xvfb, xauth)")
     said = subprocess.run(["xvfb-run", "-a", "-s", "-screen 0 300x300x24", sys.executable, *command], text=True,
                           capture_output=True, timeout=120)
