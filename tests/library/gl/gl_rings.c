@@ -284,13 +284,13 @@ static void staged(void)
 }
 
 /* More hand-overs than a ring remembers. */
-static void many(void)
+static void hand_over_many(const culv_ring_settings *settings)
 {
     for (int way = CULV_GL_WAY_MEMORY; way <= CULV_GL_WAY_STAGED; way++) {
         turns t = {.ring = NULL};
         culv_ring_frame f;
         gl_stage_open(&t.s, 0);
-        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, NULL, &plain, 0));
+        LIB_OK(try_ring(&t, (culv_gl_way)way, CULV_RING_CONSUMER, 3, settings, &plain, 0));
         begin_turns(&t);
         for (uint32_t i = 0; i < 700; i++) {
             LIB_OK(culv_ring_acquire_on(t.core, t.cuda, t.s.stream, FAR, &f));
@@ -303,6 +303,19 @@ static void many(void)
         end_turns(&t);
         gl_stage_close(&t.s);
     }
+}
+
+static void many(void)
+{
+    hand_over_many(NULL);
+}
+
+/* The ring tries slots and waits meanwhile. */
+static void chosen(void)
+{
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.way = CULV_RING_WAY_AUTO;
+    hand_over_many(&settings);
 }
 
 /* What a refused way goes on to -------------------------------------------------------------------
@@ -827,6 +840,7 @@ static const test_case ring_cases[] = {
     {.name = "gl.rings.register", .run = by_registration, .smoke = true},
     {.name = "gl.rings.staged", .run = staged, .smoke = true},
     {.name = "gl.rings.many", .run = many},
+    {.name = "gl.rings.chosen", .run = chosen},
     {.name = "gl.rings.refused_ways", .run = refused_ways},
     {.name = "gl.rings.without_semaphores", .run = without_semaphores},
     {.name = "gl.rings.without_vulkan", .run = without_vulkan, .own = true},
