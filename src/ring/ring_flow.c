@@ -193,7 +193,8 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
  * would wait for itself. */
 static bool may_widen(const culv_ring *ring, culv_ring_side side)
 {
-    return ring->way.on && side == CULV_RING_PRODUCER && ring->parked != 0;
+    return ring->way.on && side == CULV_RING_PRODUCER &&
+           culvi_ring_way_now(&ring->way)->depth < ring->way.most;
 }
 
 /* What is lacking comes, or time is up. */

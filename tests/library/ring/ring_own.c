@@ -51,6 +51,25 @@ static void turns(void)
     }
 }
 
+/* Who chooses sleeps as others do when no slot is left that it may take. */
+static void chooses_and_sleeps(void)
+{
+    ring_stage s;
+    culv_ring_frame f;
+    culv_ring_settings t = culv_ring_settings_init();
+    t.way = CULV_RING_WAY_AUTO;
+    t.depth = 1;
+    stage_open(&s, 2);
+    stage_make(&s, &t);
+    (void)stage_turn(&s, P);
+    const double start = thread_ns();
+    LIB_ERROR(culv_ring_acquire(s.ring, P, UINT64_C(400) * MS, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_FULL);
+    const double busy = thread_ns() - start;
+    if (busy > 100e6) FAIL("a wait of 400 ms kept the thread busy for %.0f ns", busy);
+    stage_close(&s);
+}
+
 /* What making one takes may fail. */
 RING_CASE(out_of_memory, 4)
 {
@@ -65,6 +84,7 @@ RING_CASE(out_of_memory, 4)
 
 static const test_case cases[] = {
     {.name = "turns", .run = turns},
+    {.name = "chooses_and_sleeps", .run = chooses_and_sleeps},
     {.name = "out_of_memory", .run = out_of_memory},
     {.name = NULL},
 };
