@@ -2,9 +2,13 @@
 /* --advise: the ways for one pair of loads, the best of them, and the lines of code for it. */
 #include "sections.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { SLOTS = 8, ROUNDS = 3 };
+static const char NAME[] = "advise";
+/* Of ways that are as fast as each other, the first has the youngest frames. */
+static const double AS_FAST = 1.01;
 
 static void add_rings(plan *p, uint32_t slots)
 {
@@ -31,29 +35,10 @@ static void add_rings(plan *p, uint32_t slots)
     }
 }
 
-static bool is_ring(const result *r)
+static const result *faster(const result *a, const result *b)
 {
-    return strcmp(r->scheme, scheme_ring.name) == 0;
-}
-
-static bool is_kernel_in_queue(const result *r)
-{
-    return strcmp(r->scheme, scheme_in_queue.name) == 0 ||
-           strcmp(r->scheme, scheme_async.name) == 0;
-}
-
-/* The fastest of a kind. Of rows within 1 % of it, the first, which has the youngest frames; and
- * none whose frames are older than the bound (0: none). */
-static const result *best(const results *all, size_t from, bool (*wanted)(const result *r),
-                          double bound_us)
-{
-    const result *found = NULL;
-    for (size_t i = from; i < all->num; i++) {
-        const result *r = &all->all[i];
-        if (!wanted(r) || r->us.n == 0 || (bound_us > 0 && r->age_p99 > bound_us)) continue;
-        if (found == NULL || r->us.median < found->us.median / 1.01) found = r;
-    }
-    return found;
+    if (a == NULL || b == NULL) return a != NULL ? a : b;
+    return b->us.median < a->us.median / AS_FAST ? b : a;
 }
 
 static void print_ring(FILE *out, const result *r)
@@ -99,12 +84,15 @@ static void print_way(FILE *out, const char *what, const result *r,
     lines(out, r);
 }
 
-static void print_advice(FILE *out, const results *all, size_t from, double bound_us)
+static void print_advice(FILE *out, const results *all, double bound_us)
 {
-    const result *kernel = best(all, from, is_kernel_in_queue, bound_us);
-    const result *ring = best(all, from, is_ring, bound_us);
-    if (bound_us > 0 && kernel == NULL && ring == NULL) {
-        fprintf(out, "\nNo way has frames that are at most %.2f ms old.\n", bound_us * 1e-3);
+    const double most = bound_us > 0 ? bound_us : INFINITY;
+    const result *kernel = faster(results_best(all, NAME, scheme_in_queue.name, most, AS_FAST),
+                                  results_best(all, NAME, scheme_async.name, most, AS_FAST));
+    const result *ring = results_best(all, NAME, scheme_ring.name, most, AS_FAST);
+    if (kernel == NULL && ring == NULL) {
+        if (bound_us > 0)
+            fprintf(out, "\nNo way has frames that are at most %.2f ms old.\n", bound_us * 1e-3);
         return;
     }
     const bool first = kernel != NULL && (ring == NULL || kernel->us.median < ring->us.median);
@@ -118,13 +106,12 @@ static void print_advice(FILE *out, const results *all, size_t from, double boun
 void section_advise(frames_bench *b, const options *o, results *all)
 {
     static plan p;
-    const size_t from = all->num;
     const uint32_t slots = o->quick ? 2 : SLOTS;
     if (!plan_begin(&p, b, o, options_workload(o), slots, false)) return;
     add_rings(&p, slots);
     plan_add(&p, &scheme_in_queue, 1, 1);
     for (uint32_t depth = 1; depth <= 3 && depth <= slots; depth++)
         plan_add(&p, &scheme_async, depth, 1);
-    plan_run(&p, b, all, "advise", o->rounds < ROUNDS ? o->rounds : ROUNDS);
-    if (b->bench.text != NULL) print_advice(b->bench.text, all, from, o->within_us);
+    plan_run(&p, b, all, NAME, o->rounds < ROUNDS ? o->rounds : ROUNDS);
+    if (b->bench.text != NULL) print_advice(b->bench.text, all, o->within_us);
 }

@@ -147,7 +147,8 @@ void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *r)
     fflush(out);
 }
 
-const result *results_best(const results *all, const char *section, const char *name, double age_us)
+const result *results_best(const results *all, const char *section, const char *name, double age_us,
+                           double clearly)
 {
     const result *best = NULL;
     for (size_t i = 0; i < all->num; i++) {
@@ -155,7 +156,7 @@ const result *results_best(const results *all, const char *section, const char *
         if (strcmp(r->section, section) != 0 || strcmp(r->scheme, name) != 0 ||
             r->max_latency != 0 || r->us.n == 0 || r->age_p99 > age_us)
             continue;
-        if (best == NULL || r->us.median < best->us.median) best = r;
+        if (best == NULL || r->us.median < best->us.median / clearly) best = r;
     }
     return best;
 }

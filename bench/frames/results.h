@@ -46,9 +46,9 @@ void results_add(results *all, frames_bench *b, const char *section, const workl
                  const outcome *outcomes, size_t count);
 void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *result);
 /* The best of a section at this workload whose 99th percentile of age is within the bound; NULL:
- * none. */
-const result *results_best(const results *all, const char *section, const char *name,
-                           double age_us);
+ * none. One that comes later has to be faster by the factor `clearly`. */
+const result *results_best(const results *all, const char *section, const char *name, double age_us,
+                           double clearly);
 
 /* "8 MiB". */
 const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes);

@@ -304,7 +304,7 @@ static void print_bounds(const frames_bench *b, const results *all, size_t from)
         const result *r = &all->all[i];
         double bound = (double)r->max_latency * 1e-3;
         if (r->max_latency == 0 || r->us.n == 0) continue;
-        const result *best = results_best(all, "latency", scheme_ring.name, bound);
+        const result *best = results_best(all, "latency", scheme_ring.name, bound, 1.0);
         fprintf(out,
                 "  within %.1f ms: depth %u and burst %u, %.1f us a frame, 99 %% within %.2f ms; ",
                 bound * 1e-3, r->depth, r->burst, r->us.median, r->age_p99 * 1e-3);

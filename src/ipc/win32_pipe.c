@@ -59,9 +59,9 @@ static bool was_there(const culvi_ipc_pipe *p)
            CompareFileTime(&begin, &p->since) <= 0;
 }
 
-/* The number may be another process's once that one has ended, so the pipe is asked last: it broke
- * then. A server may also have turned this client away, and lives. */
-/* Who has the other end: its process, opened. False: it is not known. */
+/* Who has the other end: its process, opened. False: it is not known. The number may be another
+ * process's once that one has ended, so the pipe is asked last: it broke then. A server may also
+ * have turned this client away, and lives. */
 static bool meet(culvi_ipc_pipe *p)
 {
     ULONG id = 0;

@@ -131,7 +131,7 @@ static culv_result check_functions(const culvi_voice *voice, const char *label,
         what = "check_counters";
     if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
     if (what != NULL && d->done.value == NULL) lacks = "done.value";
-    const bool chooses = s->way == CULV_RING_WAY_AUTO && s->policy == CULV_RING_FIFO;
+    const bool chooses = culvi_ring_way_wanted(s);
     if (lacks == NULL && d->done.wait == NULL &&
         (s->max_frames_in_flight != 0 || s->max_latency != 0 || chooses)) {
         what = s->max_frames_in_flight != 0 ? "a lead"
@@ -194,7 +194,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
 /* The caller holds the lock, or no one has the ring yet. */
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
-    const bool chooses = s->policy == CULV_RING_FIFO && s->way == CULV_RING_WAY_AUTO;
+    const bool chooses = culvi_ring_way_wanted(s);
     const bool same =
         ring->way.on && s->depth == ring->settings.depth && s->burst == ring->settings.burst &&
         s->max_latency == ring->settings.max_latency && s->cuda_waits == ring->settings.cuda_waits;

@@ -60,7 +60,7 @@ typedef struct culvi_ring_party {
     /* Number of the frame that the producer releases next, or that the consumer expects next */
     _Atomic uint64_t next;
     atomic_uint shown;  /* culvi_ring_show() */
-    const void *thread; /* the last that took a burst; NULL: nobody yet. With the lock held. */
+    const void *thread; /* AUTO: who took the last burst; NULL: nobody yet. With the lock held. */
     uint64_t submitted;
     uint32_t at;
     bool held; /* slots[at], with frame `number` */
@@ -452,6 +452,11 @@ uint64_t culvi_ring_auto_expects(const culvi_ring_auto *a);
 /* A burst begins; `next` is the number of the first frame after it. */
 void culvi_ring_auto_note(culvi_ring_auto *a, const culvi_ring_mark *mark, uint64_t next);
 
+static inline bool culvi_ring_way_wanted(const culv_ring_settings *s)
+{
+    return s->way == CULV_RING_WAY_AUTO && s->policy == CULV_RING_FIFO;
+}
+
 /* ring_way.c: the same. `can_wait`: the host can wait for both timelines. */
 void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool can_wait);
 const culvi_ring_attempt *culvi_ring_way_now(const culvi_ring_way *w);
@@ -459,8 +464,10 @@ const culvi_ring_attempt *culvi_ring_way_now(const culvi_ring_way *w);
  * below `through` are consumed; `waited`: for which the host waited until now. */
 void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool waited,
                          uint64_t next);
-/* The program needs more slots than are in use; false: there are no more. */
-bool culvi_ring_way_widen(culvi_ring_way *w, uint64_t next);
+/* Whether slots are left unused that it may take; and to take them, for a program that needs more
+ * than are in use. */
+bool culvi_ring_way_may_widen(const culvi_ring_way *w);
+void culvi_ring_way_widen(culvi_ring_way *w, uint64_t next);
 uint64_t culvi_ring_way_frame_time(const culvi_ring_way *w); /* ns; 0: not chosen yet */
 void culvi_ring_way_tell(const culvi_ring_way *w, char *out, size_t size);
 

@@ -189,14 +189,6 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
     culvi_ring_wake(ring);
 }
 
-/* Whether AUTO left slots unused, for which a producer waits. Where one thread drives both sides it
- * would wait for itself. */
-static bool may_widen(const culv_ring *ring, culv_ring_side side)
-{
-    return ring->way.on && side == CULV_RING_PRODUCER &&
-           culvi_ring_way_now(&ring->way)->depth < ring->way.most;
-}
-
 /* What is lacking comes, or time is up. */
 static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_need *need,
                             culvi_ring_limit *limit, bool *waited)
@@ -241,11 +233,12 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
     uint64_t until = culvi_ring_until(limit);
-    if (may_widen(ring, side)) {
+    if (side == CULV_RING_PRODUCER && culvi_ring_way_may_widen(&ring->way)) {
+        /* Where one thread drives both sides it would wait for itself. */
         const bool alone = culvi_thread_state() == culvi_ring_other(ring, side)->thread;
         if (need->patient == 0) need->patient = culvi_now() + PATIENCE_NS;
-        if ((alone || culvi_now() >= need->patient) &&
-            culvi_ring_way_widen(&ring->way, culvi_ring_get(&me->next))) {
+        if (alone || culvi_now() >= need->patient) {
+            culvi_ring_way_widen(&ring->way, culvi_ring_get(&me->next));
             culvi_ring_aim(ring);
             return CULV_OK;
         }
@@ -272,7 +265,7 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
                                                  : culvi_ring_begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
-            me->thread = culvi_thread_state();
+            if (ring->way.on) me->thread = culvi_thread_state();
             me->at = 0;
             return CULV_OK;
         }
@@ -374,7 +367,8 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
 static void tell(const culv_ring *ring, const char *text)
 {
     const int cancel = culvi_cancel_disable();
-    culvi_log(&ring->device->voice, CULV_LOG_INFO, "ring '%s' chose %s", ring->label, text);
+    culvi_log(&ring->device->voice, CULV_LOG_INFO, "%s chose %s",
+              culvi_named("ring", ring->label).text, text);
     culvi_cancel_restore(cancel);
 }
 

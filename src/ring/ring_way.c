@@ -41,7 +41,7 @@ static void add_waits(culvi_ring_way *w, uint32_t depth, culv_ring_waits cuda, b
 void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool can_wait)
 {
     memset(w, 0, sizeof *w);
-    w->on = s->way == CULV_RING_WAY_AUTO && s->policy == CULV_RING_FIFO;
+    w->on = culvi_ring_way_wanted(s);
     if (!w->on) return;
     w->bound = s->max_latency;
     w->most = s->depth;
@@ -165,16 +165,10 @@ static void search(culvi_ring_way *w, uint64_t next)
     go_on(w, 0, next);
 }
 
-/* Frames that take twice or half as long as when the way was chosen. */
+/* Frames that take half as long again as when the way was chosen, or two thirds as long. */
 static void watch(culvi_ring_way *w, uint64_t frames, uint64_t time, uint64_t next)
 {
-    culvi_ring_attempt *t = &w->tries[w->at];
-    const double now = (double)time / (double)frames, then = time_of(t);
-    if (t->frames == 0) { /* it was never tried */
-        t->frames = frames;
-        t->time = time;
-        return;
-    }
+    const double now = (double)time / (double)frames, then = time_of(&w->tries[w->at]);
     w->odd = now > 1.5 * then || now * 1.5 < then ? w->odd + 1 : 0;
     if (w->odd == ODD) search(w, next);
 }
@@ -220,16 +214,15 @@ void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool
     }
 }
 
-bool culvi_ring_way_widen(culvi_ring_way *w, uint64_t next)
+bool culvi_ring_way_may_widen(const culvi_ring_way *w)
 {
-    const uint32_t depth = w->tries[w->at].depth;
-    if (depth >= w->most) return false;
-    w->least = depth + 1;
-    while (w->at + 1 < w->num && w->tries[w->at].depth < w->least)
-        w->at++;
-    if (w->phase == CULVI_RING_WAY_WARMS) return true;
+    return w->on && w->tries[w->at].depth < w->most;
+}
+
+void culvi_ring_way_widen(culvi_ring_way *w, uint64_t next)
+{
+    w->least = w->tries[w->at].depth + 1;
     search(w, next);
-    return true;
 }
 
 uint64_t culvi_ring_way_frame_time(const culvi_ring_way *w)

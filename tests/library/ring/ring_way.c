@@ -222,6 +222,7 @@ static void tells(void)
     if (strstr(text, "slots: ") == NULL || strstr(text, "the host waits for CUDA: ") == NULL ||
         strstr(text, "1 slot: ") == NULL)
         FAIL("it said \"%s\"", text);
+    REQUIRE(strstr(text, "a ring without a label chose ") != NULL);
     t.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     LIB_OK(culv_ring_configure(o.rs.ring, &t));
     REQUIRE_EQ(stage_stats(&o.rs).tries, 1);
