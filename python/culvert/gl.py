@@ -151,6 +151,20 @@ def check(device: Optional[Device] = None) -> Report:
     return Report(found)
 
 
+def _closes(thing: Any) -> bool:
+    """Closes what nobody has any more. False: it goes later, where its context is current again, and no stream waits in
+    vain."""
+    try:
+        if cuda_waits():
+            return False
+        thing.close()
+        return True
+    except InvalidError as e:
+        if e.reason != "CONTEXT":
+            raise
+        return False
+
+
 class _InContext(Owned):
     """What goes on a thread where a context of the attachment is current, and nowhere else."""
 
@@ -161,14 +175,8 @@ class _InContext(Owned):
     def __del__(self) -> None:
         if not getattr(self, "_as_parameter_", None) or process.forked or sys.is_finalizing():
             return
-        try:
-            if not cuda_waits():
-                self.close()
-                return
-        except InvalidError as e:
-            if e.reason != "CONTEXT":
-                raise
-        self.gl._later += self._give_up()  # it goes where the context is current again, and no stream waits in vain
+        if not _closes(self):
+            self.gl._later += self._give_up()
 
 
 class _Copy2D(ctypes.Structure):
@@ -821,14 +829,8 @@ class SharedTensor:
         ends = getattr(self, "_ends", None)
         if ends is None or process.forked or sys.is_finalizing():
             return
-        try:
-            if not cuda_waits():
-                self.close()
-                return
-        except InvalidError as e:
-            if e.reason != "CONTEXT":
-                raise
-        self.gl._shared_later.append(ends)
+        if not _closes(self):
+            self.gl._shared_later.append(ends)
 
     __reduce_ex__ = Owned.__reduce_ex__
 

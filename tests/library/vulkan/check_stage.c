@@ -180,24 +180,15 @@ culv_vk_device *check_attach(const lib_world *w, uint32_t api_version)
 
 VkImageCreateInfo check_image_info(VkFormat format, uint32_t width, uint32_t height)
 {
-    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .imageType = VK_IMAGE_TYPE_2D,
-                               .format = format,
-                               .extent = {width, height, 1},
-                               .mipLevels = 1,
-                               .arrayLayers = 1,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT |
-                                        VK_IMAGE_USAGE_SAMPLED_BIT};
+    return raw_vk_image_info(format, width, height,
+                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                 VK_IMAGE_USAGE_SAMPLED_BIT);
 }
 
 VkBufferCreateInfo check_buffer_info(VkDeviceSize size)
 {
-    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                .size = size,
-                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    return raw_vk_buffer_info(size,
+                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
 }
 
 /* Agreement ------------------------------------------------------------------------------------ */
