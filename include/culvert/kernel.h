@@ -170,8 +170,16 @@ CULV_EXPORT culv_result culv_kernel_launch(culv_kernel *kernel, const culv_launc
     {                                                                                              \
         &(lvalue), sizeof(lvalue)                                                                  \
     }
-#ifndef __cplusplus
-/* culv_kernel_launch() in C99: CULV_LAUNCH(kernel, &desc, CULV_ARG(a), CULV_ARG(b)). */
+/* culv_kernel_launch() in one line: CULV_LAUNCH(kernel, &desc, CULV_ARG(a), CULV_ARG(b)), in C99
+ * and within a function of C++11. */
+#ifdef __cplusplus
+#    define CULV_LAUNCH(kernel, desc, ...)                                                         \
+        ([&]() -> culv_result {                                                                    \
+            const culv_kernel_arg culv_args[] = {__VA_ARGS__};                                     \
+            return culv_kernel_launch((kernel), (desc), culv_args,                                 \
+                                      sizeof culv_args / sizeof *culv_args);                       \
+        }())
+#else
 #    define CULV_LAUNCH(kernel, desc, ...)                                                         \
         culv_kernel_launch((kernel), (desc), (const culv_kernel_arg[]){__VA_ARGS__},               \
                            sizeof((const culv_kernel_arg[]){__VA_ARGS__}) /                        \

@@ -25,10 +25,20 @@ static bool fills(Resource resource, const Buffer &buffer, Desc desc)
            desc.resources[0].buffer == desc.resources[1].buffer;
 }
 
+/* The library refuses a kernel that is none before it looks at the arguments. */
+static bool launches()
+{
+    const int count = 253;
+    float step = 0.5f;
+    const culv_launch_desc desc = culv_launch_desc_init();
+    return CULV_LAUNCH(nullptr, &desc, CULV_ARG(count), CULV_ARG(step)) == CULV_ERROR_INVALID;
+}
+
 int main()
 {
     bool good = fills(culv_gl_ring_resource_init(), culv_gl_buffer_create_desc_init(),
                       culv_gl_ring_desc_init());
+    good = good && launches();
 #ifdef CONSUMER_VULKAN
     good = good && fills(culv_vk_ring_resource_init(), culv_vk_buffer_create_desc_init(),
                          culv_vk_ring_desc_init());
