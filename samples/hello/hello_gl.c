@@ -23,7 +23,7 @@ enum { WIDTH = 253, HEIGHT = 127, STRIP = 3 * WIDTH };
 static void check(int result, const char *call)
 {
     if (result == 0) return;
-    fprintf(stderr, "%s: %d. Culvert: %s\n", call, result, culv_last_error_message());
+    fprintf(stderr, "%s: %d (Culvert's last error: %s)\n", call, result, culv_last_error_message());
     exit(1);
 }
 

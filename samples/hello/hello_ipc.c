@@ -19,7 +19,7 @@ static char server_name[32] = "hello_ipc";
 static void check(int result, const char *call)
 {
     if (result == 0) return;
-    fprintf(stderr, "%s: %d. Culvert: %s\n", call, result, culv_last_error_message());
+    fprintf(stderr, "%s: %d (Culvert's last error: %s)\n", call, result, culv_last_error_message());
     exit(1);
 }
 

@@ -21,7 +21,7 @@ static const uint64_t timeout = 10000000000; /* nanoseconds */
 static void check(int result, const char *call)
 {
     if (result == 0) return;
-    fprintf(stderr, "%s: %d. Culvert: %s\n", call, result, culv_last_error_message());
+    fprintf(stderr, "%s: %d (Culvert's last error: %s)\n", call, result, culv_last_error_message());
     exit(1);
 }
 

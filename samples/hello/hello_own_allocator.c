@@ -19,7 +19,7 @@ enum { WORDS = 32131, BYTES = 4 * WORDS, BLOCK = 1 << 20 };
 static void check(int result, const char *call)
 {
     if (result == 0) return;
-    fprintf(stderr, "%s: %d. Culvert: %s\n", call, result, culv_last_error_message());
+    fprintf(stderr, "%s: %d (Culvert's last error: %s)\n", call, result, culv_last_error_message());
     exit(1);
 }
 

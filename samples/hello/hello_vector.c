@@ -20,7 +20,7 @@ static const uint64_t sizes[STEPS] = {1 << 20, 1234568, (3 << 20) + 4, 10000004,
 static void check(int result, const char *call)
 {
     if (result == 0) return;
-    fprintf(stderr, "%s: %d. Culvert: %s\n", call, result, culv_last_error_message());
+    fprintf(stderr, "%s: %d (Culvert's last error: %s)\n", call, result, culv_last_error_message());
     exit(1);
 }
 
