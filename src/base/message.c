@@ -152,7 +152,10 @@ void culvi_log_object(const culvi_voice *voice, const char *deed, const char *ki
     if (!culvi_log_wants(voice, CULV_LOG_INFO)) return;
     char bytes[40] = "";
     if (size != 0) snprintf(bytes, sizeof bytes, ", %" PRIu64 " bytes", size);
-    culvi_log(voice, CULV_LOG_INFO, "%s %s '%s'%s", deed, kind, label != NULL ? label : "", bytes);
+    if (label != NULL && label[0] != '\0')
+        culvi_log(voice, CULV_LOG_INFO, "%s %s '%s'%s", deed, kind, label, bytes);
+    else
+        culvi_log(voice, CULV_LOG_INFO, "%s %s%s", deed, kind, bytes);
 }
 
 static culv_result record(const culvi_voice *voice, const char *object, culv_result result,

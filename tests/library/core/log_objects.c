@@ -43,7 +43,7 @@ static void make_and_destroy(log_scene *s)
 LOG_CASE(objects, CULV_LOG_INFO)
 {
     static const char *const expected[] = {"made buffer 'a part', 1000 bytes",
-                                           "made import of memory '', 65536 bytes",
+                                           "made import of memory, 65536 bytes",
                                            "made Vulkan buffer 'particles', ",
                                            "made buffer 'particles', 40000 bytes",
                                            "made import of memory 'particles',",
