@@ -54,6 +54,8 @@ VMM_CASE(after_a_stream)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     REQUIRE_EQ(lib_counts(&s->w).deferred, 0);
+    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    REQUIRE(strstr(culv_last_error_message(), "waits for a stream") == NULL);
     vmm_require_words(s->w.device, s->w.cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
     lib_settle(&s->w);
