@@ -91,7 +91,7 @@ static void open_verdict(renderer *r)
 
 /* Pipelines ------------------------------------------------------------------------------------ */
 
-static VkShaderModule load_shader(const renderer *r, const char *name)
+VkShaderModule renderer_load_shader(const renderer *r, const char *name)
 {
     char relative[64], path[TEST_PATH_MAX];
     snprintf(relative, sizeof relative, "share/culvert/bench_%s.spv", name);
@@ -159,11 +159,11 @@ static void open_draw(renderer *r)
     const VkPipelineShaderStageCreateInfo stages[] = {
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_VERTEX_BIT,
-         .module = load_shader(r, "draw.vert"),
+         .module = renderer_load_shader(r, "draw.vert"),
          .pName = "main"},
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .module = load_shader(r, "draw.frag"),
+         .module = renderer_load_shader(r, "draw.frag"),
          .pName = "main",
          .pSpecializationInfo = &side}};
     const VkPipelineVertexInputStateCreateInfo input = {
@@ -226,7 +226,7 @@ static void open_dispatch(renderer *r)
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = load_shader(r, "draw.comp"),
+                  .module = renderer_load_shader(r, "draw.comp"),
                   .pName = "main"},
         .layout = r->layout};
     VkDevice device = r->rig->vk.device;

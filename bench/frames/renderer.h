@@ -48,6 +48,8 @@ typedef struct renderer {
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames);
 void renderer_close(renderer *r);
+/* share/culvert/bench_NAME.spv; the caller destroys it. */
+VkShaderModule renderer_load_shader(const renderer *r, const char *name);
 /* The buffers that the slots are. No submission may use the former ones any more. */
 void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDeviceSize bytes);
 

@@ -2,9 +2,9 @@
 SPDX-License-Identifier: MIT
 
 usage: check_frames.py FILE all|advise|chosen|many|search"""
-from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, main
+from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
-TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "pairs": (list,)}
+TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
@@ -14,6 +14,11 @@ FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,),
           "over_raw": (dict, type(None))}
 MAILBOX = {"name": (str,), "side": (str,), "alone": NUMBER, "uncoupled": NUMBER, "rate": NUMBER, "frames": (int,),
            "skipped": (int,)}
+
+SMALL = {"by": (str,), "between": (str,), "queue": (str,), "secondary": (bool,), "launches": (int,), "blocks": (int,),
+         "us": (dict,), "gpu": (dict, type(None)), "wrong": (int,)}
+BARRIERS = {"none", "execution", "execution, compute stage", "buffer", "buffer, compute stage", "memory, compute stage", "memory",
+            "memory, every 8th"}
 
 
 def check_row(place, r):
@@ -63,6 +68,23 @@ def check_all(run):
         check(f"mailbox[{i}]", m, MAILBOX)
         assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
     assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls", "launches"}
+    check_small(run)
+
+
+def check_small(run):
+    rows = run["small"]
+    for i, r in enumerate(rows):
+        check(f"small[{i}]", r, SMALL)
+        check_spread(f"small[{i}].us", r["us"])
+        assert r["us"]["median"] > 0 and r["wrong"] == 0, r  # the twin runs one launch after the other
+    for launches in (1, 16):
+        of = [r for r in rows if r["launches"] == launches and r["queue"] in ("CUDA", "graphics")]
+        for by in ("kernels", "shader"):
+            assert {r["between"] for r in of if r["by"] == by and not r["secondary"]} == BARRIERS, of
+        assert {(r["by"], r["between"]) for r in of if r["by"] not in ("kernels", "shader")} == {
+            ("stream", "memory"), ("graph", "memory"), ("graph", "none"), ("recorded graph", "memory"), ("recorded graph", "none"),
+            ("barriers alone", "memory"), ("barriers alone", "memory, compute stage")}, of
+        assert any(r["secondary"] for r in of), of
 
 
 def check_chosen(run):
