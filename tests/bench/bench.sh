@@ -277,6 +277,18 @@ frames.quick)
     says "by the software twin"
     says "too few frames"
     check_json "$json" all
+    tables() { # KIND TEXT...: the tables of a page
+        kind=$1
+        shift
+        printf 'Before.\n<!-- %s -->\nOld.\n<!-- end -->\n' "$kind" >"$work/page.md"
+        run 1 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --output "$work/page.md" "$json"
+        complains "whose times mean nothing"
+        run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --quick --output "$work/page.md" "$json"
+        ! grep -q "Old" "$work/page.md" || fail "the old tables are there"
+        for text in Before. "$@"; do page_says "$text"; done
+        rm "$work/page.md"
+    }
+    tables small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
     plots frames latency sizes loads
     if have_plots; then
         echo '{"schema": 1, "program": "other"}' >"$work/other.json"

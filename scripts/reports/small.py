@@ -1,0 +1,85 @@
+"""The tables of docs/kernels.md on many small kernels, between the lines <!-- small --> and <!-- end -->.
+
+RESULTS: JSON of `culvert-bench --only=small`, one file for each machine.
+SPDX-License-Identifier: MIT
+"""
+import pathlib
+import re
+
+from .common import DOCS, Bad, run_of, table_lines
+
+output = DOCS / "kernels.md"
+BETWEEN = {"none": "none: each launch has memory of its own", "execution": "execution only, `ALL_COMMANDS`",
+           "execution, compute stage": "execution only, `COMPUTE_SHADER`", "buffer": "of the buffer, `ALL_COMMANDS`",
+           "buffer, compute stage": "of the buffer, `COMPUTE_SHADER`", "memory, compute stage": "of all memory, `COMPUTE_SHADER`",
+           "memory": "of all memory, `ALL_COMMANDS` (`culv_vk_kernel_get_barrier2()`)", "memory, every 8th": "the same after every 8th launch"}
+WAYS = (("CUDA graph", "graph", "memory", "CUDA"), ("CUDA stream", "stream", "memory", "CUDA"),
+        ("kernels, graphics queue", "kernels", "memory", "graphics"), ("... without barriers", "kernels", "none", "graphics"),
+        ("kernels, compute queue", "kernels", "memory", "compute"), ("... without barriers", "kernels", "none", "compute"),
+        ("shader, graphics queue", "shader", "memory", "graphics"), ("... without barriers", "shader", "none", "graphics"))
+
+
+def look(run):
+    for row in run["small"]:
+        _ = row["by"], row["between"], row["queue"], row["secondary"], row["launches"], row["blocks"], row["us"]["median"], row["gpu"], row["wrong"]
+    if not run["small"]:
+        raise KeyError("small")
+
+
+def find(run, by, between, queue, launches, blocks, secondary=False):
+    return next((row for row in run["small"] if (row["by"], row["between"], row["queue"], row["launches"], row["blocks"], row["secondary"])
+                 == (by, between, queue, launches, blocks, secondary)), None)
+
+
+def cell(row):
+    if row is None:
+        return ""
+    text = f"{row['us']['median']:,.1f}"
+    if row["gpu"] is not None:
+        text += f" ({row['gpu']['median']:,.1f})"
+    return text + (f", {row['wrong']:,} wrong" if row["wrong"] else "")
+
+
+def tables(run):
+    device = run["device"]["name"]
+    launches, blocks = max(((row["launches"], row["blocks"]) for row in run["small"] if row["launches"] <= 64), key=lambda at: (at[0], -abs(at[1] - 64)))
+    sizes = sorted({(row["launches"], row["blocks"]) for row in run["small"]})
+    queues = [queue for queue in ("graphics", "compute") if any(row["queue"] == queue for row in run["small"])]
+    yield (f"{device}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=small`, medians of {run['small'][0]['us']['n']} runs, "
+           "in µs: as the host sees it, with the submission and its wait, and in brackets by the GPU's clock.\n")
+    yield f"{launches} launches of {blocks} blocks, by what stands between two of them:\n"
+    yield from table_lines(["barrier"] + [f"{name}, {queue} queue" for name in ("kernels", "shader") for queue in queues],
+                           [[text] + [cell(find(run, by, between, queue, launches, blocks)) for by in ("kernels", "shader") for queue in queues]
+                            for between, text in BETWEEN.items()])
+    yield ""
+    others = [("a CUDA graph, each after the one before", "graph", "memory"), ("a CUDA graph without edges", "graph", "none"), ("a CUDA stream", "stream", "memory")]
+    rows = [(text, cell(find(run, by, between, "CUDA", launches, blocks))) for text, by, between in others]
+    for queue in queues:
+        rows += [(f"kernels in a secondary command buffer, {queue} queue", cell(find(run, "kernels", "memory", queue, launches, blocks, True))),
+                 (f"the graph by `culv_vk_record_graph()`, each after the one before, {queue} queue", cell(find(run, "recorded graph", "memory", queue, launches, blocks))),
+                 (f"... without edges, {queue} queue", cell(find(run, "recorded graph", "none", queue, launches, blocks))),
+                 (f"the barriers alone, `ALL_COMMANDS`, {queue} queue", cell(find(run, "barriers alone", "memory", queue, launches, blocks))),
+                 (f"the barriers alone, `COMPUTE_SHADER`, {queue} queue", cell(find(run, "barriers alone", "memory, compute stage", queue, launches, blocks)))]
+    yield from table_lines(("the same otherwise", "µs"), rows)
+    yield "\nBy the number of launches and of their blocks:\n"
+    yield from table_lines(["launches x blocks"] + [name for name, _, _, queue in WAYS if queue in ("CUDA", *queues)],
+                           [[f"{n} x {size}"] + [cell(find(run, by, between, queue, n, size)) for _, by, between, queue in WAYS if queue in ("CUDA", *queues)]
+                            for n, size in sizes])
+
+
+def add(parser):
+    parser.add_argument("results", type=pathlib.Path, nargs="+")
+    parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
+    parser.add_argument("--quick", action="store_true", help="takes a run with --quick, for a test")
+
+
+def make(arguments):
+    runs = [run_of(path.read_text(), path, ("culvert-bench",), look) for path in arguments.results]
+    for run, path in zip(runs, arguments.results):
+        if (run["quick"] and not arguments.quick) or run["validation"]:
+            raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
+    body = "\n\n".join("\n".join(tables(run)) for run in runs)
+    text, found = re.subn(r"(<!-- small -->\n).*?(<!-- end -->)", lambda m: f"{m.group(1)}{body}\n{m.group(2)}", arguments.output.read_text(), flags=re.S)
+    if found != 1:
+        raise Bad(f"{arguments.output} has no place for the tables")
+    return text
