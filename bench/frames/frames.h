@@ -184,6 +184,21 @@ void outcome_free(outcome *o);
 
 clocks clocks_compare(frames_bench *b);
 
+/* A clock of the GPU, held against the host's monotonic one. */
+typedef struct clock_of_host {
+    uint64_t ticks; /* nanoseconds of the GPU's clock... */
+    double host;    /* ... when it was so late by the host's */
+    double error;   /* nanoseconds, either way */
+} clock_of_host;
+
+/* CUDA's global timer, or Vulkan's timestamps. They may drift: ask again after some frames. */
+clock_of_host clocks_of_host(frames_bench *b, bool vulkan);
+
+static inline double clock_host_time(const clock_of_host *c, uint64_t ticks)
+{
+    return c->host + (double)(int64_t)(ticks - c->ticks);
+}
+
 /* The schemes ---------------------------------------------------------------------------------- */
 
 extern const scheme scheme_solver_alone, scheme_renderer_alone;

@@ -68,6 +68,22 @@ static void put_small(struct json *json, const small_result *r)
     json_end(json, '}');
 }
 
+static void put_wake(struct json *json, const wake_result *r)
+{
+    json_begin(json, NULL, '{');
+    json_string(json, "of", r->of);
+    json_string(json, "way", r->way);
+    report_number(json, "load", r->load_us);
+    json_string(json, "left_out", r->obstacle);
+    json_integer(json, "frames", r->frames);
+    report_spread(json, "late", &r->late);
+    report_number(json, "late_p99", r->late_p99);
+    report_number(json, "cpu", r->cpu);
+    report_number(json, "watts", r->watts);
+    report_number(json, "clock_error", r->clock_error);
+    json_end(json, '}');
+}
+
 bool results_write(const results *all, const frames_bench *b, const char *program, bool complete,
                    FILE *out)
 {
@@ -91,6 +107,10 @@ bool results_write(const results *all, const frames_bench *b, const char *progra
     json_begin(&json, "small", '[');
     for (size_t i = 0; i < all->num_small; i++)
         put_small(&json, &all->small[i]);
+    json_end(&json, ']');
+    json_begin(&json, "wakes", '[');
+    for (size_t i = 0; i < all->num_wakes; i++)
+        put_wake(&json, &all->wakes[i]);
     json_end(&json, ']');
     report_results(&json, "pairs", &b->bench);
     json_end(&json, '}');

@@ -54,6 +54,7 @@ void section_latency(frames_bench *b, const options *o, results *all);
 void section_newest(frames_bench *b, const options *o, results *all);
 void section_copies(frames_bench *b, const options *o, results *all);
 void section_launches(frames_bench *b, const options *o, results *all);
+void section_wakes(frames_bench *b, const options *o, results *all);
 void section_small(frames_bench *b, const options *o, results *all);
 void section_calls(frames_bench *b, const options *o, results *all);
 void section_advise(frames_bench *b, const options *o, results *all);

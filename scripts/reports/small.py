@@ -3,12 +3,8 @@
 RESULTS: JSON of `culvert-bench --only=small`, one file for each machine.
 SPDX-License-Identifier: MIT
 """
-import pathlib
-import re
+from .common import DOCS, Blocks, table_lines
 
-from .common import DOCS, Bad, run_of, table_lines
-
-output = DOCS / "kernels.md"
 BETWEEN = {"none": "none: each launch has memory of its own", "execution": "execution only, `ALL_COMMANDS`",
            "execution, compute stage": "execution only, `COMPUTE_SHADER`", "buffer": "of the buffer, `ALL_COMMANDS`",
            "buffer, compute stage": "of the buffer, `COMPUTE_SHADER`", "memory, compute stage": "of all memory, `COMPUTE_SHADER`",
@@ -17,13 +13,6 @@ WAYS = (("CUDA graph", "graph", "memory", "CUDA"), ("CUDA stream", "stream", "me
         ("kernels, graphics queue", "kernels", "memory", "graphics"), ("... without barriers", "kernels", "none", "graphics"),
         ("kernels, compute queue", "kernels", "memory", "compute"), ("... without barriers", "kernels", "none", "compute"),
         ("shader, graphics queue", "shader", "memory", "graphics"), ("... without barriers", "shader", "none", "graphics"))
-
-
-def look(run):
-    for row in run["small"]:
-        _ = row["by"], row["between"], row["queue"], row["secondary"], row["launches"], row["blocks"], row["us"]["median"], row["gpu"], row["wrong"]
-    if not run["small"]:
-        raise KeyError("small")
 
 
 def find(run, by, between, queue, launches, blocks, secondary=False):
@@ -67,19 +56,4 @@ def tables(run):
                             for n, size in sizes])
 
 
-def add(parser):
-    parser.add_argument("results", type=pathlib.Path, nargs="+")
-    parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
-    parser.add_argument("--quick", action="store_true", help="takes a run with --quick, for a test")
-
-
-def make(arguments):
-    runs = [run_of(path.read_text(), path, ("culvert-bench",), look) for path in arguments.results]
-    for run, path in zip(runs, arguments.results):
-        if (run["quick"] and not arguments.quick) or run["validation"]:
-            raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
-    body = "\n\n".join("\n".join(tables(run)) for run in runs)
-    text, found = re.subn(r"(<!-- small -->\n).*?(<!-- end -->)", lambda m: f"{m.group(1)}{body}\n{m.group(2)}", arguments.output.read_text(), flags=re.S)
-    if found != 1:
-        raise Bad(f"{arguments.output} has no place for the tables")
-    return text
+REPORT = Blocks(DOCS / "kernels.md", "culvert-bench", {"small": (lambda run: run["small"], tables)})

@@ -1,31 +1,21 @@
-"""The tables of docs/waits.md, between the lines <!-- waits --> and <!-- end -->.
+"""The tables of docs/waits.md, between the lines <!-- NAME --> and <!-- end -->.
 
-RESULTS: JSON of `culvert-bench --only=waits`, one file for each machine.
+RESULTS: JSON of `culvert-bench --only=waits` and --only=wakes, one file for each machine. What the results lack stays as it is.
 SPDX-License-Identifier: MIT
 """
 import collections
-import json
-import pathlib
 import re
 
-from .common import DOCS, Bad, run_of
+from .common import DOCS, Blocks, table_lines
 
 WAYS = (("the GPU waits", "culv_ring", None), ("the host for CUDA", "culv_ring", "CUDA waits on the host"),
         ("the host for Vulkan", "culv_ring", "Vulkan waits on the host"), ("the host for both", "culv_ring", "both wait on the host"),
         ("the ring chooses", "culv_ring", "the ring chooses"),
         ("nobody: in the queue", "in-queue", None), ("nobody: async", "async", None))
-output = DOCS / "waits.md"
 
 
 def rows_of(run):
     return [row for row in run["frames"] if row["section"] == "waits" and row["us"] is not None]
-
-
-def look(run):
-    for row in rows_of(run):
-        _ = row["draws"], row["scheme"], row["variant"], row["depth"], row["of_ideal"], row["age_p99"], row["cpu"], row["solver_alone"]
-    if not rows_of(run):
-        raise KeyError("waits")
 
 
 def load(us, draws=1):
@@ -64,18 +54,29 @@ def tables(run):
     yield from table(run, "solver + renderer", lambda row: row["cpu"], 1, False)
 
 
-def add(parser):
-    parser.add_argument("results", type=pathlib.Path, nargs="+")
-    parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
+def wakes(run):
+    device = run["device"]["name"]
+    loads = sorted({row["load"] for row in run["wakes"]})
+    yield (f"{device}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=wakes`. Median and, in brackets, 99 % of "
+           f"{' and '.join(f'{n}' for n in sorted({row['frames'] for row in run['wakes'] if row['frames']}))} waits; the GPU's clock is known to "
+           f"{max(row['clock_error'] for row in run['wakes']):.1f} µs.\n")
+    watts = any(row["watts"] for row in run["wakes"])
+    for of, work in (("CUDA", "CUDA's stream works, the host waits"), ("Vulkan", "Vulkan's queue works, the host waits")):
+        mine = [row for row in run["wakes"] if row["of"] == of]
+        rows = []
+        for way in dict.fromkeys(row["way"] for row in mine):
+            cells = [f"`{way.partition(',')[0]}`" + "".join(way.partition(",")[1:])]
+            for load_us in loads:
+                row = next(row for row in mine if (row["way"], row["load"]) == (way, load_us))
+                cells += ([row["left_out"], ""] if row["left_out"] else [f"{row['late']['median']:,.1f} ({row['late_p99']:,.1f})", f"{row['cpu']:,.0f}"]) + (
+                    [f"{row['watts']:,.0f}" if row["watts"] else ""] if watts else [])
+            rows.append(cells)
+        yield f"{work}; µs late, µs of CPU{', W of the GPU' if watts else ''}, by how long the work takes:\n"
+        yield from table_lines(["by"] + [cell for us in loads for cell in [load(us), "CPU"] + (["W"] if watts else [])], rows)
+        yield ""
+    for gap in run["left_out"]:
+        if gap["measurement"] == "wakes":
+            yield f"Left out: {gap['reason']}.\n"
 
 
-def make(arguments):
-    runs = [run_of(path.read_text(), path, ("culvert-bench",), look) for path in arguments.results]
-    for run, path in zip(runs, arguments.results):
-        if run["quick"] or run["validation"]:
-            raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
-    body = "\n\n".join("\n".join(tables(run)) for run in runs)
-    text, found = re.subn(r"(<!-- waits -->\n).*?(<!-- end -->)", lambda m: f"{m.group(1)}{body}\n{m.group(2)}", arguments.output.read_text(), flags=re.S)
-    if found != 1:
-        raise Bad(f"{arguments.output} has no place for the tables")
-    return text
+REPORT = Blocks(DOCS / "waits.md", "culvert-bench", {"waits": (rows_of, tables), "wakes": (lambda run: run["wakes"], wakes)})

@@ -280,7 +280,7 @@ frames.quick)
     tables() { # KIND TEXT...: the tables of a page
         kind=$1
         shift
-        printf 'Before.\n<!-- %s -->\nOld.\n<!-- end -->\n' "$kind" >"$work/page.md"
+        { echo Before.; for block in $blocks; do printf '<!-- %s -->\nOld.\n<!-- end -->\n' "$block"; done; } >"$work/page.md"
         run 1 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --output "$work/page.md" "$json"
         complains "whose times mean nothing"
         run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --quick --output "$work/page.md" "$json"
@@ -288,7 +288,8 @@ frames.quick)
         for text in Before. "$@"; do page_says "$text"; done
         rm "$work/page.md"
     }
-    tables small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
+    blocks="waits wakes" tables waits "the ring chooses" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
+    blocks=small tables small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
     plots frames latency sizes loads
     if have_plots; then
         echo '{"schema": 1, "program": "other"}' >"$work/other.json"

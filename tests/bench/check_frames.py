@@ -4,7 +4,7 @@ SPDX-License-Identifier: MIT
 usage: check_frames.py FILE all|advise|chosen|many|search"""
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
-TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "pairs": (list,)}
+TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "wakes": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
@@ -19,6 +19,9 @@ SMALL = {"by": (str,), "between": (str,), "queue": (str,), "secondary": (bool,),
          "us": (dict,), "gpu": (dict, type(None)), "wrong": (int,)}
 BARRIERS = {"none", "execution", "execution, compute stage", "buffer", "buffer, compute stage", "memory, compute stage", "memory",
             "memory, every 8th"}
+
+WAKE = {"of": (str,), "way": (str,), "load": NUMBER, "left_out": TEXT, "frames": (int,), "late": (dict, type(None)), "late_p99": NUMBER,
+        "cpu": NUMBER, "watts": NUMBER, "clock_error": NUMBER}
 
 
 def check_row(place, r):
@@ -69,6 +72,20 @@ def check_all(run):
         assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
     assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls", "launches"}
     check_small(run)
+    check_wakes(run)
+
+
+def check_wakes(run):
+    for i, r in enumerate(run["wakes"]):
+        check(f"wakes[{i}]", r, WAKE)
+        if r["left_out"] is None:
+            check(f"wakes[{i}].late", r["late"], SPREAD)
+            assert r["late"]["n"] == r["frames"] == 4 and r["late_p99"] >= r["late"]["median"] and r["cpu"] > 0, r
+    ways = {of: [r for r in run["wakes"] if r["of"] == of] for of in ("CUDA", "Vulkan")}
+    assert len(ways["CUDA"]) == 7 and len(ways["Vulkan"]) == 8, ways
+    left = {r["way"] for r in run["wakes"] if r["left_out"]}
+    assert left <= {"vkGetFenceFdKHR (SYNC_FD), poll"}, left
+    assert any(g["measurement"] == "wakes" and "power" in g["reason"] for g in run["left_out"]), run["left_out"]
 
 
 def check_small(run):
