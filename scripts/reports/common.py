@@ -123,8 +123,8 @@ class Blocks:
     """What stands between the lines <!-- NAME --> and <!-- end --> of a page is made of the results that have it; the rest
     of the page, and blocks that no results have, stay as they are. `blocks`: name to (whether a run has it, its lines)."""
 
-    def __init__(self, output, program, blocks):
-        self.output, self.program, self.blocks = output, program, blocks
+    def __init__(self, output, programs, blocks):
+        self.output, self.programs, self.blocks = output, programs, blocks
 
     def add(self, parser):
         parser.add_argument("results", type=pathlib.Path, nargs="+")
@@ -137,7 +137,7 @@ class Blocks:
                 _ = list(lines(run))
 
     def make(self, arguments):
-        runs = [run_of(path.read_text(), path, (self.program,), self.look) for path in arguments.results]
+        runs = [run_of(path.read_text(), path, self.programs, self.look) for path in arguments.results]
         text, made = arguments.output.read_text(), 0
         for run, path in zip(runs, arguments.results):
             if (run["quick"] and not arguments.quick) or run["validation"]:

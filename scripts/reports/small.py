@@ -1,6 +1,6 @@
-"""The tables of docs/kernels.md on many small kernels, between the lines <!-- small --> and <!-- end -->.
+"""The tables of docs/kernels.md: many small kernels, and what VK_NVX_binary_import costs, between the lines <!-- NAME --> and <!-- end -->.
 
-RESULTS: JSON of `culvert-bench --only=small`, one file for each machine.
+RESULTS: JSON of `culvert-bench --only=small` and of `culvert-bench-import`, one file for each machine. What the results lack stays as it is.
 SPDX-License-Identifier: MIT
 """
 from .common import DOCS, Blocks, table_lines
@@ -56,4 +56,28 @@ def tables(run):
                             for n, size in sizes])
 
 
-REPORT = Blocks(DOCS / "kernels.md", "culvert-bench", {"small": (lambda run: run["small"], tables)})
+STEPS = {"cuda": "`cuInit()` and the primary context", "instance": "`vkCreateInstance()`, and the device found", "device": "`vkCreateDevice()`",
+         "module": "the first `vkCreateCuModuleNVX()`", "function": "the first `vkCreateCuFunctionNVX()`", "launch": "the first launch, to its end",
+         "module again": "a second module of the same code"}
+
+
+def extension(run):
+    device = run["device"]["name"]
+    rows = {(row["cuda"], row["extension"], row["step"]): row for row in run["import"]}
+    yield (f"{device}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench-import`, medians of {run['import'][0]['us']['n']} fresh processes of each kind. "
+           "Time, the GPU's memory as `cuMemGetInfo` of another process tells it, and the process's memory on the host.\n")
+    kinds = [(cuda, with_it) for cuda in (False, True) for with_it in (False, True) if (cuda, with_it, "device") in rows]
+    names = {(False, False): "without CUDA and extension", (False, True): "with the extension", (True, False): "beside CUDA, without the extension", (True, True): "beside CUDA, with it"}
+    cells = []
+    for step, text in STEPS.items():
+        line = [text]
+        for kind in kinds:
+            row = rows.get((*kind, step))
+            line.append("" if row is None else f"{row['us']['median'] / 1e3:,.2f} ms, {row['device'] / (1 << 20):,.1f} MiB, {row['host'] / (1 << 20):,.1f} MiB")
+        if any(line[1:]):
+            cells.append(line)
+    yield from table_lines(["step"] + [names[kind] for kind in kinds], cells)
+
+
+REPORT = Blocks(DOCS / "kernels.md", ("culvert-bench", "culvert-bench-import"),
+                {"small": (lambda run: run.get("small"), tables), "import": (lambda run: run.get("import"), extension)})

@@ -15,7 +15,7 @@ WAYS = (("the GPU waits", "culv_ring", None), ("the host for CUDA", "culv_ring",
 
 
 def rows_of(run):
-    return [row for row in run["frames"] if row["section"] == "waits" and row["us"] is not None]
+    return [row for row in run.get("frames", ()) if row["section"] == "waits" and row["us"] is not None]
 
 
 def load(us, draws=1):
@@ -79,4 +79,4 @@ def wakes(run):
             yield f"Left out: {gap['reason']}.\n"
 
 
-REPORT = Blocks(DOCS / "waits.md", "culvert-bench", {"waits": (rows_of, tables), "wakes": (lambda run: run["wakes"], wakes)})
+REPORT = Blocks(DOCS / "waits.md", ("culvert-bench",), {"waits": (rows_of, tables), "wakes": (lambda run: run.get("wakes"), wakes)})

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames, gl, kinds, memory, peers, rdma or space. BENCH is
+# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames, gl, import, kinds, memory, peers, rdma or space. BENCH is
 # its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
 # BENCH_PYTHON an interpreter. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
 set -eu
@@ -108,6 +108,19 @@ refuses() { # TEXT COMMAND...: ends with 1 and says so
     [ ! -e "$work/page.md" ] || fail "a page in spite of an error"
 }
 
+# tables BLOCKS KIND TEXT...: the tables of a page that is written by hand otherwise.
+tables() {
+    blocks=$1 kind=$2
+    shift 2
+    { echo Before.; for block in $blocks; do printf '<!-- %s -->\nOld.\n<!-- end -->\n' "$block"; done; } >"$work/page.md"
+    run 1 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --output "$work/page.md" "$json"
+    complains "whose times mean nothing"
+    run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --quick --output "$work/page.md" "$json"
+    ! grep -q "Old" "$work/page.md" || fail "the old tables are there"
+    for text in Before. "$@"; do page_says "$text"; done
+    rm "$work/page.md"
+}
+
 # Cases that are alike ------------------------------------------------------------------------------------------------
 
 # options PROGRAM: uses $wrong, $right and $listed, what --list shows, each with $after behind it.
@@ -201,6 +214,10 @@ gl.options)
     options culvert-bench-gl
     empty_page gl-performance.md
     ;;
+import.options)
+    wrong="--driver=gpu --device=x --seed=-1 --json= --quick=1 something" right="" listed=
+    options culvert-bench-import
+    ;;
 kinds.options)
     wrong=$usual_wrong right="--only --list" listed="buffers images"
     options culvert-bench-kinds
@@ -277,19 +294,8 @@ frames.quick)
     says "by the software twin"
     says "too few frames"
     check_json "$json" all
-    tables() { # KIND TEXT...: the tables of a page
-        kind=$1
-        shift
-        { echo Before.; for block in $blocks; do printf '<!-- %s -->\nOld.\n<!-- end -->\n' "$block"; done; } >"$work/page.md"
-        run 1 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --output "$work/page.md" "$json"
-        complains "whose times mean nothing"
-        run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --quick --output "$work/page.md" "$json"
-        ! grep -q "Old" "$work/page.md" || fail "the old tables are there"
-        for text in Before. "$@"; do page_says "$text"; done
-        rm "$work/page.md"
-    }
-    blocks="waits wakes" tables waits "the ring chooses" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
-    blocks=small tables small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
+    tables "waits wakes" waits "the ring chooses" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
+    tables small small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
     plots frames latency sizes loads
     if have_plots; then
         echo '{"schema": 1, "program": "other"}' >"$work/other.json"
@@ -303,6 +309,15 @@ gl.quick)
     # shellcheck disable=SC2016
     quick_page times -- '| `memory`, waits on the CPU | 4/1 |'
     plots gl-frames
+    ;;
+import.quick)
+    # Each launch of a process is checked in it, and how it ends by its parent.
+    quick "--json=$json"
+    silent
+    says "^yes *yes *launch "
+    says "too little for the times"
+    check_json "$json"
+    tables import small "| \`vkCreateDevice()\` |" "| the first \`vkCreateCuModuleNVX()\` |  | "
     ;;
 kinds.quick)
     quick "--json=$json"
