@@ -25,6 +25,23 @@ static void try_check(frames_bench *b)
     }
 }
 
+/* The reader's check is tried in the same way. */
+static void try_reader(frames_bench *b)
+{
+    const rig *r = &b->bench.rig;
+    for (uint32_t off = 0; off < 2; off++) {
+        solver_job job = solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, b->next_number++,
+                                       0, SOLVER_NO_LOG);
+        solver_launch(&b->solver, r->stream, job);
+        job.number += off;
+        reader_launch(&b->reader, r->stream, job);
+        RIG_CU(r->cu->StreamSynchronize(r->stream));
+        const reader_verdict v = reader_judge(&b->reader);
+        REQUIRE_EQ(v.frames, 1);
+        REQUIRE_EQ(v.wrong, off * (uint32_t)(b->slot_bytes / 4));
+    }
+}
+
 /* A GPU's clocks rise when there is work. */
 static void warm_up(frames_bench *b)
 {
@@ -46,11 +63,13 @@ void frames_open(frames_bench *b, int ordinal)
     solver_open(&b->solver, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
     renderer_open(&b->renderer, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
     if (r->vk.kernels) queue_solver_open(&b->queue_solver, r, &b->solver);
+    reader_open(&b->reader, r, &b->solver, &b->queue_solver);
     rig_timeline_open(r, &b->ready);
     rig_timeline_open(r, &b->done);
     if (b->next_number == 0) b->next_number = 1;
     REQUIRE(frames_slots(b, 1, UINT64_C(64) << 10));
     try_check(b);
+    try_reader(b);
     warm_up(b);
 }
 
@@ -70,6 +89,7 @@ void frames_close(frames_bench *b)
     rig_timeline_close(&b->bench.rig, &b->done);
     rig_timeline_close(&b->bench.rig, &b->ready);
     close_slots(b);
+    reader_close(&b->reader);
     queue_solver_close(&b->queue_solver);
     renderer_close(&b->renderer);
     solver_close(&b->solver);

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "measure.h"
 #include "queue_solver.h"
+#include "reader.h"
 #include "renderer.h"
 #include "solver.h"
 
@@ -26,6 +27,7 @@ typedef struct workload {
     double solver_us, renderer_us; /* wanted */
     solver_work work;
     uint32_t parts; /* renderer::parts; 0: 1 */
+    bool back;      /* from Vulkan to CUDA: the solver reads what the renderer writes */
     uint32_t solver_iterations, renderer_iterations, compute_iterations;
 } workload;
 
@@ -138,6 +140,7 @@ typedef struct frames_bench {
     solver solver;
     renderer renderer;
     queue_solver queue_solver;
+    reader reader;
     clocks clocks;
     calibrations calibrations;
     /* The slots, of one size. */
@@ -207,17 +210,25 @@ extern const scheme scheme_raw_graphs,
     scheme_ring_graphs; /* the solver's side launched as graphs */
 /* The solver in the renderer's command buffer, and on the compute queue. */
 extern const scheme scheme_raw_in_queue, scheme_in_queue, scheme_raw_async, scheme_async;
+/* From Vulkan to CUDA: of a workload that goes back. */
+extern const scheme scheme_back_host_waits, scheme_back_ring, scheme_back_in_queue;
 /* Gives its memory up, which it keeps from run to run. */
 void scheme_staged_close(frames_bench *b);
+
+/* The solver's turn of a workload that goes back. */
+void run_read(const run *r, CUstream stream, solver_job job);
 
 /* What they are made of, inline as in a loop written by hand. */
 static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint32_t frame)
 {
     const frames_bench *b = r->b;
-    solver_launch(&b->solver, stream,
-                  solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
-                                r->w->solver_iterations,
-                                frame < b->solver.num_times ? frame : SOLVER_NO_LOG));
+    const solver_job job =
+        solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
+                      r->w->solver_iterations, frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
+    if (r->w->back)
+        run_read(r, stream, job);
+    else
+        solver_launch(&b->solver, stream, job);
 }
 
 /* The command buffers of a whole run, frame n in slot n modulo depth. */

@@ -27,6 +27,8 @@ const section sections[] = {
     {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},
     {"waits", "the GPU waits, or the host in its place, over loads of 100 us to 20 ms",
      section_waits, false},
+    {"backwards", "the same from Vulkan to CUDA: the renderer writes, the solver reads",
+     section_backwards, false},
     {"wakes", "how a host learns that the GPU is done: how late, at what cost", section_wakes,
      false},
     {"advise", "the ways for the loads of --loads, and the lines of code for the best",

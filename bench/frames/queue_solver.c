@@ -160,9 +160,14 @@ CUdeviceptr queue_solver_log(const queue_solver *q)
 
 void queue_solver_release_log(const queue_solver *q, uint32_t family)
 {
+    queue_solver_release(q, q->log, family);
+}
+
+void queue_solver_release(const queue_solver *q, const culv_shared_buffer *buffer, uint32_t family)
+{
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 barrier;
-    transfer.buffer = culv_vk_buffer_handle(q->log);
+    transfer.buffer = culv_vk_buffer_handle(buffer);
     transfer.queue_family = family;
     transfer.use = CULV_VK_USE_STORAGE;
     transfer.stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;

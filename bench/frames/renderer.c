@@ -220,18 +220,20 @@ static void open_draw(renderer *r)
         vkDestroyShaderModule(device, stages[i].module, NULL);
 }
 
-static void open_dispatch(renderer *r)
+static VkPipeline compute_pipeline(const renderer *r, const char *shader)
 {
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = renderer_load_shader(r, "draw.comp"),
+                  .module = renderer_load_shader(r, shader),
                   .pName = "main"},
         .layout = r->layout};
     VkDevice device = r->rig->vk.device;
-    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &r->dispatch));
+    VkPipeline made = VK_NULL_HANDLE;
+    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &made));
     vkDestroyShaderModule(device, info.stage.module, NULL);
+    return made;
 }
 
 /* All of it ------------------------------------------------------------------------------------ */
@@ -249,7 +251,8 @@ void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
     open_verdict(r);
     open_layout(r);
     open_draw(r);
-    open_dispatch(r);
+    r->dispatch = compute_pipeline(r, "draw.comp");
+    r->write = compute_pipeline(r, "frame.comp");
     const VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                            .queryCount = 2 * num_frames + 1};
@@ -271,6 +274,7 @@ void renderer_close(renderer *r)
     vkDestroyQueryPool(device, r->queries, NULL);
     vkDestroyPipeline(device, r->draw, NULL);
     vkDestroyPipeline(device, r->dispatch, NULL);
+    vkDestroyPipeline(device, r->write, NULL);
     vkDestroyDescriptorPool(device, r->pool, NULL);
     vkDestroyPipelineLayout(device, r->layout, NULL);
     vkDestroyDescriptorSetLayout(device, r->set_layout, NULL);

@@ -37,7 +37,7 @@ typedef struct renderer {
     renderer_verdict *judged; /* the same, mapped */
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkPipeline draw, dispatch;
+    VkPipeline draw, dispatch, write;
     VkDescriptorPool pool;
     VkDescriptorSet sets[RENDERER_SLOTS];
     VkDeviceSize bytes; /* of a frame in the slots */
@@ -59,6 +59,7 @@ typedef struct renderer_job {
     uint32_t slot;
     VkBuffer buffer; /* the slot's */
     uint32_t number; /* that has to be there; 0: nothing is checked */
+    bool writes;     /* the frame is not there: `number` is written, after the drawing */
     uint32_t iterations;
     uint32_t family;
     bool compute;    /* a dispatch in place of a draw */
@@ -70,6 +71,8 @@ typedef struct renderer_job {
     bool stays; /* the slot does not change hands with CUDA: there is no release */
     /* NULL: nothing. What comes first in the command buffer, not within the frame's times. */
     void (*first)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
+    /* NULL: nothing. What comes last, neither. */
+    void (*last)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
     void *state;
 } renderer_job;
 

@@ -39,11 +39,14 @@ static void hand_over(VkCommandBuffer commands, const renderer_job *job, handove
 {
     VkPipelineStageFlags2 stage = job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT
                                                : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    const VkAccessFlags2 writes = job->writes ? VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT : 0;
+    if (job->writes) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
         .srcStageMask = way == FROM_CUDA ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : stage,
+        .srcAccessMask = way == FROM_CUDA ? 0 : writes,
         .dstStageMask = way == FROM_CUDA ? stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-        .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT : 0,
+        .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT | writes : 0,
         .srcQueueFamilyIndex = way == FROM_CUDA ? VK_QUEUE_FAMILY_EXTERNAL : job->family,
         .dstQueueFamilyIndex = way == FROM_CUDA ? job->family : VK_QUEUE_FAMILY_EXTERNAL,
         .buffer = job->buffer,
@@ -109,8 +112,8 @@ static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_
 
 static void push(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
-    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), job->iterations,
-                                          r->pixels};
+    const renderer_constants constants = {job->writes ? 0 : job->number, (uint32_t)(r->bytes / 4),
+                                          job->iterations, r->pixels};
     VkPipelineBindPoint point =
         job->compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
     vkCmdBindPipeline(commands, point, job->compute ? r->dispatch : r->draw);
@@ -178,6 +181,25 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
     if (r->parts > 1) copy_down(r, commands);
 }
 
+/* After the drawing, as what follows from it. */
+static void write_frame(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    enum { FRAME_GROUPS = 512 };
+    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), 0, r->pixels};
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
+    vkCmdPipelineBarrier2(commands, &info);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->write);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout, 0, 1,
+                            &r->sets[job->slot], 0, NULL);
+    vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
+    vkCmdDispatch(commands, FRAME_GROUPS, 1, 1);
+}
+
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
 {
     const renderer_family *f = family_of(r, job->family);
@@ -200,6 +222,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     else
         copy_up(r, commands, job);
     work(r, commands, job);
+    if (job->writes) write_frame(r, commands, job);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
                              2 * job->frame + 1);
@@ -207,6 +230,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
         vkCmdPipelineBarrier2(commands, job->release);
     else if (job->from == VK_NULL_HANDLE && !job->stays)
         hand_over(commands, job, TO_CUDA);
+    if (job->last != NULL) job->last(job->state, commands, job->slot, job->frame);
     VK_OK(vkEndCommandBuffer(commands));
     return commands;
 }

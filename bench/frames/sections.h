@@ -50,6 +50,7 @@ void section_graphs(frames_bench *b, const options *o, results *all);
 void section_sizes(frames_bench *b, const options *o, results *all);
 void section_loads(frames_bench *b, const options *o, results *all);
 void section_waits(frames_bench *b, const options *o, results *all);
+void section_backwards(frames_bench *b, const options *o, results *all);
 void section_latency(frames_bench *b, const options *o, results *all);
 void section_newest(frames_bench *b, const options *o, results *all);
 void section_copies(frames_bench *b, const options *o, results *all);

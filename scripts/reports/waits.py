@@ -1,6 +1,6 @@
 """The tables of docs/waits.md, between the lines <!-- NAME --> and <!-- end -->.
 
-RESULTS: JSON of `culvert-bench --only=waits` and --only=wakes, one file for each machine. What the results lack stays as it is.
+RESULTS: JSON of `culvert-bench --only=waits`, --only=backwards and --only=wakes, one file for each machine. What the results lack stays as it is.
 SPDX-License-Identifier: MIT
 """
 import collections
@@ -14,30 +14,32 @@ WAYS = (("the GPU waits", "culv_ring", None), ("the host for CUDA", "culv_ring",
         ("nobody: in the queue", "in-queue", None), ("nobody: async", "async", None))
 
 
-def rows_of(run):
-    return [row for row in run.get("frames", ()) if row["section"] == "waits" and row["us"] is not None]
+def rows_of(run, section="waits"):
+    return [row for row in run.get("frames", ()) if row["section"] == section and row["us"] is not None]
 
 
 def load(us, draws=1):
     return f"{us / 1000:g} ms" + (f" of {draws:,} draws" if draws > 1 else "")
 
 
-def table(run, what, get, digits, lowest):
-    """A line for each load, with the best number of slots for each way."""
+def table(rows, what, get, digits, lowest):
+    """A line for each load, with the best number of slots for each way that anything was measured of."""
     loads = collections.OrderedDict()
-    for row in rows_of(run):
+    ways = [way for way in WAYS if any((row["scheme"], row["variant"]) == way[1:] for row in rows)]
+    for row in rows:
         loads.setdefault((row["solver_wanted"], row["renderer_wanted"], row["draws"]), []).append(row)
-    yield f"| {what} | " + " | ".join(name for name, _, _ in WAYS) + " |"
-    yield "|---|" + "---:|" * len(WAYS)
-    for (solver, renderer, draws), rows in loads.items():
+    yield f"| {what} | " + " | ".join(name for name, _, _ in ways) + " |"
+    yield "|---|" + "---:|" * len(ways)
+    for (solver, renderer, draws), measured in loads.items():
         cells = []
-        for _, scheme, variant in WAYS:
-            mine = [row for row in rows if row["scheme"] == scheme and row["variant"] == variant]
+        for _, scheme, variant in ways:
+            mine = [row for row in measured if row["scheme"] == scheme and row["variant"] == variant]
             best = min((row for row in mine if get(row)), key=get, default=None)
             cells.append((None, "") if best is None else (get(best), f"{get(best):,.{digits}f} ({best['depth']})"))
         least = min(value for value, _ in cells if value is not None)
         marked = [f"**{text}**" if lowest and value is not None and value <= least * 1.005 else text for value, text in cells]
-        yield f"| {load(solver)} + {load(renderer, draws)} | " + " | ".join(marked) + " |"
+        both = [load(solver), load(renderer, draws)]
+        yield f"| {' + '.join(reversed(both) if what.startswith('renderer') else both)} | " + " | ".join(marked) + " |"
 
 
 def tables(run):
@@ -46,12 +48,23 @@ def tables(run):
     yield (f"{run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=waits`, medians of "
            f"{max(row['us']['n'] for row in rows_of(run))} runs, every frame checked. The solver fills every multiprocessor, the renderer draws over the whole picture. "
            "In brackets: the number of slots, of 1 to 3, with which the way is best.\n")
+    yield from three(rows_of(run), "solver + renderer", "drawn")
+
+
+def three(rows, what, end):
     yield "Time of a frame, as a part of what both sides take one after the other (1 is their sum):\n"
-    yield from table(run, "solver + renderer", lambda row: row["of_ideal"]["median"], 3, True)
-    yield "\nAge of a frame when it is drawn, 99 %, in µs:\n"
-    yield from table(run, "solver + renderer", lambda row: row["age_p99"], 0, True)
+    yield from table(rows, what, lambda row: row["of_ideal"]["median"], 3, True)
+    yield f"\nAge of a frame when it is {end}, 99 %, in µs:\n"
+    yield from table(rows, what, lambda row: row["age_p99"], 0, True)
     yield "\nCPU of the one thread that drives both sides, µs a frame:\n"
-    yield from table(run, "solver + renderer", lambda row: row["cpu"], 1, False)
+    yield from table(rows, what, lambda row: row["cpu"], 1, False)
+
+
+def backwards(run):
+    rows = rows_of(run, "backwards")
+    yield (f"{run['device']['name']}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=backwards`, medians of "
+           f"{max(row['us']['n'] for row in rows)} runs, every word of every frame checked by CUDA.\n")
+    yield from three(rows, "renderer + solver", "read")
 
 
 def wakes(run):
@@ -79,4 +92,5 @@ def wakes(run):
             yield f"Left out: {gap['reason']}.\n"
 
 
-REPORT = Blocks(DOCS / "waits.md", ("culvert-bench",), {"waits": (rows_of, tables), "wakes": (lambda run: run.get("wakes"), wakes)})
+REPORT = Blocks(DOCS / "waits.md", ("culvert-bench",), {"waits": (rows_of, tables), "backwards": (lambda run: rows_of(run, "backwards"), backwards),
+                                                                  "wakes": (lambda run: run.get("wakes"), wakes)})

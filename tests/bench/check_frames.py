@@ -41,7 +41,7 @@ def check_row(place, r):
 
 
 def check_all(run):
-    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits"}
+    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits", "backwards"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
     assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
@@ -51,7 +51,7 @@ def check_all(run):
         assert {r["scheme"] for r in rows} == {"solver alone", "renderer alone", "raw ring", "raw in-queue", "in-queue", "raw async", "async"}, rows
         assert all(r["left_out"] is None and r["checked"] > 0 for r in rows if not r["scheme"].endswith(" alone")), rows
     for r in run["frames"]:
-        if r["scheme"] in ("in-queue", "async"):
+        if r["scheme"] in ("in-queue", "async") and r["section"] != "backwards":
             assert r["left_out"] is None and r["over_raw"] is not None, r
     launches = [p for p in run["pairs"] if p["measurement"] == "launches"]
     assert {p["name"] for p in launches} == {"stream", "graph", "recorded once", "recorded anew", "recording a launch"}, launches
@@ -71,6 +71,11 @@ def check_all(run):
         check(f"mailbox[{i}]", m, MAILBOX)
         assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
     assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls", "launches"}
+    back = [r for r in run["frames"] if r["section"] == "backwards" and not r["scheme"].endswith(" alone")]
+    assert {(r["depth"], r["variant"]) for r in back if r["scheme"] == "culv_ring" and r["variant"] != "the ring chooses"} == {
+        (depth, who) for depth in (1, 2) for who in hosts}, back
+    assert {"host waits", "in-queue"} <= {r["scheme"] for r in back} and any(r["variant"] == "the ring chooses" for r in back), back
+    assert all(r["left_out"] is None for r in back), back
     check_small(run)
     check_wakes(run)
 
