@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
 #include "options.h"
+#include "processes.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ const section sections[] = {
      section_waits, false},
     {"backwards", "the same from Vulkan to CUDA: the renderer writes, the solver reads",
      section_backwards, false},
+    {"processes", "the same with the renderer in a process of its own", section_processes, false},
     {"wakes", "how a host learns that the GPU is done: how late, at what cost", section_wakes,
      false},
     {"advise", "the ways for the loads of --loads, and the lines of code for the best",
@@ -99,6 +101,8 @@ static bool run_sections(frames_bench *b, const options *o, results *all)
 int main(int argc, char **argv)
 {
     options o = options_parse(argc, argv);
+    if (o.renderer_of != NULL)
+        return processes_renderer(o.renderer_of, o.driver, o.device, o.quick);
     exits_set_up(PROGRAM, o.driver, o.validation);
     frames_bench *b = calloc(1, sizeof *b);
     results *all = calloc(1, sizeof *all);

@@ -131,7 +131,9 @@ static void list(void)
 static void parse_value(options *o, const arguments *all, const char *a)
 {
     const char *value;
-    if ((value = arguments_value(a, "--only")) != NULL) {
+    if ((value = arguments_value(a, "--renderer-of")) != NULL) { /* section_processes.c */
+        o->renderer_of = value;
+    } else if ((value = arguments_value(a, "--only")) != NULL) {
         append(all, a, section_named(all, a, value), o->only, &o->num_only);
     } else if ((value = arguments_value(a, "--scheme")) != NULL) {
         append(all, a, scheme_named(all, a, value), o->schemes, &o->num_schemes);

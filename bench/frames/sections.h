@@ -15,6 +15,7 @@ typedef struct options {
     size_t num_only, num_schemes, num_depths, num_bursts;
     uint64_t bytes;
     double solver_us, renderer_us;
+    const char *renderer_of; /* NULL: this is no process that another one started */
     solver_work work;
     uint32_t frames; /* of a run; 0: by the loads */
     size_t rounds;
@@ -51,6 +52,7 @@ void section_sizes(frames_bench *b, const options *o, results *all);
 void section_loads(frames_bench *b, const options *o, results *all);
 void section_waits(frames_bench *b, const options *o, results *all);
 void section_backwards(frames_bench *b, const options *o, results *all);
+void section_processes(frames_bench *b, const options *o, results *all);
 void section_latency(frames_bench *b, const options *o, results *all);
 void section_newest(frames_bench *b, const options *o, results *all);
 void section_copies(frames_bench *b, const options *o, results *all);

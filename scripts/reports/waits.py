@@ -1,6 +1,6 @@
 """The tables of docs/waits.md, between the lines <!-- NAME --> and <!-- end -->.
 
-RESULTS: JSON of `culvert-bench --only=waits`, --only=backwards and --only=wakes, one file for each machine. What the results lack stays as it is.
+RESULTS: JSON of `culvert-bench --only=waits`, --only=backwards, --only=processes and --only=wakes, one file for each machine. What the results lack stays as it is.
 SPDX-License-Identifier: MIT
 """
 import collections
@@ -11,7 +11,8 @@ from .common import DOCS, Blocks, table_lines
 WAYS = (("the GPU waits", "culv_ring", None), ("the host for CUDA", "culv_ring", "CUDA waits on the host"),
         ("the host for Vulkan", "culv_ring", "Vulkan waits on the host"), ("the host for both", "culv_ring", "both wait on the host"),
         ("the ring chooses", "culv_ring", "the ring chooses"),
-        ("nobody: in the queue", "in-queue", None), ("nobody: async", "async", None))
+        ("nobody: in the queue", "in-queue", None), ("nobody: async", "async", None),
+        ("Vulkan's queue waits", "culv_ipc_ring", None), ("the host for Vulkan", "culv_ipc_ring", "Vulkan waits on the host"))
 
 
 def rows_of(run, section="waits"):
@@ -56,7 +57,7 @@ def three(rows, what, end):
     yield from table(rows, what, lambda row: row["of_ideal"]["median"], 3, True)
     yield f"\nAge of a frame when it is {end}, 99 %, in µs:\n"
     yield from table(rows, what, lambda row: row["age_p99"], 0, True)
-    yield "\nCPU of the one thread that drives both sides, µs a frame:\n"
+    yield "\nCPU of the host, µs a frame:\n"
     yield from table(rows, what, lambda row: row["cpu"], 1, False)
 
 
@@ -65,6 +66,13 @@ def backwards(run):
     yield (f"{run['device']['name']}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=backwards`, medians of "
            f"{max(row['us']['n'] for row in rows)} runs, every word of every frame checked by CUDA.\n")
     yield from three(rows, "renderer + solver", "read")
+
+
+def processes(run):
+    rows = rows_of(run, "processes")
+    yield (f"{run['device']['name']}, {run['device']['vulkan_driver']}, {run['date'][:16].replace('T', ' ')} UTC; `culvert-bench --only=processes`, medians of "
+           f"{max(row['us']['n'] for row in rows)} runs, every frame checked. The CPU time is that of both processes.\n")
+    yield from three(rows, "solver + renderer", "drawn")
 
 
 def wakes(run):
@@ -93,4 +101,5 @@ def wakes(run):
 
 
 REPORT = Blocks(DOCS / "waits.md", ("culvert-bench",), {"waits": (rows_of, tables), "backwards": (lambda run: rows_of(run, "backwards"), backwards),
+                                                                  "processes": (lambda run: rows_of(run, "processes"), processes),
                                                                   "wakes": (lambda run: run.get("wakes"), wakes)})

@@ -294,7 +294,7 @@ frames.quick)
     says "by the software twin"
     says "too few frames"
     check_json "$json" all
-    tables "waits backwards wakes" waits "the ring chooses" "| renderer + solver | the GPU waits |" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
+    tables "waits backwards processes wakes" waits "| solver + renderer | Vulkan's queue waits |" "the ring chooses" "| renderer + solver | the GPU waits |" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
     tables small small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
     plots frames latency sizes loads
     if have_plots; then

@@ -41,7 +41,7 @@ def check_row(place, r):
 
 
 def check_all(run):
-    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits", "backwards"}
+    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits", "backwards", "processes"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
     assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
@@ -76,6 +76,10 @@ def check_all(run):
         (depth, who) for depth in (1, 2) for who in hosts}, back
     assert {"host waits", "in-queue"} <= {r["scheme"] for r in back} and any(r["variant"] == "the ring chooses" for r in back), back
     assert all(r["left_out"] is None for r in back), back
+    two = [r for r in run["frames"] if r["section"] == "processes" and not r["scheme"].endswith(" alone")]
+    assert {(r["scheme"], r["depth"], r["variant"]) for r in two} == {
+        ("culv_ipc_ring", depth, who) for depth in (1, 2) for who in (None, "Vulkan waits on the host")}, two
+    assert all(r["checked"] == r["frames"] * r["us"]["n"] and r["age_p99"] > 0 for r in two), two
     check_small(run)
     check_wakes(run)
 
