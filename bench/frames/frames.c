@@ -153,12 +153,41 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
     return iterations;
 }
 
+/* A load's iterations grow with its time: two points are enough for all frames of a trace. */
+static void calibrate_trace(frames_bench *b, load_kind kind, uint64_t bytes, const double *us,
+                            uint32_t count, uint32_t *iterations)
+{
+    double least = us[0], most = us[0];
+    for (uint32_t i = 1; i < count; i++) {
+        if (us[i] < least) least = us[i];
+        if (us[i] > most) most = us[i];
+    }
+    const double low = calibrated(b, kind, least, bytes),
+                 high = most > least ? calibrated(b, kind, most, bytes) : low;
+    for (uint32_t i = 0; i < count; i++)
+        iterations[i] = most > least
+                            ? (uint32_t)(low + (high - low) * (us[i] - least) / (most - least))
+                            : (uint32_t)low;
+}
+
+static void calibrate_frames(frames_bench *b, workload *w, trace *t)
+{
+    calibrate_trace(b, SOLVER, w->bytes, t->solver_us + t->first, t->used, t->solver_iterations);
+    calibrate_trace(b, DRAW, w->bytes, t->renderer_us + t->first, t->used, t->renderer_iterations);
+}
+
 void frames_calibrate(frames_bench *b, workload *w, bool compute)
 {
     solver_choose(&b->solver, w->work);
     b->renderer.parts = w->parts != 0 ? w->parts : 1;
-    w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
-    w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
+    if (w->trace != NULL) {
+        calibrate_frames(b, w, w->trace);
+        return;
+    }
+    if (b->solver.custom == NULL)
+        w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
+    if (b->renderer.custom == NULL)
+        w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
     if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);
 }
 

@@ -11,6 +11,7 @@
 #include "reader.h"
 #include "renderer.h"
 #include "solver.h"
+#include "trace.h"
 
 #include <culvert/ring.h>
 #include <culvert/vulkan_ring.h>
@@ -27,9 +28,24 @@ typedef struct workload {
     double solver_us, renderer_us; /* wanted */
     solver_work work;
     uint32_t parts; /* renderer::parts; 0: 1 */
-    bool back;      /* from Vulkan to CUDA: the solver reads what the renderer writes */
+    /* NULL: each frame is like the other. Its frames from `first` on, and then again */
+    trace *trace;
+    bool back; /* from Vulkan to CUDA: the solver reads what the renderer writes */
     uint32_t solver_iterations, renderer_iterations, compute_iterations;
 } workload;
+
+/* Iterations of a run's frame. */
+static inline uint32_t workload_solves(const workload *w, uint32_t frame)
+{
+    return w->trace == NULL ? w->solver_iterations
+                            : w->trace->solver_iterations[frame % w->trace->used];
+}
+
+static inline uint32_t workload_draws(const workload *w, uint32_t frame)
+{
+    return w->trace == NULL ? w->renderer_iterations
+                            : w->trace->renderer_iterations[frame % w->trace->used];
+}
 
 typedef enum submissions {
     SUBMIT_ONE_INFO,   /* one vkQueueSubmit2 with one VkSubmitInfo2 of k command buffers */
@@ -175,7 +191,8 @@ void frames_open(frames_bench *b, int ordinal);
 void frames_close(frames_bench *b);
 /* At least `count` slots of this size; false: there is no room for them. */
 bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
-/* Also chooses the solver's work. */
+/* Also chooses the solver's work. Of a trace: the iterations of each frame that is used. What the
+ * user's own work replaces has none. */
 void frames_calibrate(frames_bench *b, workload *w, bool compute);
 
 /* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in.
@@ -222,9 +239,9 @@ void run_read(const run *r, CUstream stream, solver_job job);
 static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint32_t frame)
 {
     const frames_bench *b = r->b;
-    const solver_job job =
-        solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
-                      r->w->solver_iterations, frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
+    const solver_job job = solver_job_of(&b->solver, b->pointers[slot], r->w->bytes,
+                                         r->base + frame, workload_solves(r->w, frame),
+                                         frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
     if (r->w->back)
         run_read(r, stream, job);
     else

@@ -291,6 +291,7 @@ void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDevic
     REQUIRE(count <= RENDERER_SLOTS);
     REQUIRE(bytes <= r->rig->vk.properties.limits.maxStorageBufferRange);
     r->bytes = bytes;
+    if (r->custom != NULL) work_shader_bind(r->custom, buffers, count, bytes);
     for (uint32_t i = 0; i < count; i++) {
         const VkDescriptorBufferInfo info[] = {{buffers[i], 0, bytes},
                                                {r->verdict, 0, VK_WHOLE_SIZE},

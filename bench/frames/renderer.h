@@ -5,7 +5,7 @@
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_H_
 
-#include "rig.h"
+#include "work.h"
 
 enum { RENDERER_SLOTS = CULV_RING_MAX_DEPTH };
 
@@ -40,6 +40,8 @@ typedef struct renderer {
     VkPipeline draw, dispatch, write;
     VkDescriptorPool pool;
     VkDescriptorSet sets[RENDERER_SLOTS];
+    /* NULL: none. Else what runs before the drawing, which then only checks. */
+    work_shader *custom;
     VkDeviceSize bytes; /* of a frame in the slots */
     VkQueryPool queries;
     uint64_t *timestamps; /* renderer_fetch() */
@@ -75,6 +77,14 @@ typedef struct renderer_job {
     void (*last)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
     void *state;
 } renderer_job;
+
+/* The stages that read a slot. */
+static inline VkPipelineStageFlags2 renderer_stages(const renderer *r)
+{
+    return r->custom == NULL
+               ? VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT
+               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+}
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job);
 /* Before a run: all of its timestamps are to come. */

@@ -35,10 +35,11 @@ static renderer_family *family_of(renderer *r, uint32_t index)
 typedef enum handover { FROM_CUDA, TO_CUDA } handover;
 
 /* The whole slot changes hands with CUDA: as one would write it. */
-static void hand_over(VkCommandBuffer commands, const renderer_job *job, handover way)
+static void hand_over(const renderer *r, VkCommandBuffer commands, const renderer_job *job,
+                      handover way)
 {
-    VkPipelineStageFlags2 stage = job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT
-                                               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    VkPipelineStageFlags2 stage =
+        job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : renderer_stages(r);
     const VkAccessFlags2 writes = job->writes ? VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT : 0;
     if (job->writes) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
@@ -85,6 +86,20 @@ static void after_the_last(const renderer *r, VkCommandBuffer commands, const re
                                    .pMemoryBarriers = &memory,
                                    .imageMemoryBarrierCount = job->compute ? 0 : 1,
                                    .pImageMemoryBarriers = &image};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+/* The user's own, which the drawing follows. */
+static void after_the_shader(VkCommandBuffer commands)
+{
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                     .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                                     .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -172,6 +187,10 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
         vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
         return;
     }
+    if (r->custom != NULL) {
+        work_shader_record(r->custom, commands, job->slot);
+        after_the_shader(commands);
+    }
     push(r, commands, job);
     const uint32_t edge = r->side / r->parts;
     for (uint32_t i = 0; i < r->parts * r->parts; i++) {
@@ -218,7 +237,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     if (job->acquire != NULL)
         vkCmdPipelineBarrier2(commands, job->acquire);
     else if (job->from == VK_NULL_HANDLE)
-        hand_over(commands, job, FROM_CUDA);
+        hand_over(r, commands, job, FROM_CUDA);
     else
         copy_up(r, commands, job);
     work(r, commands, job);
@@ -229,7 +248,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     if (job->release != NULL)
         vkCmdPipelineBarrier2(commands, job->release);
     else if (job->from == VK_NULL_HANDLE && !job->stays)
-        hand_over(commands, job, TO_CUDA);
+        hand_over(r, commands, job, TO_CUDA);
     if (job->last != NULL) job->last(job->state, commands, job->slot, job->frame);
     VK_OK(vkEndCommandBuffer(commands));
     return commands;

@@ -50,7 +50,7 @@ void run_record(run *r)
                             .number = r->c->scheme->unchecked && !r->w->back ? 0 : r->base + n,
                             .writes = r->w->back,
                             .iterations =
-                                t->compute ? r->w->compute_iterations : r->w->renderer_iterations,
+                                t->compute ? r->w->compute_iterations : workload_draws(r->w, n),
                             .family = t->family,
                             .compute = t->compute});
     }

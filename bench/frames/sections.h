@@ -20,6 +20,10 @@ typedef struct options {
     uint32_t frames; /* of a run; 0: by the loads */
     size_t rounds;
     int device;
+    /* --advise on the user's own work; NULL: none */
+    trace *trace;
+    work_kernel *kernel;
+    work_shader *shader;
     double within_us; /* --advise: of a frame's age; 0: any */
     bool quick, validation, search, advise;
     uint64_t seed;

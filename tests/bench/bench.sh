@@ -204,8 +204,9 @@ calls.options)
     ;;
 frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
-        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json="
-    right="--only --list --advise --within --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
+        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json= --trace=none.csv --kernel=file --kernel=:name --grid=0 --grid=1,2,3,4
+        --block=x --args=frame,i3:3 --args=5X --groups=0 --frame-binding=-1"
+    right="--only --list --advise --within --trace --kernel --grid --block --shared --args --shader --groups --frame-binding --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
     listed=
     options culvert-bench
     ;;
@@ -402,6 +403,36 @@ frames.advise)
     says "No way has frames that are at most 0.00 ms old."
     quick --advise --loads=10/20 "--json=$json"
     check_json "$json" advise
+    ;;
+frames.advise_work)
+    # The user's own work: a recorded trace, a kernel and a shader. Frames are checked as ever. A kernel that gets a wrong
+    # address ends the run, so it is the kernel that runs.
+    share=$(dirname "$BENCH")/../share/culvert
+    kernel=$share/bench_frames.soft.so:frames_count
+    printf 'solver,renderer\n# in microseconds\n\n10,20\n12;25\n' >"$work/trace.csv"
+    for n in 1 2 3 4 5 6 7 8 9; do printf '%d,4%d\n2%d, 3%d\n' "$n" "$n" "$n" "$n" >>"$work/trace.csv"; done
+    quick "--trace=$work/trace.csv" "--json=$json"
+    says "Your trace: 20 frames; the solver takes 14.[0-9] us"
+    says "Each run has 20 of them, from frame 0 on"
+    says "settings.way = CULV_RING_WAY_AUTO"
+    check_json "$json" trace
+    printf '1,2\n1\n' >"$work/trace.csv"
+    run 2 "$BENCH" "--trace=$work/trace.csv"
+    complains "line 2 of the trace"
+    run 2 "$BENCH" --advise --args=frame
+    complains "which kernel"
+    quick "--kernel=$kernel" --grid=64 --block=256 --args=frame,u32:16384,u32:1 "--shader=$share/bench_frame.comp.spv" --groups=4,2
+    says "Your kernel 'frames_count' takes"
+    says "Your shader takes .* in 4 x 2 x 1 groups; the frame is binding 0"
+    says "frames were checked; none was lost, none was wrong"
+    run 1 "$BENCH" --quick --driver=soft "--kernel=$kernel" --grid=64 --block=256 --args=u64:0,u32:16384,u32:1
+    complains "ILLEGAL_ADDRESS"
+    run 1 "$BENCH" --quick --driver=soft "--kernel=$kernel" --args=frame
+    complains "takes 3 arguments"
+    run 1 "$BENCH" --quick --driver=soft "--shader=$share/bench_draw.frag.spv"
+    complains "has no compute shader"
+    run 1 "$BENCH" --quick --driver=soft "--shader=$share/bench_frame.comp.spv" --frame-binding=3
+    complains "has no storage buffer 3"
     ;;
 frames.search)
     quick --search "--json=$json"

@@ -1,7 +1,7 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|advise|chosen|many|search"""
+usage: check_frames.py FILE all|advise|chosen|many|search|trace"""
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
 TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "wakes": (list,), "pairs": (list,)}
@@ -127,6 +127,13 @@ def check_advise(run):
     assert all(r["solver_wanted"] == 10 and r["renderer_wanted"] == 20 for r in rows), rows
 
 
+def check_trace(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    assert {r["scheme"] for r in rows} == {"culv_ring", "in-queue", "async"}, rows
+    assert all(r["frames"] == 20 and r["checked"] >= 20 for r in rows), rows
+    assert all(abs(r["solver_wanted"] - 14.6) < 0.01 and abs(r["renderer_wanted"] - 38.25) < 0.01 for r in rows), rows
+
+
 def check_many(run):
     rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
     assert [(r["scheme"], r["depth"], r["work"]) for r in rows] == [("in-queue", 1, "memory"), ("async", 2, "memory")], rows
@@ -149,6 +156,6 @@ def look(run, options):
         CASES[name](run)
 
 
-CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search}
+CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search, "trace": check_trace}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)
