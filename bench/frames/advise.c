@@ -178,8 +178,12 @@ static void print_work(FILE *out, const options *o, const workload *w)
 {
     const trace *t = o->trace;
     if (o->kernel != NULL)
-        fprintf(out, "\nYour kernel '%s' takes %.1f us, with the frame of %llu bytes behind it.\n",
-                o->kernel->name, w->solver_us, (unsigned long long)w->bytes);
+        fprintf(
+            out,
+            "\nYour kernel '%s' takes %.1f us in %u launch%s, with the frame of %llu bytes behind "
+            "it.\n",
+            o->kernel->name, w->solver_us, o->kernel->launches,
+            o->kernel->launches == 1 ? "" : "es", (unsigned long long)w->bytes);
     if (o->kernel != NULL && o->kernel->queue == NULL)
         fprintf(out, "It does not run in Vulkan's queues: %s.\n", o->kernel->obstacle);
     if (o->shader != NULL)

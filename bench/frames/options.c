@@ -26,6 +26,7 @@ static const char usage[] =
     "  --trace=FILE     --advise: for frames that were recorded, a line SOLVER,RENDERER in microseconds for each\n"
     "  --kernel=FILE:NAME  --advise: with this kernel as the solver, of a fatbin, a cubin or PTX (the twin: a .soft.so)\n"
     "  --grid=X,Y,Z --block=X,Y,Z --shared=BYTES  its launch (1, 1, 0)\n"
+    "  --launches=N     so many of them in a frame, each after the one before (1)\n"
     "  --args=LIST      its arguments: \"frame\" (the frame's memory), a size with K, M or G (memory of its own, zeroed),\n"
     "                   and values: i32: u32: i64: u64: f32: f64:, as in --args=frame,4M,u32:4096,f32:0.5\n"
     "  --shader=FILE    --advise: with this compute shader (SPIR-V) as the renderer; its buffers are zeroed\n"
@@ -109,7 +110,7 @@ static solver_work work_named(const arguments *all, const char *argument, const 
 
 static work_kernel *kernel_of(options *o)
 {
-    static work_kernel kernel = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    static work_kernel kernel = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .launches = 1};
     o->advise = true;
     o->kernel = &kernel;
     return &kernel;
@@ -147,6 +148,8 @@ static bool parse_work(options *o, const arguments *all, const char *a)
         fine = work_extent(kernel_of(o)->block, value);
     else if ((value = arguments_value(a, "--shared")) != NULL)
         kernel_of(o)->shared_bytes = (uint32_t)arguments_number(all, a, value, 0, 1 << 20);
+    else if ((value = arguments_value(a, "--launches")) != NULL)
+        kernel_of(o)->launches = (uint32_t)arguments_number(all, a, value, 1, 4096);
     else if ((value = arguments_value(a, "--args")) != NULL)
         fine = work_kernel_args(kernel_of(o), value);
     else if ((value = arguments_value(a, "--shader")) != NULL)

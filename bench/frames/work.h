@@ -24,6 +24,7 @@ typedef struct work_arg {
 typedef struct work_kernel {
     char *path, *name;
     uint32_t grid[3], block[3], shared_bytes;
+    uint32_t launches; /* of a frame, each after the one before */
     size_t num_args;
     work_arg args[WORK_ARGS];
     culv_kernels *loaded;

@@ -179,7 +179,8 @@ void work_kernel_launch(const work_kernel *k, CUstream stream, uint64_t frame)
 {
     culv_kernel_call_arg args[WORK_ARGS];
     const culv_kernel_call call = call_of(k, args, &frame);
-    CULV_OK_OR_EXIT(culv_kernel_call_launch(&call, stream));
+    for (uint32_t i = 0; i < k->launches; i++)
+        CULV_OK_OR_EXIT(culv_kernel_call_launch(&call, stream));
 }
 
 void work_kernel_record(const work_kernel *k, VkCommandBuffer commands, uint32_t family,
@@ -187,5 +188,13 @@ void work_kernel_record(const work_kernel *k, VkCommandBuffer commands, uint32_t
 {
     culv_kernel_call_arg args[WORK_ARGS];
     const culv_kernel_call call = call_of(k, args, &frame);
-    CULV_OK_OR_EXIT(culv_vk_kernel_call_record(k->queue, &call, commands, family));
+    VkMemoryBarrier2 memory;
+    CULV_OK_OR_EXIT(culv_vk_kernel_get_barrier2(&memory));
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
+    for (uint32_t i = 0; i < k->launches; i++) {
+        if (i != 0) vkCmdPipelineBarrier2(commands, &info);
+        CULV_OK_OR_EXIT(culv_vk_kernel_call_record(k->queue, &call, commands, family));
+    }
 }

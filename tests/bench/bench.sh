@@ -205,8 +205,8 @@ calls.options)
 frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
         --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json= --trace=none.csv --kernel=file --kernel=:name --grid=0 --grid=1,2,3,4
-        --block=x --args=frame,i3:3 --args=5X --groups=0 --frame-binding=-1"
-    right="--only --list --advise --within --trace --kernel --grid --block --shared --args --shader --groups --frame-binding --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
+        --block=x --launches=0 --args=frame,i3:3 --args=5X --groups=0 --frame-binding=-1"
+    right="--only --list --advise --within --trace --kernel --grid --block --shared --launches --args --shader --groups --frame-binding --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
     listed=
     options culvert-bench
     ;;
@@ -421,8 +421,8 @@ frames.advise_work)
     complains "line 2 of the trace"
     run 2 "$BENCH" --advise --args=frame
     complains "which kernel"
-    quick "--kernel=$kernel" --grid=64 --block=256 --args=frame,u32:16384,u32:1 "--shader=$share/bench_frame.comp.spv" --groups=4,2
-    says "Your kernel 'frames_count' takes"
+    quick "--kernel=$kernel" --grid=64 --block=256 --launches=3 --args=frame,u32:16384,u32:1 "--shader=$share/bench_frame.comp.spv" --groups=4,2
+    says "Your kernel 'frames_count' takes .* us in 3 launches"
     says "Your shader takes .* in 4 x 2 x 1 groups; the frame is binding 0"
     says "frames were checked; none was lost, none was wrong"
     run 1 "$BENCH" --quick --driver=soft "--kernel=$kernel" --grid=64 --block=256 --args=u64:0,u32:16384,u32:1
@@ -464,7 +464,9 @@ space.one)
     ;;
 
 calls.validation) validation ;;
-frames.validation) validation --only=frames --only=latency --only=newest --only=copies ;;
+frames.validation)
+    validation --only=frames --only=latency --only=newest --only=copies --only=small --only=backwards --only=wakes
+    ;;
 frames.first_drawing)
     # What a GPU answers on which a kernel has faulted before: 2 is VK_TIMEOUT.
     must_end vulkan:vkWaitForFences:1:2 --only=frames
