@@ -369,12 +369,13 @@ static void clear(small_state *s, const small_queue *q, const way *w)
     }
 }
 
-/* Without a barrier that says so, nothing promises that a launch sees what the one before wrote. */
+/* No text says at which stage a kernel runs, nor that a buffer's barrier is for its addresses. Behind
+ * other barriers than Culvert's a launch may miss what the one before wrote: that is told. */
 static bool must_be_right(const way *w)
 {
+    const bool narrow = w->between == MEMORY_NARROW || w->between == BUFFER_NARROW;
     return is_cuda(w) || w->by == BY_RECORDED_GRAPH || w->between == NONE || w->between == MEMORY ||
-           w->between == BATCHES || w->between == BUFFER ||
-           (w->by == BY_DISPATCHES && (w->between == MEMORY_NARROW || w->between == BUFFER_NARROW));
+           w->between == BATCHES || (w->by == BY_DISPATCHES && (w->between == BUFFER || narrow));
 }
 
 static void measure(small_state *s, size_t which, const cell *c, uint32_t runs)
