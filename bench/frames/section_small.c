@@ -369,8 +369,8 @@ static void clear(small_state *s, const small_queue *q, const way *w)
     }
 }
 
-/* No text says at which stage a kernel runs, nor that a buffer's barrier is for its addresses. Behind
- * other barriers than Culvert's a launch may miss what the one before wrote: that is told. */
+/* No text says at which stage a kernel runs, nor that a buffer's barrier is for its addresses.
+ * Behind other barriers than Culvert's a launch may miss what was written: that is told. */
 static bool must_be_right(const way *w)
 {
     const bool narrow = w->between == MEMORY_NARROW || w->between == BUFFER_NARROW;
