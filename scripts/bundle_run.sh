@@ -23,7 +23,7 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         run forest [ARGUMENTS]: the one with pointers
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
                                          culvert-bench-memory, culvert-bench-kinds, culvert-bench-gl,
-                                         culvert-bench-space and culvert-bench-rdma, then ripple by turns on its paths at two sizes; --quick
+                                         culvert-bench-space, culvert-bench-rdma and culvert-bench-import, then ripple by turns on its paths at two sizes; --quick
                                          and --driver=... count for all
        run python-tests [--driver=soft] [LIBRARY[.CASE]...]
                                         the Python package with PyTorch, CuPy, JAX, Triton and Numba, as far as python3
@@ -432,7 +432,7 @@ run_bench() {
         shift
         case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
     done
-    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space culvert-bench-rdma; do
+    for program in culvert-bench culvert-bench-memory culvert-bench-kinds culvert-bench-gl culvert-bench-space culvert-bench-rdma culvert-bench-import; do
         [ -x "$here/bin/$program" ] || continue
         echo
         "$here/bin/$program" "$@" || return
@@ -506,6 +506,7 @@ run_all() {
         step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         [ ! -x "$here/bin/culvert-bench-kinds" ] || step kinds "$here/bin/culvert-bench-kinds" --json="$results/kinds.json"
         [ ! -x "$here/bin/culvert-bench-rdma" ] || step rdma "$here/bin/culvert-bench-rdma" --json="$results/rdma.json"
+        [ ! -x "$here/bin/culvert-bench-import" ] || step import "$here/bin/culvert-bench-import" --json="$results/import.json"
         step gl "$here/bin/culvert-bench-gl" --json="$results/gl.json"
         step space "$here/bin/culvert-bench-space" --json="$results/space.json"
         step ipc "$here/bin/culvert-bench-ipc" --json="$results/ipc.json"

@@ -89,6 +89,9 @@ void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
     o->host_memory =
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     if (o->host_memory) extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    o->fence_fd =
+        raw_vk_has_device_extension(vk->physical, VK_KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME);
+    if (o->fence_fd) extensions[count++] = VK_KHR_EXTERNAL_FENCE_FD_EXTENSION_NAME;
     vk->kernels =
         raw_vk_has_device_extension(vk->physical, VK_NVX_BINARY_IMPORT_EXTENSION_NAME) &&
         raw_vk_has_device_extension(vk->physical, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME);

@@ -11,6 +11,7 @@ typedef struct device_options {
     VkQueueGlobalPriorityKHR priority; /* of all queues; 0: the driver's default */
     /* Set by device_open(). */
     bool calibrated;  /* VK_EXT_calibrated_timestamps is enabled */
+    bool fence_fd;    /* VK_KHR_external_fence_fd is */
     bool host_memory; /* VK_EXT_external_memory_host is */
     /* The priority: no such extension, or not for this user; the device has the default */
     bool refused;

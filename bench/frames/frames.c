@@ -25,6 +25,23 @@ static void try_check(frames_bench *b)
     }
 }
 
+/* The reader's check is tried in the same way. */
+static void try_reader(frames_bench *b)
+{
+    const rig *r = &b->bench.rig;
+    for (uint32_t off = 0; off < 2; off++) {
+        solver_job job = solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, b->next_number++,
+                                       0, SOLVER_NO_LOG);
+        solver_launch(&b->solver, r->stream, job);
+        job.number += off;
+        reader_launch(&b->reader, r->stream, job);
+        RIG_CU(r->cu->StreamSynchronize(r->stream));
+        const reader_verdict v = reader_judge(&b->reader);
+        REQUIRE_EQ(v.frames, 1);
+        REQUIRE_EQ(v.wrong, off * (uint32_t)(b->slot_bytes / 4));
+    }
+}
+
 /* A GPU's clocks rise when there is work. */
 static void warm_up(frames_bench *b)
 {
@@ -46,11 +63,13 @@ void frames_open(frames_bench *b, int ordinal)
     solver_open(&b->solver, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
     renderer_open(&b->renderer, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
     if (r->vk.kernels) queue_solver_open(&b->queue_solver, r, &b->solver);
+    reader_open(&b->reader, r, &b->solver, &b->queue_solver);
     rig_timeline_open(r, &b->ready);
     rig_timeline_open(r, &b->done);
     if (b->next_number == 0) b->next_number = 1;
     REQUIRE(frames_slots(b, 1, UINT64_C(64) << 10));
     try_check(b);
+    try_reader(b);
     warm_up(b);
 }
 
@@ -70,6 +89,7 @@ void frames_close(frames_bench *b)
     rig_timeline_close(&b->bench.rig, &b->done);
     rig_timeline_close(&b->bench.rig, &b->ready);
     close_slots(b);
+    reader_close(&b->reader);
     queue_solver_close(&b->queue_solver);
     renderer_close(&b->renderer);
     solver_close(&b->solver);
@@ -133,12 +153,41 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
     return iterations;
 }
 
+/* A load's iterations grow with its time: two points are enough for all frames of a trace. */
+static void calibrate_trace(frames_bench *b, load_kind kind, uint64_t bytes, const double *us,
+                            uint32_t count, uint32_t *iterations)
+{
+    double least = us[0], most = us[0];
+    for (uint32_t i = 1; i < count; i++) {
+        if (us[i] < least) least = us[i];
+        if (us[i] > most) most = us[i];
+    }
+    const double low = calibrated(b, kind, least, bytes),
+                 high = most > least ? calibrated(b, kind, most, bytes) : low;
+    for (uint32_t i = 0; i < count; i++)
+        iterations[i] = most > least
+                            ? (uint32_t)(low + (high - low) * (us[i] - least) / (most - least))
+                            : (uint32_t)low;
+}
+
+static void calibrate_frames(frames_bench *b, workload *w, trace *t)
+{
+    calibrate_trace(b, SOLVER, w->bytes, t->solver_us + t->first, t->used, t->solver_iterations);
+    calibrate_trace(b, DRAW, w->bytes, t->renderer_us + t->first, t->used, t->renderer_iterations);
+}
+
 void frames_calibrate(frames_bench *b, workload *w, bool compute)
 {
     solver_choose(&b->solver, w->work);
     b->renderer.parts = w->parts != 0 ? w->parts : 1;
-    w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
-    w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
+    if (w->trace != NULL) {
+        calibrate_frames(b, w, w->trace);
+        return;
+    }
+    if (b->solver.custom == NULL)
+        w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
+    if (b->renderer.custom == NULL)
+        w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
     if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);
 }
 

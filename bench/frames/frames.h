@@ -8,8 +8,10 @@
 #include "device.h"
 #include "measure.h"
 #include "queue_solver.h"
+#include "reader.h"
 #include "renderer.h"
 #include "solver.h"
+#include "trace.h"
 
 #include <culvert/ring.h>
 #include <culvert/vulkan_ring.h>
@@ -26,8 +28,24 @@ typedef struct workload {
     double solver_us, renderer_us; /* wanted */
     solver_work work;
     uint32_t parts; /* renderer::parts; 0: 1 */
+    /* NULL: each frame is like the other. Its frames from `first` on, and then again */
+    trace *trace;
+    bool back; /* from Vulkan to CUDA: the solver reads what the renderer writes */
     uint32_t solver_iterations, renderer_iterations, compute_iterations;
 } workload;
+
+/* Iterations of a run's frame. */
+static inline uint32_t workload_solves(const workload *w, uint32_t frame)
+{
+    return w->trace == NULL ? w->solver_iterations
+                            : w->trace->solver_iterations[frame % w->trace->used];
+}
+
+static inline uint32_t workload_draws(const workload *w, uint32_t frame)
+{
+    return w->trace == NULL ? w->renderer_iterations
+                            : w->trace->renderer_iterations[frame % w->trace->used];
+}
 
 typedef enum submissions {
     SUBMIT_ONE_INFO,   /* one vkQueueSubmit2 with one VkSubmitInfo2 of k command buffers */
@@ -138,6 +156,7 @@ typedef struct frames_bench {
     solver solver;
     renderer renderer;
     queue_solver queue_solver;
+    reader reader;
     clocks clocks;
     calibrations calibrations;
     /* The slots, of one size. */
@@ -172,7 +191,8 @@ void frames_open(frames_bench *b, int ordinal);
 void frames_close(frames_bench *b);
 /* At least `count` slots of this size; false: there is no room for them. */
 bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
-/* Also chooses the solver's work. */
+/* Also chooses the solver's work. Of a trace: the iterations of each frame that is used. What the
+ * user's own work replaces has none. */
 void frames_calibrate(frames_bench *b, workload *w, bool compute);
 
 /* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in.
@@ -184,6 +204,21 @@ void outcome_free(outcome *o);
 
 clocks clocks_compare(frames_bench *b);
 
+/* A clock of the GPU, held against the host's monotonic one. */
+typedef struct clock_of_host {
+    uint64_t ticks; /* nanoseconds of the GPU's clock... */
+    double host;    /* ... when it was so late by the host's */
+    double error;   /* nanoseconds, either way */
+} clock_of_host;
+
+/* CUDA's global timer, or Vulkan's timestamps. They may drift: ask again after some frames. */
+clock_of_host clocks_of_host(frames_bench *b, bool vulkan);
+
+static inline double clock_host_time(const clock_of_host *c, uint64_t ticks)
+{
+    return c->host + (double)(int64_t)(ticks - c->ticks);
+}
+
 /* The schemes ---------------------------------------------------------------------------------- */
 
 extern const scheme scheme_solver_alone, scheme_renderer_alone;
@@ -192,17 +227,25 @@ extern const scheme scheme_raw_graphs,
     scheme_ring_graphs; /* the solver's side launched as graphs */
 /* The solver in the renderer's command buffer, and on the compute queue. */
 extern const scheme scheme_raw_in_queue, scheme_in_queue, scheme_raw_async, scheme_async;
+/* From Vulkan to CUDA: of a workload that goes back. */
+extern const scheme scheme_back_host_waits, scheme_back_ring, scheme_back_in_queue;
 /* Gives its memory up, which it keeps from run to run. */
 void scheme_staged_close(frames_bench *b);
+
+/* The solver's turn of a workload that goes back. */
+void run_read(const run *r, CUstream stream, solver_job job);
 
 /* What they are made of, inline as in a loop written by hand. */
 static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint32_t frame)
 {
     const frames_bench *b = r->b;
-    solver_launch(&b->solver, stream,
-                  solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
-                                r->w->solver_iterations,
-                                frame < b->solver.num_times ? frame : SOLVER_NO_LOG));
+    const solver_job job = solver_job_of(&b->solver, b->pointers[slot], r->w->bytes,
+                                         r->base + frame, workload_solves(r->w, frame),
+                                         frame < b->solver.num_times ? frame : SOLVER_NO_LOG);
+    if (r->w->back)
+        run_read(r, stream, job);
+    else
+        solver_launch(&b->solver, stream, job);
 }
 
 /* The command buffers of a whole run, frame n in slot n modulo depth. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
 #include "options.h"
+#include "processes.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -19,11 +20,19 @@ const section sections[] = {
     {"calls", "CPU time of a frame's calls, Culvert's against the drivers'", section_calls, false},
     {"launches", "many small kernels in a frame: by a stream, a graph, a command buffer",
      section_launches, false},
+    {"small",
+     "why many small kernels cost what they do: barriers, blocks, queues, one launch and many",
+     section_small, false},
     {"graphs", "the solver's side launched as CUDA graphs", section_graphs, false},
     {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", section_sizes, false},
     {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},
     {"waits", "the GPU waits, or the host in its place, over loads of 100 us to 20 ms",
      section_waits, false},
+    {"backwards", "the same from Vulkan to CUDA: the renderer writes, the solver reads",
+     section_backwards, false},
+    {"processes", "the same with the renderer in a process of its own", section_processes, false},
+    {"wakes", "how a host learns that the GPU is done: how late, at what cost", section_wakes,
+     false},
     {"advise", "the ways for the loads of --loads, and the lines of code for the best",
      section_advise, true},
     {"search", "what changes the cost of switching between solver and renderer", section_search,
@@ -92,6 +101,8 @@ static bool run_sections(frames_bench *b, const options *o, results *all)
 int main(int argc, char **argv)
 {
     options o = options_parse(argc, argv);
+    if (o.renderer_of != NULL)
+        return processes_renderer(o.renderer_of, o.driver, o.device, o.quick);
     exits_set_up(PROGRAM, o.driver, o.validation);
     frames_bench *b = calloc(1, sizeof *b);
     results *all = calloc(1, sizeof *all);

@@ -23,6 +23,15 @@ static const char usage[] =
     "  --list           what there is to measure\n"
     "  --advise         which way is best for the loads of --loads, and how to write it (--only=advise)\n"
     "  --within=US      --advise: of the ways whose frames are at most so old\n"
+    "  --trace=FILE     --advise: for frames that were recorded, a line SOLVER,RENDERER in microseconds for each\n"
+    "  --kernel=FILE:NAME  --advise: with this kernel as the solver, of a fatbin, a cubin or PTX (the twin: a .soft.so)\n"
+    "  --grid=X,Y,Z --block=X,Y,Z --shared=BYTES  its launch (1, 1, 0)\n"
+    "  --launches=N     so many of them in a frame, each after the one before (1)\n"
+    "  --args=LIST      its arguments: \"frame\" (the frame's memory), a size with K, M or G (memory of its own, zeroed),\n"
+    "                   and values: i32: u32: i64: u64: f32: f64:, as in --args=frame,4M,u32:4096,f32:0.5\n"
+    "  --shader=FILE    --advise: with this compute shader (SPIR-V) as the renderer; its buffers are zeroed\n"
+    "  --groups=X,Y,Z   its groups (1)\n"
+    "  --frame-binding=N  the storage buffer of set 0 that is the frame (the first one)\n"
     "  --search         what changes the cost of switching (--only=search)\n"
     "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
@@ -97,6 +106,77 @@ static solver_work work_named(const arguments *all, const char *argument, const 
     arguments_wrong(all, "not a kind of work:", argument);
 }
 
+/* --advise on the user's own work -------------------------------------------------------------- */
+
+static work_kernel *kernel_of(options *o)
+{
+    static work_kernel kernel = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .launches = 1};
+    o->advise = true;
+    o->kernel = &kernel;
+    return &kernel;
+}
+
+static work_shader *shader_of(options *o)
+{
+    static work_shader shader = {.groups = {1, 1, 1}, .frame_binding = -1};
+    o->advise = true;
+    o->shader = &shader;
+    return &shader;
+}
+
+static void read_trace(options *o, const arguments *all, const char *a, const char *path)
+{
+    static trace read;
+    char error[TRACE_ERROR];
+    o->advise = true;
+    o->trace = &read;
+    if (!trace_read(&read, path, error)) arguments_wrong(all, error, a);
+}
+
+/* False: it is none of them. */
+static bool parse_work(options *o, const arguments *all, const char *a)
+{
+    const char *value;
+    bool fine = true;
+    if ((value = arguments_value(a, "--trace")) != NULL)
+        read_trace(o, all, a, value);
+    else if ((value = arguments_value(a, "--kernel")) != NULL)
+        fine = work_kernel_name(kernel_of(o), value);
+    else if ((value = arguments_value(a, "--grid")) != NULL)
+        fine = work_extent(kernel_of(o)->grid, value);
+    else if ((value = arguments_value(a, "--block")) != NULL)
+        fine = work_extent(kernel_of(o)->block, value);
+    else if ((value = arguments_value(a, "--shared")) != NULL)
+        kernel_of(o)->shared_bytes = (uint32_t)arguments_number(all, a, value, 0, 1 << 20);
+    else if ((value = arguments_value(a, "--launches")) != NULL)
+        kernel_of(o)->launches = (uint32_t)arguments_number(all, a, value, 1, 4096);
+    else if ((value = arguments_value(a, "--args")) != NULL)
+        fine = work_kernel_args(kernel_of(o), value);
+    else if ((value = arguments_value(a, "--shader")) != NULL)
+        shader_of(o)->path = value;
+    else if ((value = arguments_value(a, "--groups")) != NULL)
+        fine = work_extent(shader_of(o)->groups, value);
+    else if ((value = arguments_value(a, "--frame-binding")) != NULL)
+        shader_of(o)->frame_binding = (int64_t)arguments_number(all, a, value, 0, UINT32_MAX);
+    else
+        return false;
+    if (!fine) arguments_wrong(all, "it is not as --help says:", a);
+    return true;
+}
+
+static void check_work(const options *o, const arguments *all)
+{
+    if (o->kernel != NULL && o->kernel->path == NULL)
+        arguments_wrong(all, "which kernel is that of?", "--kernel");
+    if (o->shader != NULL && o->shader->path == NULL)
+        arguments_wrong(all, "which shader is that of?", "--shader");
+    if (o->trace != NULL && (o->kernel != NULL || o->shader != NULL || o->solver_us != 0.0))
+        arguments_wrong(all, "a trace has the loads of both sides: leave the other one out:",
+                        o->solver_us != 0.0 ? "--loads"
+                        : o->kernel != NULL ? "--kernel"
+                                            : "--shader");
+}
+
 static void append(const arguments *all, const char *argument, const char *name, const char **list,
                    size_t *count)
 {
@@ -131,7 +211,9 @@ static void list(void)
 static void parse_value(options *o, const arguments *all, const char *a)
 {
     const char *value;
-    if ((value = arguments_value(a, "--only")) != NULL) {
+    if ((value = arguments_value(a, "--renderer-of")) != NULL) { /* section_processes.c */
+        o->renderer_of = value;
+    } else if ((value = arguments_value(a, "--only")) != NULL) {
         append(all, a, section_named(all, a, value), o->only, &o->num_only);
     } else if ((value = arguments_value(a, "--scheme")) != NULL) {
         append(all, a, scheme_named(all, a, value), o->schemes, &o->num_schemes);
@@ -193,10 +275,11 @@ options options_parse(int argc, char **argv)
         } else if (strcmp(a, "--list") == 0) {
             list();
             arguments_printed();
-        } else {
+        } else if (!parse_work(&o, &all, a)) {
             parse_value(&o, &all, a);
         }
     }
+    check_work(&o, &all);
     return o;
 }
 

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[SOLVER_KERNELS] = {"frames_solve", "frames_walk"};
+static const char *const names[SOLVER_KERNELS] = {"frames_solve", "frames_walk", "frames_mark",
+                                                  "frames_sign"};
 
 static const char *module_path(const rig *r, char path[TEST_PATH_MAX])
 {
@@ -117,13 +118,13 @@ void queue_solver_close(queue_solver *q)
     *q = (queue_solver){.there = false};
 }
 
-void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
-                         const solver_job *job)
+static void record_one(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
+                       solver_kernel which, const solver_job *job)
 {
     const culv_kernel_call_arg args[] = {CULV_CALL_ARG(job->frame),  CULV_CALL_ARG(job->vectors),
                                          CULV_CALL_ARG(job->number), CULV_CALL_ARG(job->iterations),
                                          CULV_CALL_ARG(job->log),    CULV_CALL_ARG(job->logged)};
-    culv_kernel_call call = culv_kernel_call_init(q->kernels_of[q->solver->kernel]);
+    culv_kernel_call call = culv_kernel_call_init(q->kernels_of[which]);
     call.grid[0] = q->solver->blocks;
     call.block[0] = SOLVER_THREADS;
     call.args = args;
@@ -131,10 +132,36 @@ void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32
     CULV_OK_OR_EXIT(culv_vk_kernel_call_record(q->kernels, &call, commands, family));
 }
 
+static void record_barrier(VkCommandBuffer commands)
+{
+    VkMemoryBarrier2 memory;
+    CULV_OK_OR_EXIT(culv_vk_kernel_get_barrier2(&memory));
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+void queue_solver_record(const queue_solver *q, VkCommandBuffer commands, uint32_t family,
+                         const solver_job *job)
+{
+    const work_kernel *custom = q->solver->custom;
+    if (custom == NULL) {
+        record_one(q, commands, family, q->solver->kernel, job);
+        return;
+    }
+    record_one(q, commands, family, SOLVER_MARK, job);
+    record_barrier(commands);
+    work_kernel_record(custom, commands, family, job->frame);
+    record_barrier(commands);
+    record_one(q, commands, family, SOLVER_SIGN, job);
+}
+
 void queue_solver_record_raw(const queue_solver *q, VkCommandBuffer commands, const solver_job *job)
 {
     const void *params[] = {&job->frame,      &job->vectors, &job->number,
                             &job->iterations, &job->log,     &job->logged};
+    REQUIRE(q->solver->custom == NULL);
     const VkCuLaunchInfoNVX info = {.sType = VK_STRUCTURE_TYPE_CU_LAUNCH_INFO_NVX,
                                     .function = q->raw_kernels[q->solver->kernel],
                                     .gridDimX = q->solver->blocks,
@@ -160,9 +187,14 @@ CUdeviceptr queue_solver_log(const queue_solver *q)
 
 void queue_solver_release_log(const queue_solver *q, uint32_t family)
 {
+    queue_solver_release(q, q->log, family);
+}
+
+void queue_solver_release(const queue_solver *q, const culv_shared_buffer *buffer, uint32_t family)
+{
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 barrier;
-    transfer.buffer = culv_vk_buffer_handle(q->log);
+    transfer.buffer = culv_vk_buffer_handle(buffer);
     transfer.queue_family = family;
     transfer.use = CULV_VK_USE_STORAGE;
     transfer.stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;

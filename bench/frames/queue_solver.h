@@ -37,6 +37,8 @@ void queue_solver_record_raw(const queue_solver *q, VkCommandBuffer commands,
 VkDeviceAddress queue_solver_log_of(const queue_solver *q, uint32_t frame);
 /* CUDA's pointer. After queue_solver_release_log() it has what the kernels wrote. */
 CUdeviceptr queue_solver_log(const queue_solver *q);
+/* CUDA may read what kernels of this family wrote into the buffer, from the return on. */
+void queue_solver_release(const queue_solver *q, const culv_shared_buffer *buffer, uint32_t family);
 void queue_solver_release_log(const queue_solver *q, uint32_t family);
 
 #endif

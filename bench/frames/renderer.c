@@ -91,7 +91,7 @@ static void open_verdict(renderer *r)
 
 /* Pipelines ------------------------------------------------------------------------------------ */
 
-static VkShaderModule load_shader(const renderer *r, const char *name)
+VkShaderModule renderer_load_shader(const renderer *r, const char *name)
 {
     char relative[64], path[TEST_PATH_MAX];
     snprintf(relative, sizeof relative, "share/culvert/bench_%s.spv", name);
@@ -159,11 +159,11 @@ static void open_draw(renderer *r)
     const VkPipelineShaderStageCreateInfo stages[] = {
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_VERTEX_BIT,
-         .module = load_shader(r, "draw.vert"),
+         .module = renderer_load_shader(r, "draw.vert"),
          .pName = "main"},
         {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
          .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
-         .module = load_shader(r, "draw.frag"),
+         .module = renderer_load_shader(r, "draw.frag"),
          .pName = "main",
          .pSpecializationInfo = &side}};
     const VkPipelineVertexInputStateCreateInfo input = {
@@ -220,18 +220,20 @@ static void open_draw(renderer *r)
         vkDestroyShaderModule(device, stages[i].module, NULL);
 }
 
-static void open_dispatch(renderer *r)
+static VkPipeline compute_pipeline(const renderer *r, const char *shader)
 {
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                   .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = load_shader(r, "draw.comp"),
+                  .module = renderer_load_shader(r, shader),
                   .pName = "main"},
         .layout = r->layout};
     VkDevice device = r->rig->vk.device;
-    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &r->dispatch));
+    VkPipeline made = VK_NULL_HANDLE;
+    VK_OK(vkCreateComputePipelines(device, VK_NULL_HANDLE, 1, &info, NULL, &made));
     vkDestroyShaderModule(device, info.stage.module, NULL);
+    return made;
 }
 
 /* All of it ------------------------------------------------------------------------------------ */
@@ -249,7 +251,8 @@ void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
     open_verdict(r);
     open_layout(r);
     open_draw(r);
-    open_dispatch(r);
+    r->dispatch = compute_pipeline(r, "draw.comp");
+    r->write = compute_pipeline(r, "frame.comp");
     const VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                            .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                            .queryCount = 2 * num_frames + 1};
@@ -271,6 +274,7 @@ void renderer_close(renderer *r)
     vkDestroyQueryPool(device, r->queries, NULL);
     vkDestroyPipeline(device, r->draw, NULL);
     vkDestroyPipeline(device, r->dispatch, NULL);
+    vkDestroyPipeline(device, r->write, NULL);
     vkDestroyDescriptorPool(device, r->pool, NULL);
     vkDestroyPipelineLayout(device, r->layout, NULL);
     vkDestroyDescriptorSetLayout(device, r->set_layout, NULL);
@@ -287,6 +291,7 @@ void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDevic
     REQUIRE(count <= RENDERER_SLOTS);
     REQUIRE(bytes <= r->rig->vk.properties.limits.maxStorageBufferRange);
     r->bytes = bytes;
+    if (r->custom != NULL) work_shader_bind(r->custom, buffers, count, bytes);
     for (uint32_t i = 0; i < count; i++) {
         const VkDescriptorBufferInfo info[] = {{buffers[i], 0, bytes},
                                                {r->verdict, 0, VK_WHOLE_SIZE},

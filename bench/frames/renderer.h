@@ -5,7 +5,7 @@
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_H_
 
-#include "rig.h"
+#include "work.h"
 
 enum { RENDERER_SLOTS = CULV_RING_MAX_DEPTH };
 
@@ -37,9 +37,11 @@ typedef struct renderer {
     renderer_verdict *judged; /* the same, mapped */
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
-    VkPipeline draw, dispatch;
+    VkPipeline draw, dispatch, write;
     VkDescriptorPool pool;
     VkDescriptorSet sets[RENDERER_SLOTS];
+    /* NULL: none. Else what runs before the drawing, which then only checks. */
+    work_shader *custom;
     VkDeviceSize bytes; /* of a frame in the slots */
     VkQueryPool queries;
     uint64_t *timestamps; /* renderer_fetch() */
@@ -48,6 +50,8 @@ typedef struct renderer {
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames);
 void renderer_close(renderer *r);
+/* share/culvert/bench_NAME.spv; the caller destroys it. */
+VkShaderModule renderer_load_shader(const renderer *r, const char *name);
 /* The buffers that the slots are. No submission may use the former ones any more. */
 void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDeviceSize bytes);
 
@@ -57,6 +61,7 @@ typedef struct renderer_job {
     uint32_t slot;
     VkBuffer buffer; /* the slot's */
     uint32_t number; /* that has to be there; 0: nothing is checked */
+    bool writes;     /* the frame is not there: `number` is written, after the drawing */
     uint32_t iterations;
     uint32_t family;
     bool compute;    /* a dispatch in place of a draw */
@@ -68,8 +73,18 @@ typedef struct renderer_job {
     bool stays; /* the slot does not change hands with CUDA: there is no release */
     /* NULL: nothing. What comes first in the command buffer, not within the frame's times. */
     void (*first)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
+    /* NULL: nothing. What comes last, neither. */
+    void (*last)(void *state, VkCommandBuffer commands, uint32_t slot, uint32_t frame);
     void *state;
 } renderer_job;
+
+/* The stages that read a slot. */
+static inline VkPipelineStageFlags2 renderer_stages(const renderer *r)
+{
+    return r->custom == NULL
+               ? VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT
+               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+}
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job);
 /* Before a run: all of its timestamps are to come. */

@@ -35,15 +35,19 @@ static renderer_family *family_of(renderer *r, uint32_t index)
 typedef enum handover { FROM_CUDA, TO_CUDA } handover;
 
 /* The whole slot changes hands with CUDA: as one would write it. */
-static void hand_over(VkCommandBuffer commands, const renderer_job *job, handover way)
+static void hand_over(const renderer *r, VkCommandBuffer commands, const renderer_job *job,
+                      handover way)
 {
-    VkPipelineStageFlags2 stage = job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT
-                                               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    VkPipelineStageFlags2 stage =
+        job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : renderer_stages(r);
+    const VkAccessFlags2 writes = job->writes ? VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT : 0;
+    if (job->writes) stage |= VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
         .srcStageMask = way == FROM_CUDA ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : stage,
+        .srcAccessMask = way == FROM_CUDA ? 0 : writes,
         .dstStageMask = way == FROM_CUDA ? stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-        .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT : 0,
+        .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT | writes : 0,
         .srcQueueFamilyIndex = way == FROM_CUDA ? VK_QUEUE_FAMILY_EXTERNAL : job->family,
         .dstQueueFamilyIndex = way == FROM_CUDA ? job->family : VK_QUEUE_FAMILY_EXTERNAL,
         .buffer = job->buffer,
@@ -85,6 +89,20 @@ static void after_the_last(const renderer *r, VkCommandBuffer commands, const re
     vkCmdPipelineBarrier2(commands, &info);
 }
 
+/* The user's own, which the drawing follows. */
+static void after_the_shader(VkCommandBuffer commands)
+{
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                     .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                                     .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
 /* The frame comes from the host: what a program without interop does. */
 static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
@@ -109,8 +127,8 @@ static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_
 
 static void push(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
-    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), job->iterations,
-                                          r->pixels};
+    const renderer_constants constants = {job->writes ? 0 : job->number, (uint32_t)(r->bytes / 4),
+                                          job->iterations, r->pixels};
     VkPipelineBindPoint point =
         job->compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
     vkCmdBindPipeline(commands, point, job->compute ? r->dispatch : r->draw);
@@ -169,6 +187,10 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
         vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
         return;
     }
+    if (r->custom != NULL) {
+        work_shader_record(r->custom, commands, job->slot);
+        after_the_shader(commands);
+    }
     push(r, commands, job);
     const uint32_t edge = r->side / r->parts;
     for (uint32_t i = 0; i < r->parts * r->parts; i++) {
@@ -176,6 +198,25 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
         draw(r, commands, (VkRect2D){corner, {edge, edge}});
     }
     if (r->parts > 1) copy_down(r, commands);
+}
+
+/* After the drawing, as what follows from it. */
+static void write_frame(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    enum { FRAME_GROUPS = 512 };
+    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), 0, r->pixels};
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
+    vkCmdPipelineBarrier2(commands, &info);
+    vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->write);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, r->layout, 0, 1,
+                            &r->sets[job->slot], 0, NULL);
+    vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
+    vkCmdDispatch(commands, FRAME_GROUPS, 1, 1);
 }
 
 VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
@@ -196,17 +237,19 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     if (job->acquire != NULL)
         vkCmdPipelineBarrier2(commands, job->acquire);
     else if (job->from == VK_NULL_HANDLE)
-        hand_over(commands, job, FROM_CUDA);
+        hand_over(r, commands, job, FROM_CUDA);
     else
         copy_up(r, commands, job);
     work(r, commands, job);
+    if (job->writes) write_frame(r, commands, job);
     if (timed)
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
                              2 * job->frame + 1);
     if (job->release != NULL)
         vkCmdPipelineBarrier2(commands, job->release);
     else if (job->from == VK_NULL_HANDLE && !job->stays)
-        hand_over(commands, job, TO_CUDA);
+        hand_over(r, commands, job, TO_CUDA);
+    if (job->last != NULL) job->last(job->state, commands, job->slot, job->frame);
     VK_OK(vkEndCommandBuffer(commands));
     return commands;
 }

@@ -42,17 +42,25 @@ void run_record(run *r)
     const tuning *t = &r->c->tuning;
     for (uint32_t n = 0; n < r->c->frames; n++) {
         uint32_t slot = n % r->c->depth;
-        renderer_record(&b->renderer,
-                        &(renderer_job){.frame = n,
-                                        .slot = slot,
-                                        .buffer = b->buffers[slot],
-                                        .number = r->c->scheme->unchecked ? 0 : r->base + n,
-                                        .iterations = t->compute ? r->w->compute_iterations
-                                                                 : r->w->renderer_iterations,
-                                        .family = t->family,
-                                        .compute = t->compute});
+        renderer_record(
+            &b->renderer,
+            &(renderer_job){.frame = n,
+                            .slot = slot,
+                            .buffer = b->buffers[slot],
+                            .number = r->c->scheme->unchecked && !r->w->back ? 0 : r->base + n,
+                            .writes = r->w->back,
+                            .iterations =
+                                t->compute ? r->w->compute_iterations : workload_draws(r->w, n),
+                            .family = t->family,
+                            .compute = t->compute});
     }
     r->commands = b->renderer.families[t->family].commands;
+}
+
+void run_read(const run *r, CUstream stream, solver_job job)
+{
+    if (r->c->scheme->unchecked) job.number = 0;
+    reader_launch(&r->b->reader, stream, job);
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -78,6 +86,13 @@ static void take_times(run *r, outcome *o)
         last = drawn.ended;
         if (!solved_too || !b->clocks.known) continue;
         solver_time solved = solver_time_of(&b->solver, n);
+        if (r->w->back) {
+            samples_add(&o->hand_over,
+                        ((double)(int64_t)(solved.begun - drawn.ended) + b->clocks.offset) * 1e-3);
+            samples_add(&o->age,
+                        ((double)(int64_t)(solved.ended - drawn.begun) + b->clocks.offset) * 1e-3);
+            continue;
+        }
         samples_add(&o->hand_over,
                     ((double)(int64_t)(drawn.begun - solved.ended) - b->clocks.offset) * 1e-3);
         samples_add(&o->age,
@@ -89,10 +104,15 @@ static void take_times(run *r, outcome *o)
 static void judge(run *r, outcome *o)
 {
     renderer_verdict v = renderer_judge(&r->b->renderer);
+    if (r->w->back) {
+        const reader_verdict read = r->c->scheme->in_queue ? reader_judge_queue(&r->b->reader, 0)
+                                                           : reader_judge(&r->b->reader);
+        v = (renderer_verdict){read.frames, read.wrong};
+    }
     uint32_t expected = r->c->scheme->unchecked ? 0 : r->c->frames;
     if (v.frames != expected || v.wrong != 0)
         FAIL(
-            "%s, depth %u, burst %u%s%s: %u of %u frames were drawn, and %u pixels saw another frame than theirs or a torn one",
+            "%s, depth %u, burst %u%s%s: %u of %u frames were drawn, and %u pixels or words were of another frame than theirs or a torn one",
             r->c->scheme->name, r->c->depth, r->c->burst, r->c->variant[0] != '\0' ? ", " : "",
             r->c->variant, v.frames, expected, v.wrong);
     o->checked += v.frames;

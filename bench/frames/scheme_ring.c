@@ -13,7 +13,7 @@ static void make(run *r, culv_vk_ring **out)
     if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE_READ,
-                                   .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
+                                   .stage = renderer_stages(&r->b->renderer)};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
     desc.queue_family = 0;
     desc.max_depth = r->c->depth;
@@ -69,7 +69,7 @@ static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint
                                                             .untimed = n >= recorded,
                                                             .slot = frame->frame.slot,
                                                             .number = r->base + n,
-                                                            .iterations = r->w->renderer_iterations,
+                                                            .iterations = workload_draws(r->w, n),
                                                             .acquire = &frame->acquire,
                                                             .release = &frame->release});
 }

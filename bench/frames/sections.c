@@ -10,6 +10,7 @@ enum {
     QUICK_FRAMES = 24,
     SWEEP_ROUNDS = 3,
     WAITS_FRAMES = 12,
+    BACK_ROUNDS = 2,
     TRIED_FRAMES = 64,
     CAMERAS = 32, /* a side of the picture: 1,024 draws */
     FEW_CAMERAS = 4,
@@ -227,7 +228,7 @@ void section_loads(frames_bench *b, const options *o, results *all)
 }
 
 /* Who waits, and where: the GPU, the host in place of a stream, of a queue, or of both. */
-static void add_waits(plan *p, uint32_t slots)
+static void add_hosts(plan *p, const scheme *ring, uint32_t depth)
 {
     static const struct {
         const char *variant;
@@ -236,15 +237,20 @@ static void add_waits(plan *p, uint32_t slots)
                 {"CUDA waits on the host", {.solver_late = true}},
                 {"Vulkan waits on the host", {.renderer_late = true}},
                 {"both wait on the host", {.solver_late = true, .renderer_late = true}}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        config *c = plan_add(p, ring, depth, 1);
+        if (c == NULL) continue;
+        c->variant = ways[i].variant;
+        c->tuning = ways[i].how;
+    }
+}
+
+static void add_waits(plan *p, uint32_t slots)
+{
     plan_add(p, &scheme_host_waits, 1, 1);
     for (uint32_t depth = 1; depth <= slots; depth++) {
         plan_add(p, &scheme_raw, depth, 1);
-        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-            config *c = plan_add(p, &scheme_ring, depth, 1);
-            if (c == NULL) continue;
-            c->variant = ways[i].variant;
-            c->tuning = ways[i].how;
-        }
+        add_hosts(p, &scheme_ring, depth);
         plan_add(p, &scheme_raw_async, depth, 1);
         plan_add(p, &scheme_async, depth, 1);
     }
@@ -253,9 +259,10 @@ static void add_waits(plan *p, uint32_t slots)
 }
 
 /* What the ring chooses, once it has tried: 2 s, or as many frames as its tries take. */
-static void add_automatic(plan *p, const options *o, const workload *w, uint32_t slots)
+static void add_automatic(plan *p, const scheme *ring, const options *o, const workload *w,
+                          uint32_t slots)
 {
-    config *c = plan_add(p, &scheme_ring, slots, 1);
+    config *c = plan_add(p, ring, slots, 1);
     if (c == NULL) return;
     const double frames = 2e6 / (w->solver_us + w->renderer_us);
     c->variant = "the ring chooses";
@@ -288,11 +295,41 @@ void section_waits(frames_bench *b, const options *o, results *all)
         if (!plan_begin(&p, b, o, w, o->quick ? 2 : 3, false)) return;
         add_waits(&p, o->quick ? 2 : 3);
         /* Its command buffers are recorded as frames go, which takes long with so many draws. */
-        if (w.parts == 1) add_automatic(&p, o, &w, o->quick ? 2 : 3);
+        if (w.parts == 1) add_automatic(&p, &scheme_ring, o, &w, o->quick ? 2 : 3);
         for (size_t k = 0; k < p.count; k++) /* enough for what repeats from frame to frame */
             if (p.outcomes[k].config.frames < WAITS_FRAMES)
                 p.outcomes[k].config.frames = WAITS_FRAMES;
         plan_run(&p, b, all, "waits", o->rounds < SWEEP_ROUNDS ? o->rounds : SWEEP_ROUNDS);
+    }
+}
+
+/* The other direction: Vulkan draws and writes, CUDA reads. */
+void section_backwards(frames_bench *b, const options *o, results *all)
+{
+    static const struct {
+        double solver, renderer;
+        uint32_t parts;
+    } loads[] = {{1000, 1000, 1},  {5000, 5000, 1},  {20000, 20000, 1},
+                 {1000, 20000, 1}, {20000, 1000, 1}, {5000, 5000, CAMERAS}};
+    static plan p;
+    const bool few = o->quick || b->bench.rig.caps.is_software;
+    const uint32_t slots = o->quick ? 2 : 3;
+    for (size_t i = 0; i < (few ? 1 : sizeof loads / sizeof loads[0]); i++) {
+        workload w = options_workload(o);
+        w.solver_us = loads[i].solver;
+        w.renderer_us = loads[i].renderer;
+        w.parts = loads[i].parts;
+        w.back = true;
+        if (!plan_begin(&p, b, o, w, slots, false)) return;
+        plan_add(&p, &scheme_back_host_waits, 1, 1);
+        for (uint32_t depth = 1; depth <= slots; depth++)
+            add_hosts(&p, &scheme_back_ring, depth);
+        plan_add(&p, &scheme_back_in_queue, 1, 1);
+        if (w.parts == 1) add_automatic(&p, &scheme_back_ring, o, &w, slots);
+        for (size_t k = 0; k < p.count; k++)
+            if (p.outcomes[k].config.frames < WAITS_FRAMES)
+                p.outcomes[k].config.frames = WAITS_FRAMES;
+        plan_run(&p, b, all, "backwards", o->rounds < BACK_ROUNDS ? o->rounds : BACK_ROUNDS);
     }
 }
 

@@ -15,10 +15,15 @@ typedef struct options {
     size_t num_only, num_schemes, num_depths, num_bursts;
     uint64_t bytes;
     double solver_us, renderer_us;
+    const char *renderer_of; /* NULL: this is no process that another one started */
     solver_work work;
     uint32_t frames; /* of a run; 0: by the loads */
     size_t rounds;
     int device;
+    /* --advise on the user's own work; NULL: none */
+    trace *trace;
+    work_kernel *kernel;
+    work_shader *shader;
     double within_us; /* --advise: of a frame's age; 0: any */
     bool quick, validation, search, advise;
     uint64_t seed;
@@ -50,10 +55,14 @@ void section_graphs(frames_bench *b, const options *o, results *all);
 void section_sizes(frames_bench *b, const options *o, results *all);
 void section_loads(frames_bench *b, const options *o, results *all);
 void section_waits(frames_bench *b, const options *o, results *all);
+void section_backwards(frames_bench *b, const options *o, results *all);
+void section_processes(frames_bench *b, const options *o, results *all);
 void section_latency(frames_bench *b, const options *o, results *all);
 void section_newest(frames_bench *b, const options *o, results *all);
 void section_copies(frames_bench *b, const options *o, results *all);
 void section_launches(frames_bench *b, const options *o, results *all);
+void section_wakes(frames_bench *b, const options *o, results *all);
+void section_small(frames_bench *b, const options *o, results *all);
 void section_calls(frames_bench *b, const options *o, results *all);
 void section_advise(frames_bench *b, const options *o, results *all);
 /* Opens devices of its own for the priorities, and leaves *b as it was: open. */

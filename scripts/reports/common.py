@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 import collections
 import json
 import pathlib
+import re
 import tarfile
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
@@ -114,6 +115,44 @@ def warnings(run, means="times"):
 
 def picture(images, name, text):
     return [f"![{text}](../images/{name}.svg)", ""] if (images / f"{name}.svg").exists() else []
+
+
+# Tables on a page that is written by hand -----------------------------------------------------------------------------
+
+class Blocks:
+    """What stands between the lines <!-- NAME --> and <!-- end --> of a page is made of the results that have it; the rest
+    of the page, and blocks that no results have, stay as they are. `blocks`: name to (whether a run has it, its lines)."""
+
+    def __init__(self, output, programs, blocks):
+        self.output, self.programs, self.blocks = output, programs, blocks
+
+    def add(self, parser):
+        parser.add_argument("results", type=pathlib.Path, nargs="+")
+        parser.add_argument("--check", action="store_true", help="writes nothing, and fails if the page has other tables")
+        parser.add_argument("--quick", action="store_true", help="takes a run with --quick too, for a test")
+
+    def look(self, run):
+        for has, lines in self.blocks.values():
+            if has(run):
+                _ = list(lines(run))
+
+    def make(self, arguments):
+        runs = [run_of(path.read_text(), path, self.programs, self.look) for path in arguments.results]
+        text, made = arguments.output.read_text(), 0
+        for run, path in zip(runs, arguments.results):
+            if (run["quick"] and not arguments.quick) or run["validation"]:
+                raise Bad(f"{path}: of a run with --quick or --validation, whose times mean nothing")
+        for name, (has, lines) in self.blocks.items():
+            body = "\n\n".join("\n".join(lines(run)) for run in runs if has(run))
+            if not body:
+                continue
+            text, found = re.subn(rf"(<!-- {name} -->\n).*?(<!-- end -->)", lambda m: f"{m.group(1)}{body}\n{m.group(2)}", text, flags=re.S)
+            if found != 1:
+                raise Bad(f"{arguments.output} has no place for {name}")
+            made += 1
+        if made == 0:
+            raise Bad(f"none of the results has {' or '.join(self.blocks)}")
+        return text
 
 
 # The page of a benchmark ---------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames, gl, kinds, memory, peers, rdma or space. BENCH is
+# One case of the benchmarks' tests: bench.sh NAME CASE. NAME: calls, frames, gl, import, kinds, memory, peers, rdma or space. BENCH is
 # its program, BENCH_SOURCE the repository, BENCH_VERSION the version to expect, BENCH_SANITIZE the sanitizers of the build,
 # BENCH_PYTHON an interpreter. No test judges a time or a rate. Exit 77: skipped, with the reason. SPDX-License-Identifier: MIT
 set -eu
@@ -108,6 +108,19 @@ refuses() { # TEXT COMMAND...: ends with 1 and says so
     [ ! -e "$work/page.md" ] || fail "a page in spite of an error"
 }
 
+# tables BLOCKS KIND TEXT...: the tables of a page that is written by hand otherwise.
+tables() {
+    blocks=$1 kind=$2
+    shift 2
+    { echo Before.; for block in $blocks; do printf '<!-- %s -->\nOld.\n<!-- end -->\n' "$block"; done; } >"$work/page.md"
+    run 1 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --output "$work/page.md" "$json"
+    complains "whose times mean nothing"
+    run 0 "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/report" "$kind" --quick --output "$work/page.md" "$json"
+    ! grep -q "Old" "$work/page.md" || fail "the old tables are there"
+    for text in Before. "$@"; do page_says "$text"; done
+    rm "$work/page.md"
+}
+
 # Cases that are alike ------------------------------------------------------------------------------------------------
 
 # options PROGRAM: uses $wrong, $right and $listed, what --list shows, each with $after behind it.
@@ -191,8 +204,9 @@ calls.options)
     ;;
 frames.options)
     wrong="--driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 --work=none --depth=
-        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json="
-    right="--only --list --advise --within --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
+        --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --within=0 --seed=-1 --json= --trace=none.csv --kernel=file --kernel=:name --grid=0 --grid=1,2,3,4
+        --block=x --launches=0 --args=frame,i3:3 --args=5X --groups=0 --frame-binding=-1"
+    right="--only --list --advise --within --trace --kernel --grid --block --shared --launches --args --shader --groups --frame-binding --search --scheme --size --loads --work --depth --burst --frames --rounds --validation"
     listed=
     options culvert-bench
     ;;
@@ -200,6 +214,10 @@ gl.options)
     wrong=$usual_wrong right="--only --list" listed="memory register staged" after="\$"
     options culvert-bench-gl
     empty_page gl-performance.md
+    ;;
+import.options)
+    wrong="--driver=gpu --device=x --seed=-1 --json= --quick=1 something" right="" listed=
+    options culvert-bench-import
     ;;
 kinds.options)
     wrong=$usual_wrong right="--only --list" listed="buffers images"
@@ -277,6 +295,8 @@ frames.quick)
     says "by the software twin"
     says "too few frames"
     check_json "$json" all
+    tables "waits backwards processes wakes" waits "| solver + renderer | Vulkan's queue waits |" "the ring chooses" "| renderer + solver | the GPU waits |" "| \`cuLaunchHostFunc\`, eventfd, poll |" "| \`vkWaitForFences\` |"
+    tables small small "| 16 x 2 |" "culv_vk_kernel_get_barrier2()" "a CUDA graph without edges"
     plots frames latency sizes loads
     if have_plots; then
         echo '{"schema": 1, "program": "other"}' >"$work/other.json"
@@ -290,6 +310,15 @@ gl.quick)
     # shellcheck disable=SC2016
     quick_page times -- '| `memory`, waits on the CPU | 4/1 |'
     plots gl-frames
+    ;;
+import.quick)
+    # Each launch of a process is checked in it, and how it ends by its parent.
+    quick "--json=$json"
+    silent
+    says "^yes *yes *launch "
+    says "too little for the times"
+    check_json "$json"
+    tables import small "| \`vkCreateDevice()\` |" "| the first \`vkCreateCuModuleNVX()\` |  | "
     ;;
 kinds.quick)
     quick "--json=$json"
@@ -375,6 +404,38 @@ frames.advise)
     quick --advise --loads=10/20 "--json=$json"
     check_json "$json" advise
     ;;
+frames.advise_work)
+    # The user's own work: a recorded trace, a kernel and a shader. Frames are checked as ever. A kernel that gets a wrong
+    # address ends the run, so it is the kernel that runs.
+    share=$(dirname "$BENCH")/../share/culvert
+    kernel=$share/bench_frames.soft.so:frames_count
+    printf 'solver,renderer\n# in microseconds\n\n10,20\n12;25\n' >"$work/trace.csv"
+    for n in 1 2 3 4 5 6 7 8 9; do printf '%d,4%d\n2%d, 3%d\n' "$n" "$n" "$n" "$n" >>"$work/trace.csv"; done
+    quick "--trace=$work/trace.csv" "--json=$json"
+    says "Your trace: 20 frames; the solver takes 14.[0-9] us"
+    says "Each run has 20 of them, from frame 0 on"
+    says "settings.way = CULV_RING_WAY_AUTO"
+    check_json "$json" trace
+    printf '1,2\n1\n' >"$work/trace.csv"
+    run 2 "$BENCH" "--trace=$work/trace.csv"
+    complains "line 2 of the trace"
+    run 2 "$BENCH" --advise --args=frame
+    complains "which kernel"
+    quick "--kernel=$kernel" --grid=64 --block=256 --launches=3 --args=frame,u32:16384,u32:1 "--shader=$share/bench_frame.comp.spv" --groups=4,2
+    says "Your kernel 'frames_count' takes .* us in 3 launches"
+    says "Your shader takes .* in 4 x 2 x 1 groups; the frame is binding 0"
+    says "frames were checked; none was lost, none was wrong"
+    if [ -z "$BENCH_SANITIZE" ]; then # it would find the wrong address first
+        run 1 "$BENCH" --quick --driver=soft "--kernel=$kernel" --grid=64 --block=256 --args=u64:0,u32:16384,u32:1
+        complains "ILLEGAL_ADDRESS"
+    fi
+    run 1 "$BENCH" --quick --driver=soft "--kernel=$kernel" --args=frame
+    complains "takes 3 arguments"
+    run 1 "$BENCH" --quick --driver=soft "--shader=$share/bench_draw.frag.spv"
+    complains "has no compute shader"
+    run 1 "$BENCH" --quick --driver=soft "--shader=$share/bench_frame.comp.spv" --frame-binding=3
+    complains "has no storage buffer 3"
+    ;;
 frames.search)
     quick --search "--json=$json"
     check_json "$json" search
@@ -405,7 +466,9 @@ space.one)
     ;;
 
 calls.validation) validation ;;
-frames.validation) validation --only=frames --only=latency --only=newest --only=copies ;;
+frames.validation)
+    validation --only=frames --only=latency --only=newest --only=copies --only=small --only=backwards --only=wakes
+    ;;
 frames.first_drawing)
     # What a GPU answers on which a kernel has faulted before: 2 is VK_TIMEOUT.
     must_end vulkan:vkWaitForFences:1:2 --only=frames

@@ -1,10 +1,10 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|advise|chosen|many|search"""
-from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, main
+usage: check_frames.py FILE all|advise|chosen|many|search|trace"""
+from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
-TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "pairs": (list,)}
+TOP = {"clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "small": (list,), "wakes": (list,), "pairs": (list,)}
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
@@ -14,6 +14,14 @@ FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,),
           "over_raw": (dict, type(None))}
 MAILBOX = {"name": (str,), "side": (str,), "alone": NUMBER, "uncoupled": NUMBER, "rate": NUMBER, "frames": (int,),
            "skipped": (int,)}
+
+SMALL = {"by": (str,), "between": (str,), "queue": (str,), "secondary": (bool,), "launches": (int,), "blocks": (int,),
+         "us": (dict,), "gpu": (dict, type(None)), "wrong": (int,)}
+BARRIERS = {"none", "execution", "execution, compute stage", "buffer", "buffer, compute stage", "memory, compute stage", "memory",
+            "memory, every 8th"}
+
+WAKE = {"of": (str,), "way": (str,), "load": NUMBER, "left_out": TEXT, "frames": (int,), "late": (dict, type(None)), "late_p99": NUMBER,
+        "cpu": NUMBER, "watts": NUMBER, "clock_error": NUMBER}
 
 
 def check_row(place, r):
@@ -33,7 +41,7 @@ def check_row(place, r):
 
 
 def check_all(run):
-    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits"}
+    assert {r["section"] for r in run["frames"]} == {"frames", "overlap", "latency", "graphs", "sizes", "loads", "waits", "backwards", "processes"}
     schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
     assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring", "raw in-queue", "in-queue",
                        "raw async", "async"}, schemes
@@ -43,7 +51,7 @@ def check_all(run):
         assert {r["scheme"] for r in rows} == {"solver alone", "renderer alone", "raw ring", "raw in-queue", "in-queue", "raw async", "async"}, rows
         assert all(r["left_out"] is None and r["checked"] > 0 for r in rows if not r["scheme"].endswith(" alone")), rows
     for r in run["frames"]:
-        if r["scheme"] in ("in-queue", "async"):
+        if r["scheme"] in ("in-queue", "async") and r["section"] != "backwards":
             assert r["left_out"] is None and r["over_raw"] is not None, r
     launches = [p for p in run["pairs"] if p["measurement"] == "launches"]
     assert {p["name"] for p in launches} == {"stream", "graph", "recorded once", "recorded anew", "recording a launch"}, launches
@@ -63,6 +71,46 @@ def check_all(run):
         check(f"mailbox[{i}]", m, MAILBOX)
         assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
     assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls", "launches"}
+    back = [r for r in run["frames"] if r["section"] == "backwards" and not r["scheme"].endswith(" alone")]
+    assert {(r["depth"], r["variant"]) for r in back if r["scheme"] == "culv_ring" and r["variant"] != "the ring chooses"} == {
+        (depth, who) for depth in (1, 2) for who in hosts}, back
+    assert {"host waits", "in-queue"} <= {r["scheme"] for r in back} and any(r["variant"] == "the ring chooses" for r in back), back
+    assert all(r["left_out"] is None for r in back), back
+    two = [r for r in run["frames"] if r["section"] == "processes" and not r["scheme"].endswith(" alone")]
+    assert {(r["scheme"], r["depth"], r["variant"]) for r in two} == {
+        ("culv_ipc_ring", depth, who) for depth in (1, 2) for who in (None, "Vulkan waits on the host")}, two
+    assert all(r["checked"] == r["frames"] * r["us"]["n"] and r["age_p99"] > 0 for r in two), two
+    check_small(run)
+    check_wakes(run)
+
+
+def check_wakes(run):
+    for i, r in enumerate(run["wakes"]):
+        check(f"wakes[{i}]", r, WAKE)
+        if r["left_out"] is None:
+            check(f"wakes[{i}].late", r["late"], SPREAD)
+            assert r["late"]["n"] == r["frames"] == 4 and r["late_p99"] >= r["late"]["median"] and r["cpu"] > 0, r
+    ways = {of: [r for r in run["wakes"] if r["of"] == of] for of in ("CUDA", "Vulkan")}
+    assert len(ways["CUDA"]) == 7 and len(ways["Vulkan"]) == 8, ways
+    left = {r["way"] for r in run["wakes"] if r["left_out"]}
+    assert left <= {"vkGetFenceFdKHR (SYNC_FD), poll"}, left
+    assert any(g["measurement"] == "wakes" and "power" in g["reason"] for g in run["left_out"]), run["left_out"]
+
+
+def check_small(run):
+    rows = run["small"]
+    for i, r in enumerate(rows):
+        check(f"small[{i}]", r, SMALL)
+        check_spread(f"small[{i}].us", r["us"])
+        assert r["us"]["median"] > 0 and r["wrong"] == 0, r  # the twin runs one launch after the other
+    for launches in (1, 16):
+        of = [r for r in rows if r["launches"] == launches and r["queue"] in ("CUDA", "graphics")]
+        for by in ("kernels", "shader"):
+            assert {r["between"] for r in of if r["by"] == by and not r["secondary"]} == BARRIERS, of
+        assert {(r["by"], r["between"]) for r in of if r["by"] not in ("kernels", "shader")} == {
+            ("stream", "memory"), ("graph", "memory"), ("graph", "none"), ("recorded graph", "memory"), ("recorded graph", "none"),
+            ("barriers alone", "memory"), ("barriers alone", "memory, compute stage")}, of
+        assert any(r["secondary"] for r in of), of
 
 
 def check_chosen(run):
@@ -77,6 +125,13 @@ def check_advise(run):
     rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
     assert {r["scheme"] for r in rows} == {"culv_ring", "in-queue", "async"}, rows
     assert all(r["solver_wanted"] == 10 and r["renderer_wanted"] == 20 for r in rows), rows
+
+
+def check_trace(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    assert {r["scheme"] for r in rows} == {"culv_ring", "in-queue", "async"}, rows
+    assert all(r["frames"] == 20 and r["checked"] >= 20 for r in rows), rows
+    assert all(abs(r["solver_wanted"] - 14.6) < 0.01 and abs(r["renderer_wanted"] - 38.25) < 0.01 for r in rows), rows
 
 
 def check_many(run):
@@ -101,6 +156,6 @@ def look(run, options):
         CASES[name](run)
 
 
-CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search}
+CASES = {"advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many, "search": check_search, "trace": check_trace}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)
