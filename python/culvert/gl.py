@@ -23,14 +23,14 @@ from typing import (TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTup
                     Union)
 
 from . import _declarations as d
-from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, handle, process,
+from ._lib import (Error, InvalidError, NoDeviceError, Owned, UnsupportedError, _make, _own_error, api, describe, driver_of, handle, process,
                    stream_handle, told)
 from ._objects import Device, Ring, VulkanDevice, _host_follows, _wait_for_stream
 from ._struct import Structure
 from ._tensor import (_LEGACY, _OF_THE_HOST, _OLD, _TYPES, _VERSIONED, Tensor, TensorSource, _int64s, _python, tensor_range,
                       type_of)
 from ._turns import SECOND, cuda_waits, settle_cuda
-from ._types import DType, StreamLike, TensorLike
+from ._types import DType, Shape, StreamLike, TensorLike
 from .vulkan import give_up_waits
 
 GL_TEXTURE_2D = 0x0de1
@@ -146,6 +146,7 @@ class Report:
 
 def check(device: Optional[Device] = None) -> Report:
     """Examines the context that is current on this thread, and makes nothing. It is no error that nothing works."""
+    process.check("gl.check")
     found = describe(d.culv_gl_report)
     api.culv_gl_check_context(None, None if device is None else device._need(), byref(found))
     return Report(found)
@@ -354,7 +355,7 @@ class Turn:
         """The device pointer of the (first) buffer."""
         return self.buffer().pointer
 
-    def tensor(self, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, resource: int = 0, *,
+    def tensor(self, dtype: Optional[DType] = None, shape: Optional[Shape] = None, resource: int = 0, *,
                strides: Optional[Sequence[int]] = None, offset: int = 0, read_only: bool = False,
                stream: StreamLike = None) -> Tensor:
         """The buffer as a tensor; of the type and shape that it was made with, if none is said."""
@@ -475,7 +476,7 @@ class GLRing(_InContext):
 
     _destroy = "culv_gl_ring_destroy"
     dtype: Optional[DType] = None
-    shape: Optional[Sequence[int]] = None
+    shape: Optional[Shape] = None
 
     def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str], *,
                  settings: Optional[Structure] = None, label: Optional[str] = None):
@@ -667,7 +668,7 @@ class GLBuffer(_One):
     """A GL buffer for both sides. Where the GPU's driver keeps copies, read it by OpenGL through another buffer
     (glCopyNamedBufferSubData)."""
 
-    def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Sequence[int]], writer: str,
+    def __init__(self, gl: "Attachment", size: int, dtype: Optional[DType], shape: Optional[Shape], writer: str,
                  way: Optional[str]):
         self.dtype, self.shape, self.size = dtype, shape, size
         self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
@@ -858,7 +859,7 @@ class Registration(_InContext):
     _destroy = "culv_registration_destroy"
 
     def __init__(self, gl: "Attachment", pointer: int, extent: Tuple[int, int, int], dtype: Optional[DType] = None,
-                 shape: Optional[Sequence[int]] = None):
+                 shape: Optional[Shape] = None):
         super().__init__(gl, pointer)
         self._size, self.dtype, self.shape = extent, dtype, shape
 
@@ -945,7 +946,8 @@ class Attachment(Owned):
         _attachments.add(self)
 
     def _open_device(self, desc: d.culv_gl_desc, label: Optional[str], driver: str) -> Device:
-        cuda = describe(d.culv_device_desc, driver=d.culv_driver["CULV_DRIVER_" + driver.upper()], label=label)
+        process.check("gl.attach")
+        cuda = describe(d.culv_device_desc, driver=driver_of(driver), label=label)
         try:
             return Device(_pointer=_make("culv_device_open_for_gl", desc, cuda))
         except (NoDeviceError, UnsupportedError):
@@ -1002,7 +1004,7 @@ class Attachment(Owned):
             own.close()
 
     def buffer(self, what: Union[int, TensorLike, TensorSource], dtype: Optional[DType] = None,
-               shape: Optional[Sequence[int]] = None, *, writer: str = "cuda", way: Optional[str] = None) -> GLBuffer:
+               shape: Optional[Shape] = None, *, writer: str = "cuda", way: Optional[str] = None) -> GLBuffer:
         """A GL buffer for CUDA and OpenGL: of so many bytes, or with the bytes, type and shape of a tensor. `writer` is
         who writes it, "cuda" or "opengl". `way` forces one; otherwise the best one is taken, and a WayWarning says
         why a better one was not."""
@@ -1057,7 +1059,7 @@ class Attachment(Owned):
         internal_format = internal_format or format_of(source.dtype, source.shape)
         return self._filled(GLTexture(self, internal_format, width, height, writer, way, **desc), what, writer)
 
-    def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Sequence[int]] = None, *,
+    def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Shape] = None, *,
                         access: str = "read_write", unchecked: Optional[bool] = None,
                         label: Optional[str] = None) -> Registration:
         """A GL buffer of the program's own (culv_gl_register_desc). Give it storage first."""
@@ -1120,6 +1122,7 @@ _attachments: "weakref.WeakSet[Attachment]" = weakref.WeakSet()
 @atexit.register
 def _close_attachments() -> None:
     """The interpreter ends: where the context is gone, nothing of OpenGL's is called."""
+    process.end()
     give_up_waits()
     for gl in list(_attachments):
         try:
