@@ -845,6 +845,7 @@ class GLTexture(_One):
     def __init__(self, gl: "Attachment", internal_format: int, width: int, height: int, writer: str, way: Optional[str],
                  **desc: Any):
         self.internal_format, self.width, self.height = internal_format, width, height
+        self.says: List[str] = []  # what one may want to know: that it is a copy of a tensor, and why
         super().__init__(gl, ring_texture(internal_format, width, height, **desc), writer, way)
 
     def _told(self) -> Iterator[str]:
@@ -1048,8 +1049,9 @@ class Attachment(Owned):
                 depth: Optional[int] = None,
                 array_layers: Optional[int] = None, mip_levels: Optional[int] = None, texels: Optional[int] = None,
                 no_surfaces: Optional[bool] = None, label: Optional[str] = None) -> GLTexture:
-        """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with the texels of a tensor of rows,
-        columns and 1, 2 or 4 channels."""
+        """A 2D texture for CUDA and OpenGL: of an internal format and extent, or with a copy of the texels of a tensor of
+        rows, columns and 1, 2 or 4 channels. It is always a copy, on the device: a texture's memory is in the GPU's own order,
+        in which no tensor lies."""
         desc: Dict[str, Any] = dict(target=target, depth=depth, array_layers=array_layers, mip_levels=mip_levels, texels=texels,
                                     no_surfaces=no_surfaces, label=label)
         if what is None:
@@ -1057,7 +1059,11 @@ class Attachment(Owned):
         source = _Source(what)
         height, width = (*source.shape, 1, 1)[:2]
         internal_format = internal_format or format_of(source.dtype, source.shape)
-        return self._filled(GLTexture(self, internal_format, width, height, writer, way, **desc), what, writer)
+        made = GLTexture(self, internal_format, width, height, writer, way, **desc)
+        made.says.append("the texture has the tensor's size and type; OpenGL writes it" if writer == "opengl" else
+                         "the texture has a copy of the tensor's texels: a texture's memory is in the GPU's own order. A buffer "
+                         "can be the tensor's own memory (share), and a shader can read texels from it")
+        return self._filled(made, what, writer)
 
     def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Shape] = None, *,
                         access: str = "read_write", unchecked: Optional[bool] = None,
