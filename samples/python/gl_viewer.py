@@ -60,7 +60,8 @@ def main() -> None:
     pyglet.options["headless"] = not options.window
     from pyglet import gl
     n, count = options.size, options.count
-    window = pyglet.window.Window(n, n, "viewer", config=gl.Config(major_version=4, minor_version=5, double_buffer=True))
+    config = gl.Config(major_version=4, minor_version=5, double_buffer=True, red_size=8, green_size=8, blue_size=8)
+    window = pyglet.window.Window(n, n, "viewer", config=config)
     window.switch_to()
     xp, array_of = array_library()
 
