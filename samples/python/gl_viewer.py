@@ -5,8 +5,7 @@
 Such a viewer keeps its buffers and registers each by wp.RegisteredGLBuffer(name, device): a mesh's vertices, lines, the
 instances' transforms, the texels of an image, and the finished frame, which CUDA reads. Here gl.register_buffer(name, type,
 shape) is in its place, and one mapped([...]) a frame in that of all map() and unmap(). A turn's tensor() has
-__cuda_array_interface__: wp.array(), cupy.asarray() and torch.as_tensor() take it. Where CUDA does not map, attach(copies=True)
-is not needed: the error says why, and gl.buffer() has the other ways.
+__cuda_array_interface__: wp.array(), cupy.asarray() and torch.as_tensor() take it.
 
 With NumPy it runs on the software twin (CULVERT_SOFT=1), with CuPy on a GPU. Debian: python3-pyglet. Without --window it
 needs no screen. usage: gl_viewer.py [--count N] [--size N] [--frames N] [--out FILE.png] [--window]"""
