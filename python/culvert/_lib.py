@@ -50,6 +50,12 @@ class Error(Exception):
         self.message = error.message.decode(errors="replace")
         super().__init__(self._text())
 
+    def about(self, what: str, more: str = "") -> "Error":
+        """The same error, which says of what it is."""
+        self.message = f"{what}: {self.message}{more}"
+        self.args = (self._text(),)
+        return self
+
     def _text(self) -> str:
         return f"{self.message} [{self.result.name[len('CULV_'):]}, {self.reason}, {self.call}]"
 

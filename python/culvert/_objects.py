@@ -166,6 +166,8 @@ class Device(Owned):
             desc = describe(d.culv_device_desc, driver=driver_of(driver), label=label, context=context)
             if uuid is not None:
                 key = d.culv_uuid()
+                if len(uuid) != 16:
+                    raise ValueError(f"a UUID has 16 bytes, and this has {len(uuid)}: pass Device.uuid, or uuid.UUID(text).bytes")
                 key.bytes[:] = list(uuid)
                 _pointer = _make("culv_device_open_by_uuid", key, desc)
             else:
@@ -548,6 +550,11 @@ class VulkanDevice(Owned):
              waits: Optional[int] = None, settings: Optional[Structure] = None) -> "Ring":
         """Frames in flight between the two sides (culv_vk_ring_desc). Culvert.ring_buffer() and ring_image() make
         resources."""
+        if isinstance(resources, d.culv_vk_ring_resource):
+            resources = [resources]
+        for resource in resources:
+            if not isinstance(resource, d.culv_vk_ring_resource):
+                raise TypeError(f"{resource!r} is nothing that a slot has: make it by culvert.ring_buffer() or ring_image()")
         array = (d.culv_vk_ring_resource * max(len(resources), 1))(*resources)
         side = d.culv_ring_side.CULV_RING_CONSUMER if vulkan_consumes else d.culv_ring_side.CULV_RING_PRODUCER
         made = describe(d.culv_vk_ring_desc, max_depth=depth, resources=array, num_resources=len(resources),
@@ -727,13 +734,14 @@ class VulkanSemaphore(Semaphore):
 
 def ring_buffer(size: int, usage: int = DEFAULT_BUFFER_USAGE, **fields: int) -> d.culv_vk_ring_resource:
     """A buffer in each slot of a ring, with the fields of culv_vk_ring_resource."""
-    info = d.VkBufferCreateInfo(size=size, usage=usage)
+    info = d.VkBufferCreateInfo(size=not_negative(size=size), usage=usage)
     return describe(d.culv_vk_ring_resource, buffer=describe(d.culv_vk_buffer_create_desc, create_info=info), **fields)
 
 
 def ring_image(format: int, width: int, height: int, usage: int = DEFAULT_IMAGE_USAGE,
                **fields: int) -> d.culv_vk_ring_resource:
     """An image in each slot of a ring, with the fields of culv_vk_ring_resource."""
+    not_negative(width=width, height=height)
     info = d.VkImageCreateInfo(
         imageType=d.VK_IMAGE_TYPE_2D, format=format, extent=d.VkExtent3D(width, height, 1), mipLevels=1,
         arrayLayers=1, samples=d.VK_SAMPLE_COUNT_1_BIT, tiling=d.VK_IMAGE_TILING_OPTIMAL, usage=usage)
@@ -1036,10 +1044,10 @@ class Vector(Owned, TensorSource):
         yield f"on {self._device.name!r}"
 
     def grow(self, size: int) -> None:
-        api.culv_vector_grow(self._need(), size)
+        api.culv_vector_grow(self._need(), not_negative(size=size))
 
     def shrink(self, size: int, last_use: StreamLike = None) -> None:
-        api.culv_vector_shrink(self._need(), size, stream_handle(last_use))
+        api.culv_vector_shrink(self._need(), not_negative(size=size), stream_handle(last_use))
 
     @property
     def pointer(self) -> int:

@@ -126,7 +126,11 @@ class Tensor:
                  stream: StreamLike = None, device_type: int = 0):
         code, bits, self.typestr = type_of(dtype)
         if shape is not None and not isinstance(shape, Sequence):
-            shape = [operator.index(shape)]
+            there: Any = shape
+            try:
+                shape = (operator.index(there),)
+            except TypeError:
+                shape = tuple(there)
         if offset < 0:
             raise ValueError(f"offset={offset} is negative")
         if shape is not None and -1 in shape:
@@ -345,6 +349,23 @@ class TensorSource:
         return made if dtype is None else made.astype(dtype, copy=False)
 
 
+HOSTS = "It lies in the host's own memory, which Vulkan does not have"
+
+
+def is_hosts(tensor: Any) -> bool:
+    """An array of NumPy's own, or a tensor of PyTorch's on the CPU."""
+    device = getattr(tensor, "device", None)
+    return getattr(device, "type", None) == "cpu" if hasattr(tensor, "data_ptr") else \
+        hasattr(tensor, "__array_interface__") and not hasattr(tensor, "__cuda_array_interface__")
+
+
+def bytes_of(typestr: str) -> int:
+    """Of an element."""
+    if not typestr[2:].isdigit():
+        raise TypeError(f"elements of type {typestr!r} are no numbers")
+    return int(typestr[2:])
+
+
 def tensor_range(tensor: TensorLike) -> Tuple[int, int]:
     """(address, bytes) of a tensor of anybody's, by __cuda_array_interface__ (NumPy's on the software twin), data_ptr() or DLPack."""
     return _range(tensor)
@@ -359,7 +380,7 @@ def _range(tensor: Any) -> Tuple[int, int]:
         return tensor.data_ptr(), sum((n - 1) * s for n, s in numbers) * size + size
     interface = getattr(tensor, "__cuda_array_interface__", None) or getattr(tensor, "__array_interface__", None)
     if interface is not None:
-        size = int(interface["typestr"][2:])
+        size = bytes_of(interface["typestr"])
         shape, strides = interface["shape"], interface.get("strides")
         if any(n == 0 for n in shape):
             raise ValueError("the tensor has no elements")

@@ -27,6 +27,8 @@ def until(done: Callable[[], bool], timeout: int, message: Callable[[], str], ca
 
 
 def check_value(value: int, name: str) -> int:
+    if not hasattr(value, "__index__"):
+        raise TypeError(f"{name}={value!r}: a timeline's values are whole numbers")
     if not 0 <= value < 2**64:
         raise ValueError(f"{name}={value}: a timeline's values are 0 to 2^64-1")
     return value

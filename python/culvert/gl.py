@@ -481,6 +481,10 @@ class GLRing(_InContext):
     def __init__(self, gl: "Attachment", resources: Sequence[Resource], depth: int, writer: str, way: Optional[str], *,
                  settings: Optional[Structure] = None, label: Optional[str] = None):
         side = _side(writer)
+        for resource in resources:
+            if not isinstance(resource, Resource):
+                raise TypeError(f"{resource!r} is nothing that a slot has: make it by gl.ring_buffer(), ring_texture() or "
+                                "ring_registrations()")
         gl._sweep()
         fallback = d.culv_fallback.CULV_FALLBACK_HOST if gl.copies else 0
         kept: List[Any] = []
@@ -907,6 +911,17 @@ def mapped(registrations: Sequence[Registration], stream: StreamLike = None, tim
         api.culv_registration_unmap(array, len(turns), number)
 
 
+def _name_of(thing: Any) -> int:
+    """OpenGL's name: a number of Python's or ctypes', moderngl's buffer or texture, or pyglet's."""
+    for name in ("glo", "value", "id"):
+        if not hasattr(thing, "__index__") and hasattr(thing, name):
+            thing = getattr(thing, name)
+    if not hasattr(thing, "__index__"):
+        raise TypeError(f"{type(thing).__name__} is no name of OpenGL's: pass the number that glGenBuffers() gave, or moderngl's "
+                        "buffer.glo")
+    return int(thing)
+
+
 class Attachment(Owned):
     """The context that is current on this thread, with Culvert on it. It is closed on a thread where the context is
     current; after lose_contexts() on any."""
@@ -1065,20 +1080,22 @@ class Attachment(Owned):
                          "can be the tensor's own memory (share), and a shader can read texels from it")
         return self._filled(made, what, writer)
 
-    def register_buffer(self, name: int, dtype: Optional[DType] = None, shape: Optional[Shape] = None, *,
+    def register_buffer(self, name: Any, dtype: Optional[DType] = None, shape: Optional[Shape] = None, *,
                         access: str = "read_write", unchecked: Optional[bool] = None,
                         label: Optional[str] = None) -> Registration:
-        """A GL buffer of the program's own (culv_gl_register_desc). Give it storage first."""
-        return Registration(self, self._register("culv_gl_register_buffer", [int(name)], access, dict(
+        """A GL buffer of the program's own (culv_gl_register_desc), by its name or as moderngl's or pyglet's object. Give it
+        storage first."""
+        return Registration(self, self._register("culv_gl_register_buffer", [_name_of(name)], access, dict(
             unchecked=unchecked, label=label)), (0, 0, 0), dtype, shape)
 
-    def register_texture(self, name: int, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
+    def register_texture(self, name: Any, target: int = GL_TEXTURE_2D, *, access: str = "read_write",
                          no_surfaces: Optional[bool] = None, texture_gather: Optional[bool] = None,
                          unchecked: Optional[bool] = None, label: Optional[str] = None) -> Registration:
         """A texture or renderbuffer of the program's own (culv_gl_register_desc)."""
-        pointer = self._register("culv_gl_register_image", [int(name), target], access, dict(
+        name = _name_of(name)
+        pointer = self._register("culv_gl_register_image", [name, target], access, dict(
             no_surfaces=no_surfaces, texture_gather=texture_gather, unchecked=unchecked, label=label))
-        return Registration(self, pointer, _extent_of(int(name)) if target == GL_TEXTURE_2D else (0, 0, 0))
+        return Registration(self, pointer, _extent_of(name) if target == GL_TEXTURE_2D else (0, 0, 0))
 
     def _register(self, call: str, names: List[int], access: str, desc: Dict[str, Any]) -> int:
         if access not in _ACCESS:

@@ -38,6 +38,13 @@ class VulkanError(RuntimeError):
         super().__init__(f"{call}: {name} {result}")
 
 
+    def about(self, names: Sequence[str]) -> "VulkanError":
+        """What the program asked for, where there is no such thing."""
+        if names and self.result in (d.VK_ERROR_LAYER_NOT_PRESENT, d.VK_ERROR_EXTENSION_NOT_PRESENT, d.VK_ERROR_FEATURE_NOT_PRESENT):
+            self.args = (f"{self.args[0]}. You asked for {', '.join(names)}",)
+        return self
+
+
 def loader() -> ctypes.CDLL:
     """The Vulkan loader, libvulkan.so.1."""
     global _loader
@@ -325,6 +332,12 @@ class _Home:
             self.destroy()
 
 
+_ELSEWHERE = {name: f"gpu.vk.{name}()" for name in ("adopt", "buffer", "buffer_transfer", "image", "image_transfer", "import_memory",
+                                                    "linear_image", "timeline", "vector_view")}
+_ELSEWHERE.update({name: f"gpu.device.{name}()" for name in ("make_current", "stream", "vector")}, cuda="gpu.device.cuda",
+                  name="gpu.device.name", context="gpu.device.context", vk_device="gpu.handle", vkdevice="gpu.handle")
+
+
 def _semaphores(pairs: Sequence[Tuple[Handle, int]], name: str) -> List[Handle]:
     try:
         return [semaphore for semaphore, _ in pairs]
@@ -373,6 +386,8 @@ class Context:
     def _open(self, get: int, driver: str, extensions: Sequence[str], instance_extensions: Sequence[str], kernels: bool,
               use: int, label: Optional[str], one_address: bool, features: Sequence[str], mine: Sequence[str]) -> None:
         cuda_driver = driver_of(driver)
+        extensions, instance_extensions, features, mine = ([names] if isinstance(names, str) else names for names in (
+            extensions, instance_extensions, features, mine))
         if driver == "soft":
             api.culv_soft_enable()
         app = d.VkApplicationInfo(apiVersion=0x403000)
@@ -383,7 +398,10 @@ class Context:
             pApplicationInfo=ctypes.addressof(app), enabledLayerCount=num_layers,
             ppEnabledLayerNames=ctypes.addressof(layers), enabledExtensionCount=len(instance_extensions),
             ppEnabledExtensionNames=ctypes.addressof(wanted))
-        self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+        try:
+            self._home = home = _Home(Functions().make("vkCreateInstance", info, None))
+        except VulkanError as e:
+            raise e.about([*mine, *instance_extensions]) from None
         self.functions = home.functions
         cuda = describe(d.culv_device_desc, driver=cuda_driver, label=label)
         physical, device = c_void_p(), c_void_p()
@@ -407,7 +425,10 @@ class Context:
                                           pQueuePriorities=ctypes.addressof(priority))
         made = d.VkDeviceCreateInfo(pNext=chain.value, queueCreateInfoCount=1, pQueueCreateInfos=ctypes.addressof(queue),
                                     enabledExtensionCount=num_names, ppEnabledExtensionNames=ctypes.addressof(names))
-        home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+        try:
+            home.device = self.functions.make("vkCreateDevice", self.physical_device, made, None)
+        except VulkanError as e:
+            raise e.about([*extensions, *features]) from None
         kind = d.VkSemaphoreTypeCreateInfo(semaphoreType=d.VK_SEMAPHORE_TYPE_TIMELINE)
         home.done = self.functions.make("vkCreateSemaphore", self.handle,
                                         d.VkSemaphoreCreateInfo(pNext=ctypes.addressof(kind)), None)
@@ -417,6 +438,11 @@ class Context:
         self.sparse_queue = self.queue if sparse else 0
         self.vk = VulkanDevice(self.device, get_instance_proc_addr=get, instance=self.instance,
                                physical_device=self.physical_device, vk_device=self.handle, kernels=kernels, _home=home)
+
+    if not TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            there = _ELSEWHERE.get(name)
+            raise AttributeError(f"a Context has no {name}" + (f": it is {there}" if there else ""))
 
     def _has_sparse_buffers(self) -> bool:
         f, count = self.functions, c_uint32(32)
@@ -459,6 +485,8 @@ class Context:
             return (d.VkSemaphoreSubmitInfo * max(len(pairs), 1))(*[d.VkSemaphoreSubmitInfo(
                 semaphore=handle(s), value=check_value(v, "value"), stageMask=d.VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
                 for s, v in pairs])
+        if not handle(commands):
+            raise ValueError(f"commands={commands!r} is no command buffer: commands() makes one")
         # One timeline more, for the host alone: wait_idle() and close() wait for it with a bound.
         signal = list(signal)
         one = d.VkCommandBufferSubmitInfo(commandBuffer=handle(commands))

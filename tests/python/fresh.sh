@@ -49,10 +49,10 @@ PROGRAM
 "$room/alone/bin/pip" uninstall -q -y culvert
 if "$room/alone/bin/python" -c 'import culvert' 2>/dev/null; then echo "something is left of it" >&2; exit 1; fi
 
-install python3-numpy python3-pytest glslang-tools
+install python3-numpy python3-pytest glslang-tools # a compiler for the pages' shaders
 "$python" -m venv --system-site-packages "$room/numpy"
 "$room/numpy/bin/pip" install -q "$from"/culvert-*.whl
-"$room/numpy/bin/python" - "$tests" <<'PROGRAM'
+PATH=$room/numpy/bin:$PATH python - "$tests" <<'PROGRAM'
 import os
 import sys
 sys.path.insert(0, sys.argv[1])
