@@ -17,13 +17,21 @@ install() {
     dpkg-query -s "$@" >/dev/null 2>&1 || { apt-get -q update && apt-get -q install -y --no-install-recommends "$@"; } >"$room/apt" 2>&1 ||
         { tail -n 20 "$room/apt" >&2; exit 1; }
 }
+fresh() { # NAME [OPTION]: an environment that has pip; Debian's own Python brings it with python3-venv
+    "$python" -m venv "$@" >/dev/null 2>&1 || "$python" -m venv --without-pip "$@"
+}
+pip() { # NAME ARGUMENT...
+    name=$1
+    shift
+    if [ -x "$room/$name/bin/pip" ]; then "$room/$name/bin/pip" "$@"; else "$python" -m pip --python "$room/$name/bin/python" "$@"; fi
+}
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 [ -z "${FRESH_NO_APT:-}" ] || install() { :; }
 
 install python3-venv libvulkan1 mesa-vulkan-drivers
-"$python" -m venv "$room/alone"
-"$room/alone/bin/pip" install -q "$from"/culvert-*.whl
+fresh "$room/alone"
+pip alone install -q "$from"/culvert-*.whl
 cd "$room"
 "$room/alone/bin/python" - "$room" <<'PROGRAM' # without NumPy
 import ctypes
@@ -46,12 +54,14 @@ with culvert.vulkan.open() as gpu, gpu.vk.buffer(4096) as buffer:
     print("alone:", sys.version.split()[0], culvert.__version__, gpu.device.name)
 PROGRAM
 [ -s alone.png ]
-"$room/alone/bin/pip" uninstall -q -y culvert
+pip alone uninstall -q -y culvert
 if "$room/alone/bin/python" -c 'import culvert' 2>/dev/null; then echo "something is left of it" >&2; exit 1; fi
 
 install python3-numpy python3-pytest glslang-tools # a compiler for the pages' shaders
-"$python" -m venv --system-site-packages "$room/numpy"
-"$room/numpy/bin/pip" install -q "$from"/culvert-*.whl
+fresh --system-site-packages "$room/numpy"
+# What the Python has that made it, also where that is an environment itself.
+"$python" -c "import sysconfig; print(sysconfig.get_paths()['purelib'])" >"$(echo "$room"/numpy/lib/python3*/site-packages)/made_by.pth"
+pip numpy install -q "$from"/culvert-*.whl
 PATH=$room/numpy/bin:$PATH python - "$tests" <<'PROGRAM'
 import os
 import sys
@@ -67,9 +77,9 @@ PROGRAM
 
 for archive in "$from"/culvert-*.tar.gz; do
     [ -e "$archive" ] || continue
-    install cmake g++ libvulkan-dev binutils
-    "$python" -m venv "$room/sources"
-    "$room/sources/bin/pip" install -q "$archive"
+    install cmake make g++ libvulkan-dev
+    fresh "$room/sources"
+    pip sources install -q "$archive"
     "$room/sources/bin/python" -c "
 import culvert
 with culvert.vulkan.open() as gpu, gpu.vk.buffer(4097) as buffer:
