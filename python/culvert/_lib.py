@@ -311,10 +311,11 @@ _UNSIGNED = (ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, c_uint64, ctypes.
 
 def not_negative(**numbers: int) -> int:
     """The last of them."""
-    for name, value in numbers.items():
-        if isinstance(value, int) and value < 0:
-            raise ValueError(f"{name}={value} is negative")
-    return value
+    last = 0
+    for name, last in numbers.items():
+        if isinstance(last, int) and last < 0:
+            raise ValueError(f"{name}={last} is negative")
+    return last
 
 
 def driver_of(name: str) -> d.culv_driver:

@@ -102,6 +102,7 @@ def main() -> None:
         row, column = xp.meshgrid(xp.arange(PANEL), xp.arange(PANEL), indexing="ij")
         angle = xp.arange(count, dtype="float32") * 2.4
         x, y = 0.8 * xp.sqrt((angle + 1) / (2.4 * count)) * xp.cos(angle), 0.8 * xp.sqrt((angle + 1) / (2.4 * count)) * xp.sin(angle)
+        picture = xp.zeros((n, n, 4), "uint8")
         for number in range(options.frames):
             with culvert.gl.mapped(written) as turns:  # one call of the driver for all four
                 sheet, place, strokes, texels = (array_of(turn.tensor()) for turn in turns)
